@@ -159,6 +159,8 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         self.noise = Noise.of(noise)
         if self.noise is not None:
             check_noise_material(self.noise, self.world)
+            if self._surface.begin is not None:
+                raise CapabilityError(f"noise and the surface {self.surface!r} do not go together yet; leave one out")
         self.variation = RequestVariation.of(wording, temper)
         self._varied: LruCache[tuple[str, int], Instance] = LruCache(_VARIED)
         self._offered = tuple(self.toolbox.offered(self.world.role))
@@ -244,7 +246,7 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
     def _begun(self, instance: Instance, seed: int) -> LiveEpisode:
         if self.variation is not None or self._stakes:
             instance = self._varied.get((instance.spec.id, instance.handbook), lambda: self._vary(instance))
-        max_turns = self._budget or instance.spec.max_turns
+        max_turns = self._budget or instance.spec.max_turns * self._surface.turns
         noise_plan = None
         if self.noise is not None:
             noise_plan = NoisePlan(self.noise, instance, self.toolbox, seed=seed)
@@ -252,7 +254,13 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
             assert isinstance(self.action_space, CallSpace), "it is ours"
             self.action_space.offer(self._offered)
         self._episode = LiveEpisode(
-            instance, seed=seed, max_turns=max_turns, toolbox=self.toolbox, user=self._user, noise_plan=noise_plan
+            instance,
+            seed=seed,
+            max_turns=max_turns,
+            toolbox=self.toolbox,
+            begin=self._surface.begin,
+            user=self._user,
+            noise_plan=noise_plan,
         )
         return self._episode
 

@@ -1,7 +1,10 @@
 """An episode under way: the rows, the clock, the log and the checklist of one task being played."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import orjson
 
 from palaestra.clock import Clock
 from palaestra.digest import digest, digest_bytes
@@ -11,6 +14,7 @@ from palaestra.envs.noise import NoisePlan, NoiseSnapshot, NoiseState
 from palaestra.envs.request_variation import RequestVariation
 from palaestra.envs.state import Overlay, OverlaySnapshot
 from palaestra.envs.user import Conversation, ScriptedUser, UserFactory, UserState
+from palaestra.envs.world import SurfaceState
 from palaestra.records import EndReason, JsonObject, Message, Score, ToolCall, ToolEvent
 from palaestra.rubrics import Checklist, ChecklistSnapshot
 from palaestra.tools import CallResult, Toolbox, ToolContext, join_answers, run_composite
@@ -44,6 +48,8 @@ class Snapshot:
     noise_state: NoiseSnapshot | None
     variation: RequestVariation | None = None
     stakes: bool = False
+    session: Any = None
+    """Where the surface stands; `None` on surfaces that hold nothing."""
 
 
 class LiveEpisode:
@@ -58,6 +64,7 @@ class LiveEpisode:
         checklist: The rubric at work.
         observation: The messages that are new to the agent.
         turn: How many turns have been played.
+        surface: What the surface holds beside the rows; `None` on surfaces that hold nothing.
         conversation: The talk with the user; `None` where nobody answers.
         noise_state: The noise at work; `None` where every switch is off.
         faulted: Whether the world failed; the episode is then void.
@@ -70,6 +77,7 @@ class LiveEpisode:
         seed: int,
         max_turns: int,
         toolbox: Toolbox,
+        begin: Callable[[], SurfaceState] | None = None,
         user: UserFactory = ScriptedUser,
         noise_plan: NoisePlan | None = None,
     ) -> None:
@@ -94,6 +102,11 @@ class LiveEpisode:
         self.evidence = instance.evidence(self.state)
         self.checklist = Checklist(instance.rubric)
         self.observation = instance.messages
+        self._begin = begin
+        self.surface = None if begin is None else begin()
+        if self.surface is not None:
+            self.context.surface = self.surface
+            self.observation = (*instance.messages, Message(role="user", content=self.surface.show(self.context)))
         self.turn = 0
         self.conversation: Conversation | None = None
         if instance.user is not None:
@@ -124,6 +137,8 @@ class LiveEpisode:
             call_id = f"call_{self.turn}_{position}"
             if self.noise_state is not None:
                 messages.append(self._run_in(self.noise_state, call_id, call, spoken))
+            elif self.surface is not None:
+                messages.append(self._run_on(self.surface, call_id, call, spoken))
             elif call.tool in self.toolbox.composites:
                 messages.append(self._run_composite(call_id, call))
             else:
@@ -136,6 +151,21 @@ class LiveEpisode:
             if self.context.end_reason is not None:
                 break
         return messages + spoken
+
+    def _run_on(self, surface: SurfaceState, call_id: str, call: ToolCall, spoken: list[Message]) -> Message:
+        """Run the action that a call on a surface makes, an event of its own, and then the call; give its answer."""
+        events = self.evidence.events
+        action, actions = surface.submission(self.state, call), self.toolbox.actions
+        if action is not None and actions is not None:
+            result = actions.call(self.context, self.state, f"{call_id}.1", action, events)
+            events.append(self._answered(surface.settle(action, result), spoken))
+            self.checklist.update(self.evidence)
+            self._let_happen()
+        result = self.toolbox.call(self.context, self.state, call_id, call, events)
+        events.append(self._answered(result.event, spoken))
+        self.checklist.update(self.evidence)
+        self._let_happen()
+        return _answer(call_id, result.event.tool, _as_text(result.content), result.images)
 
     def _run_in(self, noise_state: NoiseState, call_id: str, call: ToolCall, spoken: list[Message]) -> Message:
         """Run one call under noise, then what happens in the world by itself; give the call's answer."""
@@ -241,6 +271,7 @@ class LiveEpisode:
             noise_state=None if self.noise_state is None else self.noise_state.snapshot(),
             variation=self.instance.variation,
             stakes=self.instance.stakes,
+            session=None if self.surface is None else self.surface.session,
         )
 
     def restore(self, snapshot: Snapshot) -> None:
@@ -265,6 +296,8 @@ class LiveEpisode:
             self.conversation.state = snapshot.user
         if self.noise_state is not None and snapshot.noise_state is not None:
             self.noise_state.restore(snapshot.noise_state)
+        if self.surface is not None and snapshot.session is not None:
+            self.surface.session = snapshot.session
 
     def fork(self) -> "LiveEpisode":
         """An independent episode that stands at the same place."""
@@ -273,6 +306,7 @@ class LiveEpisode:
             seed=self.seed,
             max_turns=self._max_turns,
             toolbox=self.toolbox,
+            begin=self._begin,
             user=self._user,
             noise_plan=None if self.noise_state is None else self.noise_state.noise_plan,
         )
@@ -297,6 +331,7 @@ class LiveEpisode:
                 None if self.conversation is None else self.conversation.state,
                 *(() if self.noise_state is None else (self.noise_state.snapshot(),)),
                 *(("stakes",) if self.instance.stakes else ()),
+                *(() if self.surface is None else (("session", self.surface.session),)),
                 *(() if self.instance.variation is None else (("manner", self.instance.variation),)),
             )
         )
@@ -316,6 +351,11 @@ def _answer(call_id: str, tool: str, content: str, images: Sequence[str]) -> Mes
     if images:
         answer["images"] = list(images)
     return answer
+
+
+def _as_text(content: str) -> str:
+    """An answer that is one text without its quotes, as a page is read; any other answer as it is."""
+    return str(orjson.loads(content)) if content.startswith('"') else content
 
 
 def _images(results: Sequence[CallResult]) -> list[str]:

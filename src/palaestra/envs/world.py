@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from palaestra.cache import LruCache
 from palaestra.envs.noise.material import NoiseMaterial
@@ -17,9 +17,9 @@ from palaestra.errors import CapabilityError, PackError
 from palaestra.manifest import Capabilities, Manifest
 from palaestra.packs import PACKS, Pack
 from palaestra.protocols import StateView
-from palaestra.records import ToolCall
+from palaestra.records import ToolCall, ToolEvent
 from palaestra.rubrics.messages import Confidential, DeriveFacts, MessageRules, Promise
-from palaestra.tools import Toolbox
+from palaestra.tools import CallResult, Toolbox, ToolContext
 
 Translate: TypeAlias = Callable[[Sequence[ToolCall], StateView], tuple[ToolCall, ...]]
 """Turns calls of the conventional surface into calls of another one that do the same, given the rows they begin at."""
@@ -54,12 +54,35 @@ def _default_twins() -> dict[Split, int]:
     return {"train": 14, "dev": 2, "heldout": 3, "heldout-policy": 3, "heldout-records": 3}
 
 
+class SurfaceState(Protocol):
+    """What a surface holds for an episode beside the rows, such as a browser with its tabs and half-filled forms."""
+
+    session: Any
+    """Where it stands: a frozen value that pickles. It is replaced, never changed, so who keeps it has a snapshot."""
+
+    def submission(self, state: StateView, call: ToolCall) -> ToolCall | None:
+        """The call of one of the toolbox's actions that this call makes; `None` where it makes none."""
+        ...
+
+    def settle(self, action: ToolCall, result: CallResult) -> ToolEvent:
+        """Take in what came of the action; its event, with what the surface lets the agent see of its answer."""
+        ...
+
+    def show(self, context: ToolContext) -> str:
+        """What the agent sees now; its rows count as shown."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Surface:
     """A set of tools over a world: one of several ways to act on the same rows under the same rubrics."""
 
     toolbox: Toolbox
     translate: Translate = lambda calls, _: tuple(calls)
+    begin: Callable[[], SurfaceState] | None = None
+    """Gives an episode what the surface holds for it; `None` where that is nothing."""
+    turns: int = 1
+    """How many turns on it stand for one with the world's own tools: the budget of turns is so many times larger."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -35,6 +35,7 @@ class ToolContext:
         role: In which role the agent acts; tools are open to some roles and closed to others.
         states: What the world holds beside its rows, by name; most worlds have rows alone.
         actor: The id under which the agent acts, such as an employee's.
+        surface: What the surface holds for the episode beside the rows, such as a browser; `None` on most surfaces.
         rules: What the world goes by, such as a company's policy; the world's own type, fixed for an episode.
         end_reason: Set by a tool that ends the episode.
         answer: What the agent answered when it ended the episode.
@@ -56,6 +57,7 @@ class ToolContext:
         "shown",
         "state",
         "states",
+        "surface",
     )
 
     def __init__(
@@ -75,6 +77,7 @@ class ToolContext:
         self.actor = actor
         self.rules = rules
         self.states = states
+        self.surface: object | None = None
         self.end_reason: EndReason | None = None
         self.answer: dict[str, Json] = {}
         self.shown: list[tuple[str, str]] = []

@@ -1,5 +1,6 @@
-"""Ways to act on the rows of a world beside its own tools: today the generic surface, worked out for any world."""
+"""Ways to act on the rows of a world beside its own tools, worked out for any world: generic tools, and pages."""
 
 from palaestra.envs.surfaces.generic import generic_surface
+from palaestra.envs.surfaces.pages import pages_surface
 
-__all__ = ["generic_surface"]
+__all__ = ["generic_surface", "pages_surface"]

@@ -41,7 +41,7 @@ def generic_surface(schema: Schema, toolbox: Toolbox, *, role: str) -> Surface:
     for tool in toolbox:
         _check_tool(tool)
     kept = tuple(t for t in toolbox if t.name in KEPT or t.name == toolbox.prose_tool)
-    reads = _reads(schema, (t for t in toolbox if t not in kept and not t.writes))
+    reads = declared_reads(schema, (t for t in toolbox if t not in kept and not t.writes))
     actions = Toolbox(t for t in toolbox if t not in kept and t.name not in reads)
     given = (tuple(info.kind for info in schema), tuple(toolbox), toolbox.prose_tool, role)
     origin = partial(_origin, given)
@@ -78,7 +78,7 @@ def _check_tool(tool: Tool) -> None:
         raise DefinitionError(f"tool {tool.name} is composite; the generic surface runs single actions only")
 
 
-def _reads(schema: Schema, tools: Iterable[Tool]) -> Mapping[str, Reads]:
+def declared_reads(schema: Schema, tools: Iterable[Tool]) -> Mapping[str, Reads]:
     """What the tools show, by name, as far as they declare it or it can be worked out."""
     found: dict[str, Reads] = {}
     for tool in tools:

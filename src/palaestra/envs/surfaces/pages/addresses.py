@@ -1,0 +1,43 @@
+"""Addresses of a site's pages: `/orders/ORD-1`, `/orders?status=shipped&page=2`, `/do/issue_refund?line_id=LIN-7`."""
+
+from collections.abc import Mapping
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
+
+from palaestra.errors import ToolRefusal
+from palaestra.record import record
+
+MOST_LETTERS = 2_000
+"""The longest address."""
+
+
+@record
+class Address:
+    """An address, read."""
+
+    path: tuple[str, ...]
+    """Its steps; none for the first page."""
+    query: Mapping[str, str]
+
+
+def read_address(url: str) -> Address:
+    """Read an address of the site.
+
+    Raises:
+        ToolRefusal: it is longer than `MOST_LETTERS`, or leads to another site.
+    """
+    if len(url) > MOST_LETTERS:
+        raise ToolRefusal("bad_address", f"an address has at most {MOST_LETTERS} letters, this one {len(url)}")
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise ToolRefusal("bad_address", f"{url!r:.80} is no address ({error}); write one such as '/orders'") from None
+    if parts.scheme or parts.netloc or not parts.path.startswith("/"):
+        raise ToolRefusal("bad_address", f"{url!r:.80} is not on this site; its addresses begin with '/'")
+    steps = tuple(unquote(step) for step in parts.path.split("/") if step)
+    return Address(path=steps, query=dict(parse_qsl(parts.query, keep_blank_values=False)))
+
+
+def write_address(*steps: str, query: Mapping[str, str] | None = None) -> str:
+    """The address of a page."""
+    path = "/" + "/".join(quote(step, safe="") for step in steps)
+    return f"{path}?{urlencode(query)}" if query else path

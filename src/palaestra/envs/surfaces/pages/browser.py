@@ -1,0 +1,211 @@
+"""A browser at work in an episode: it holds the session, opens pages, and says which tool a sent form calls."""
+
+from dataclasses import replace
+
+from palaestra.envs.surfaces.pages.addresses import read_address, write_address
+from palaestra.envs.surfaces.pages.forms import read_arguments
+from palaestra.envs.surfaces.pages.generated import AFTER, ANY, LOOK_UP
+from palaestra.envs.surfaces.pages.session import MOST_TABS, Outcome, Session, Tab
+from palaestra.envs.surfaces.pages.site import Site
+from palaestra.envs.surfaces.pages.text import SCROLL, View, view_page
+from palaestra.envs.surfaces.pages.tree import FIELDS, Element, Follow, Page, Submit
+from palaestra.errors import ToolRefusal, UnknownNameError
+from palaestra.protocols import StateView
+from palaestra.records import ToolCall, ToolEvent
+from palaestra.tools import CallResult, ToolContext
+
+SENDING = frozenset({"click", "press"})
+"""The tools that may send a form."""
+ENTER = "Enter"
+"""The key that sends the form in which a field stands."""
+
+
+class Browser:
+    """The browser of one episode.
+
+    Args:
+        site: What it opens.
+
+    Attributes:
+        session: Where it stands. It is replaced, never changed, so who keeps it has a snapshot.
+    """
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self.session = Session()
+
+    # what the episode asks
+
+    def submission(self, state: StateView, call: ToolCall) -> ToolCall | None:
+        """The call of an action that this call makes by sending a form; `None` where it sends none.
+
+        It changes nothing. What cannot be read sends nothing: the call's own tool then says what is wrong.
+        """
+        try:
+            if call.tool == "goto" and isinstance(url := call.arguments.get("url"), str):
+                return self._site.look_up(url)
+            if call.tool in SENDING and isinstance(named := call.arguments.get("element"), str):
+                return self._sent(self.page(state), named, by_key=call.tool == "press")
+        except ToolRefusal:
+            pass
+        return None
+
+    def _sent(self, page: Page, named: str, *, by_key: bool) -> ToolCall | None:
+        element = self.find(page, named)
+        form = _sent_by(page, element, by_key=by_key)
+        if form is None:
+            return self._site.look_up(element.activation.url) if isinstance(element.activation, Follow) else None
+        if not form.action:
+            return self._site.look_up(self._asked_address(page, form))
+        return ToolCall(tool=form.action, arguments=read_arguments(form.fields, self._values(page)))
+
+    def settle(self, action: ToolCall, result: CallResult) -> ToolEvent:
+        """Take in what came of a form that was sent. What a look-up found is evidence only as far as pages show it."""
+        if action.tool == LOOK_UP:
+            return replace(result.event, shown=(), columns=(), mentioned=frozenset())
+        refused = result.event.error is not None
+        outcome = Outcome(action=action.tool, content=result.content, refused=refused)
+        tab = self.session.tab
+        self.session = self.session.with_tab(
+            replace(tab, outcome=outcome, values=tab.values if refused else (), scroll=0)
+        )
+        return result.event
+
+    def show(self, context: ToolContext) -> str:
+        """The page in front as text; its rows count as shown."""
+        view = self.view(context.state)
+        columns: dict[tuple[str, str], set[str]] = {}
+        for shown in view.shows:
+            columns.setdefault((shown.row.table, shown.row.id), set()).update(shown.columns)
+        rows = {(shown.row.table, shown.row.id): shown.row for shown in view.shows}
+        for key, row in rows.items():
+            names = columns[key]
+            if names >= set(row.__dataclass_fields__):
+                context.show(row)
+            else:
+                context.show_columns([row], sorted(names))
+        context.mention(*(key for shown in view.shows for key in shown.ids))
+        return view.text
+
+    def view(self, state: StateView) -> View:
+        """What is seen of the page in front."""
+        return view_page(self.page(state), self.session)
+
+    def page(self, state: StateView) -> Page:
+        """The page in front; where its row is gone, the refusal stands in its place."""
+        return self._site.page(state, self.session.tab)
+
+    # what actions do; each gives the session after it, or refuses
+
+    def open(self, context: ToolContext, url: str, *, typed: bool) -> Session:
+        """The session after the tab in front has opened an address.
+
+        Args:
+            context: The call.
+            url: The address.
+            typed: Whether it was typed, and so names the ids in it, or followed from a page that shows it.
+        """
+        if typed:
+            context.name(*self._site.named(url))
+        tab = self.session.tab.visit(url)
+        self._site.page(context.state, tab)
+        return self.session.with_tab(tab)
+
+    def activate(self, context: ToolContext, name: str, *, by_key: bool = False) -> Session:
+        """The session after an element was activated. A form that calls an action was sent before this."""
+        if name == "dialog.close" and self.session.tab.outcome is not None:
+            return self.session.with_tab(replace(self.session.tab, outcome=None))
+        page = self.page(context.state)
+        element = self.find(page, name)
+        form = _sent_by(page, element, by_key=by_key)
+        if form is not None:
+            return self.session if form.action else self.open(context, self._asked_address(page, form), typed=False)
+        if isinstance(element.activation, Follow):
+            return self.open(context, element.activation.url, typed=False)
+        return self.session
+
+    def enter(self, context: ToolContext, name: str, value: str) -> Session:
+        """The session after a value was entered in a field."""
+        element = self.find(self.page(context.state), name)
+        if element.role not in FIELDS:
+            raise ToolRefusal("no_field", f"{name} is a {element.role} and takes no text; click it")
+        if element.options and value and value not in element.options:
+            raise ToolRefusal("no_option", str(UnknownNameError.of("option", value, element.options)))
+        return self.session.with_tab(self.session.tab.enter(name, value))
+
+    def scroll(self, context: ToolContext, *, down: bool) -> Session:
+        """The session after scrolling; at an end it stays."""
+        tab = self.session.tab
+        last = max(0, self.view(context.state).lines - 1)
+        moved = min(tab.scroll + SCROLL, last) if down else max(0, tab.scroll - SCROLL)
+        return self.session.with_tab(replace(tab, scroll=moved))
+
+    def step(self, context: ToolContext, by: int) -> Session:
+        """The session after going back or forward in the history."""
+        tab = self.session.tab
+        if not 0 <= tab.place + by < len(tab.history):
+            raise ToolRefusal("no_page", f"there is no page {'before' if by < 0 else 'after'} this one in the history")
+        session = self.session.with_tab(tab.step(by))
+        self._site.page(context.state, session.tab)
+        return session
+
+    def open_tab(self) -> Session:
+        """The session with a further tab in front."""
+        if len(self.session.tabs) >= MOST_TABS:
+            raise ToolRefusal("too_many_tabs", f"{MOST_TABS} tabs are open; close one")
+        return Session(tabs=(*self.session.tabs, Tab()), active=len(self.session.tabs))
+
+    def close_tab(self) -> Session:
+        """The session without the tab in front."""
+        tabs = self.session.tabs
+        if len(tabs) == 1:
+            raise ToolRefusal("last_tab", "the last tab cannot be closed")
+        left = (*tabs[: self.session.active], *tabs[self.session.active + 1 :])
+        return Session(tabs=left, active=min(self.session.active, len(left) - 1))
+
+    def focus_tab(self, number: int) -> Session:
+        """The session with another tab in front; tabs count from 1."""
+        if not 1 <= number <= len(self.session.tabs):
+            raise ToolRefusal("no_tab", f"there is no tab {number}; tabs 1 to {len(self.session.tabs)} are open")
+        return replace(self.session, active=number - 1)
+
+    # elements
+
+    def find(self, page: Page, name: str) -> Element:
+        """The element of that id.
+
+        Raises:
+            ToolRefusal: the page has none; the message names the nearest.
+        """
+        found = {element.id: element for element in page.walk() if element.id}
+        if name not in found:
+            raise ToolRefusal("stale_element", str(UnknownNameError.of("element", name[:80], found)))
+        return found[name]
+
+    def _values(self, page: Page) -> dict[str, str]:
+        """What each field of a page holds."""
+        return {element.id: element.value for element in page.walk() if element.role in FIELDS}
+
+    def _asked_address(self, page: Page, form: Submit) -> str:
+        """The address that a form which looks something up asks for."""
+        values = self._values(page)
+        query = {field.argument: values.get(field.element, "") for field in form.fields}
+        query = {name: value for name, value in query.items() if value and value != ANY}
+        kept = read_address(page.url).query
+        known = {field.argument for field in form.fields} | {AFTER}
+        query = {**{name: value for name, value in kept.items() if name not in known}, **query}
+        return write_address(*read_address(form.url).path, query=query)
+
+
+def _sent_by(page: Page, element: Element, *, by_key: bool) -> Submit | None:
+    """The form that activating an element sends; `None` where it sends none.
+
+    Args:
+        page: The page.
+        element: One of its elements.
+        by_key: Whether by the Enter key, which sends the form that holds the field.
+    """
+    if not by_key:
+        return element.activation if isinstance(element.activation, Submit) else None
+    sending = [part.activation for part in page.walk() if isinstance(part.activation, Submit)]
+    return next((form for form in sending if any(field.element == element.id for field in form.fields)), None)

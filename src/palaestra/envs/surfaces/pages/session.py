@@ -1,0 +1,72 @@
+"""What a browser holds between two actions: tabs, histories, form values, scrolling, an open dialog."""
+
+from dataclasses import replace
+
+from palaestra.record import record
+
+MOST_TABS = 8
+"""The most tabs that are open at once."""
+
+
+@record
+class Outcome:
+    """What came of a form that was sent."""
+
+    action: str
+    content: str
+    """The answer, as JSON."""
+    refused: bool
+
+
+@record
+class Tab:
+    """One tab of the browser."""
+
+    history: tuple[str, ...] = ("/",)
+    """The addresses that were visited, the first ones first."""
+    place: int = 0
+    """Which of them is open."""
+    values: tuple[tuple[str, str], ...] = ()
+    """By the id of a field: what was entered on the open page."""
+    scroll: int = 0
+    """The lines of the page above the viewport."""
+    outcome: Outcome | None = None
+    """Of the form that was sent last: a dialog where it was done, an alert where it was refused."""
+
+    @property
+    def url(self) -> str:
+        """The address of the open page."""
+        return self.history[self.place]
+
+    def visit(self, url: str) -> "Tab":
+        """The tab after another page was opened; what lay ahead in its history is gone."""
+        return Tab(history=(*self.history[: self.place + 1], url), place=self.place + 1)
+
+    def step(self, by: int) -> "Tab":
+        """The tab `by` pages further in its history."""
+        return Tab(history=self.history, place=self.place + by)
+
+    def enter(self, field: str, value: str) -> "Tab":
+        """The tab after a value was entered."""
+        return replace(self, values=(*(pair for pair in self.values if pair[0] != field), (field, value)))
+
+    def value_of(self, field: str, otherwise: str) -> str:
+        """What was entered in a field, or `otherwise` where nothing was."""
+        return next((value for name, value in self.values if name == field), otherwise)
+
+
+@record
+class Session:
+    """A browser between two actions. It pickles, and equal ones go on alike."""
+
+    tabs: tuple[Tab, ...] = (Tab(),)
+    active: int = 0
+
+    @property
+    def tab(self) -> Tab:
+        """The tab in front."""
+        return self.tabs[self.active]
+
+    def with_tab(self, tab: Tab) -> "Session":
+        """The session with another tab in front."""
+        return replace(self, tabs=(*self.tabs[: self.active], tab, *self.tabs[self.active + 1 :]))

@@ -1,0 +1,28 @@
+"""A site: addresses, and for each a pure function of the rows and the browser's tab that gives a page."""
+
+from typing import Protocol
+
+from palaestra.envs.surfaces.pages.session import Tab
+from palaestra.envs.surfaces.pages.tree import Page
+from palaestra.protocols import StateView
+from palaestra.records import ToolCall
+
+
+class Site(Protocol):
+    """What a browser opens."""
+
+    def page(self, state: StateView, tab: Tab) -> Page:
+        """The page at the tab's address, with what was entered on it.
+
+        Raises:
+            ToolRefusal: there is no such page; the message says what there is.
+        """
+        ...
+
+    def look_up(self, url: str) -> ToolCall | None:
+        """The look-up that opening this address makes, an action of the site's toolbox; `None` where it makes none."""
+        ...
+
+    def named(self, url: str) -> tuple[str, ...]:
+        """The ids that whoever types this address names."""
+        ...

@@ -1,0 +1,147 @@
+"""The renderer that training uses: a page as lines of text, in process, without HTML.
+
+`[id] role "name"` is an element that can be acted on; a row of a table is one line. The agent sees the viewport: a
+number of lines, which it scrolls. A dialog lies over the page and is seen whole.
+"""
+
+from collections.abc import Iterator, Sequence
+from textwrap import wrap
+
+import orjson
+
+from palaestra.envs.surfaces.pages.session import Outcome, Session
+from palaestra.envs.surfaces.pages.tree import FIELDS, Element, Page, ShownRow
+from palaestra.record import record
+from palaestra.records import Json
+
+WIDTH = 160
+"""Letters of a line; longer texts go on in the next line."""
+VIEWPORT = 60
+"""Lines of a page that are seen at once."""
+SCROLL = VIEWPORT - 10
+"""Lines that one scroll moves."""
+_INLINE = frozenset({"row", "search", "navigation"})
+"""Roles of elements whose children stand in one line."""
+
+
+@record
+class Line:
+    """A line of a page."""
+
+    text: str
+    shows: tuple[ShownRow, ...] = ()
+
+
+@record
+class View:
+    """What is seen of a page."""
+
+    text: str
+    shows: tuple[ShownRow, ...]
+    lines: int
+    """Of the whole page, so that a browser knows how far it can scroll."""
+
+
+def view_page(page: Page, session: Session) -> View:
+    """The viewport of a page in the tab in front."""
+    tab = session.tab
+    lines = [line for element in page.elements for line in _lines(element)]
+    top = min(tab.scroll, max(0, len(lines) - 1))
+    seen = lines[top : top + VIEWPORT]
+    told = [f"tab {session.active + 1} of {len(session.tabs)}" for _ in session.tabs[:1] if len(session.tabs) > 1]
+    head = [" ".join(["page", page.url, f'"{page.title}"', *told])]
+    if tab.outcome is not None:
+        head += _outcome_lines(tab.outcome)
+    if len(lines) > VIEWPORT:
+        head.append(f"lines {top + 1} to {top + len(seen)} of {len(lines)}; scroll for the others")
+    return View(
+        text="\n".join([*head, *(line.text for line in seen)]),
+        shows=tuple(shown for line in seen for shown in line.shows),
+        lines=len(lines),
+    )
+
+
+def _outcome_lines(outcome: Outcome) -> list[str]:
+    """What came of the form that was sent last."""
+    content: Json = orjson.loads(outcome.content)
+    if outcome.refused:
+        error = content.get("error") if isinstance(content, dict) else None
+        said = error.get("message") if isinstance(error, dict) else content
+        return [f"alert: {said}"]
+    return [f"dialog: {outcome.action} is done", *_content_lines(content, "  "), '  [dialog.close] button "Close"']
+
+
+def _content_lines(content: Json, indent: str) -> Iterator[str]:
+    """An answer in lines: a field a line, a record of a list a line."""
+    if isinstance(content, dict):
+        for name, value in content.items():
+            if isinstance(value, dict | list) and value:
+                yield f"{indent}{name}:"
+                yield from _content_lines(value, f"{indent}  ")
+            else:
+                yield f"{indent}{name}: {_plain(value)}"
+    elif isinstance(content, list):
+        yield from (f"{indent}- {_plain(part)}" for part in content)
+    else:
+        yield f"{indent}{_plain(content)}"
+
+
+def _plain(value: Json) -> str:
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
+
+
+def _lines(element: Element, indent: str = "") -> Iterator[Line]:
+    if element.role in _INLINE:
+        parts = [_short(child) if element.role == "navigation" else _label(child) for child in element.children]
+        shows = tuple(shown for part in element.walk() for shown in part.shows)
+        name = "" if element.role == "row" else f"{element.name}: "
+        yield from _wrapped(f"{indent}{name}{' | '.join(parts)}", shows, indent)
+        return
+    label = _label(element)
+    if element.role in ("list", "table", "form"):
+        label = f"{element.role} {element.name}".rstrip() + ":"
+    if element.role == "definition" and element.children:
+        yield Line(text=f"{indent}{element.name}: {_label(element.children[0])}", shows=element.shows)
+        return
+    yield from _wrapped(f"{indent}{label}", element.shows, indent)
+    for child in element.children:
+        yield from _lines(child, f"{indent}  ")
+
+
+def _wrapped(text: str, shows: tuple[ShownRow, ...], indent: str) -> Iterator[Line]:
+    """A text in lines; what it shows is seen with the last of them."""
+    parts = [part for line in text.split("\n") for part in wrap(line, WIDTH, subsequent_indent=f"{indent}  ") or [""]]
+    for part in parts[:-1]:
+        yield Line(text=part)
+    yield Line(text=parts[-1], shows=shows)
+
+
+def _short(link: Element) -> str:
+    """A link among many."""
+    return f"[{link.id}] {link.name}"
+
+
+def _label(element: Element) -> str:
+    """An element in words."""
+    match element.role:
+        case "heading":
+            return f"# {element.name}"
+        case "text":
+            return element.value
+        case "cell":
+            return f"{element.name} {element.value}"
+        case "definition":
+            return f"{element.name}: {element.value}"
+        case _:
+            said = f'[{element.id}] {element.role} "{element.name}"'
+            if element.role in FIELDS:
+                said += f' holds "{element.value}"' if element.value else " is empty"
+                said += " required" if element.required else ""
+                said += f" of {_listed(element.options)}" if element.options else ""
+            elif element.value:
+                said += f" {element.value}"
+            return said
+
+
+def _listed(options: Sequence[str]) -> str:
+    return ", ".join(options)

@@ -1,0 +1,141 @@
+"""From a world's own tools to a generated site: for each call, what one does in the browser to see or do the same.
+
+A look-up that declares its rows opens their pages; any other call fills in its form and sends it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from math import ceil
+from typing import Any, cast
+
+from palaestra.envs.state import Schema
+from palaestra.envs.state.query import follow, select
+from palaestra.envs.surfaces.pages.addresses import write_address
+from palaestra.envs.surfaces.pages.forms import EMPTY, field_element, form_fields, read_value, written_value
+from palaestra.envs.surfaces.pages.generated import AFTER, DO, PER_PAGE, SEARCH
+from palaestra.envs.surfaces.pages.session import Session, Tab
+from palaestra.envs.surfaces.pages.site import Site
+from palaestra.envs.surfaces.pages.text import SCROLL, VIEWPORT, view_page
+from palaestra.errors import ToolRefusal
+from palaestra.protocols import StateView
+from palaestra.records import Json, Row, ToolCall
+from palaestra.tools import Reads, Tool, Toolbox
+
+
+class PageTranslation:
+    """Turns calls of a world's own tools into actions in the browser.
+
+    Args:
+        schema: The world's tables.
+        reads: By name: the tools that read rows which they declare, and these.
+        actions: The tools that have forms.
+        site: The site.
+    """
+
+    def __init__(self, schema: Schema, reads: Mapping[str, tuple[Tool, Reads]], actions: Toolbox, site: Site) -> None:
+        self._schema = schema
+        self._reads = reads
+        self._actions = actions
+        self._site = site
+
+    def translate(self, calls: Sequence[ToolCall], state: StateView) -> tuple[ToolCall, ...]:
+        """What one does in the browser for `calls`.
+
+        Args:
+            calls: Calls of the world's own tools; one that talks, ends or acts in the browser stays as it is.
+            state: The rows that they begin at. They tell how long pages are.
+        """
+        return tuple(said for call in calls for said in self._translate_call(call, state))
+
+    def _translate_call(self, call: ToolCall, state: StateView) -> Sequence[ToolCall]:
+        if call.tool in self._actions:
+            return self._filled(self._actions[call.tool], call.arguments)
+        if call.tool not in self._reads:
+            return [call]
+        tool, reads = self._reads[call.tool]
+        given = {**_defaults(tool), **call.arguments}
+        return [step for url in self._addresses(reads, given, state) for step in self._seen(url, state)]
+
+    def _filled(self, tool: Tool, arguments: Mapping[str, Json]) -> list[ToolCall]:
+        """A form opened, filled in and sent."""
+        steps = [_call("goto", url=write_address(DO, tool.name))]
+        for field in form_fields(tool):
+            value = arguments.get(field.argument)
+            element = field_element(field, EMPTY)
+            if field.argument not in arguments or (value is None and not field.required):
+                continue
+            text = written_value(value)
+            if read_value(text, field.schema) != value:
+                text = written_value(cast("Json", [value]))[1:-1]  # a text that reads as a number keeps its quotes
+            if element.role == "checkbox":
+                steps.append(_call("check", element=field.element, checked=value))
+            elif element.role == "combobox":
+                steps.append(_call("select_option", element=field.element, option=text))
+            else:
+                steps.append(_call("fill", element=field.element, text=text))
+        return [*steps, _call("click", element="send")]
+
+    def _addresses(self, reads: Reads, given: Mapping[str, Json], state: StateView) -> Iterator[str]:
+        """The pages that show what a look-up shows."""
+        where: dict[str, Any] = {
+            condition: value for name, condition in reads.by.items() if (value := given.get(name)) is not None
+        }
+        where |= {condition: value for name, (condition, value) in reads.flags.items() if given.get(name)}
+        search = str(given.get(reads.search) or "") if reads.search else ""
+        if list(where) == ["id"] and not search:
+            yield write_address(reads.table, str(where["id"]))
+            yield from self._followed(reads, str(where["id"]), state)
+            return
+        query = {name: _query_text(value) for name, value in where.items() if value != ""}
+        if search:
+            query[SEARCH] = search
+        if reads.cursor is not None:
+            after = given.get(reads.cursor)
+            yield write_address(reads.table, query={**query, AFTER: str(after)} if after else query)
+            return
+        yield write_address(reads.table, query=query)
+        asked = {name: value for name, value in where.items() if value != ""}
+        try:
+            keys = [row.id for row in select(state, self._schema[reads.table], asked, search)]
+        except ToolRefusal:
+            return  # the page says why
+        for key in keys[PER_PAGE - 1 : -1 : PER_PAGE]:
+            yield write_address(reads.table, query={**query, AFTER: key})
+
+    def _followed(self, reads: Reads, key: str, state: StateView) -> Iterator[str]:
+        """The pages of the rows that a look-up shows beside the one that it names."""
+        start: Row | None = state.peek(self._schema[reads.table].kind, key)
+        if start is None:
+            return
+        shown: set[tuple[str, str]] = {(start.table, start.id)}
+        for path in (entry.split("/") for entry in reads.follow):
+            for rows in follow(state, self._schema, start, path):
+                for row in rows:
+                    if (row.table, row.id) not in shown:
+                        shown.add((row.table, row.id))
+                        yield write_address(row.table, row.id)
+
+    def _seen(self, url: str, state: StateView) -> Iterator[ToolCall]:
+        """A page opened, and scrolled to its end."""
+        yield _call("goto", url=url)
+        tab = Tab().visit(url)
+        try:
+            lines = view_page(self._site.page(state, tab), Session(tabs=(replace(tab),))).lines
+        except ToolRefusal:
+            return
+        yield from (_call("scroll", direction="down") for _ in range(max(0, ceil((lines - VIEWPORT) / SCROLL))))
+
+
+def _call(tool: str, **arguments: Json) -> ToolCall:
+    return ToolCall(tool=tool, arguments=arguments)
+
+
+def _query_text(value: Json) -> str:
+    if isinstance(value, list):
+        return ",".join(map(str, value))
+    return written_value(value)
+
+
+def _defaults(tool: Tool) -> dict[str, Json]:
+    properties = cast("Mapping[str, Mapping[str, Json]]", tool.parameters["properties"])
+    return {name: part["default"] for name, part in properties.items() if "default" in part}
