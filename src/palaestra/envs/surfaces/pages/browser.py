@@ -1,6 +1,7 @@
 """A browser at work in an episode: it holds the session, opens pages, and says which tool a sent form calls."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
+from functools import lru_cache
 
 from palaestra.envs.surfaces.pages.addresses import read_address, write_address
 from palaestra.envs.surfaces.pages.forms import read_arguments
@@ -11,13 +12,11 @@ from palaestra.envs.surfaces.pages.text import SCROLL, View, view_page
 from palaestra.envs.surfaces.pages.tree import FIELDS, Element, Follow, Page, Submit
 from palaestra.errors import ToolRefusal, UnknownNameError
 from palaestra.protocols import StateView
-from palaestra.records import ToolCall, ToolEvent
+from palaestra.records import Row, ToolCall, ToolEvent
 from palaestra.tools import CallResult, ToolContext
 
 SENDING = frozenset({"click", "press"})
 """The tools that may send a form."""
-ENTER = "Enter"
-"""The key that sends the form in which a field stands."""
 
 
 class Browser:
@@ -80,7 +79,7 @@ class Browser:
         rows = {(shown.row.table, shown.row.id): shown.row for shown in view.shows}
         for key, row in rows.items():
             names = columns[key]
-            if names >= set(row.__dataclass_fields__):
+            if names >= _columns_of(type(row)):
                 context.show(row)
             else:
                 context.show_columns([row], sorted(names))
@@ -195,6 +194,11 @@ class Browser:
         known = {field.argument for field in form.fields} | {AFTER}
         query = {**{name: value for name, value in kept.items() if name not in known}, **query}
         return write_address(*read_address(form.url).path, query=query)
+
+
+@lru_cache(maxsize=256)
+def _columns_of(kind: type[Row]) -> frozenset[str]:
+    return frozenset(field.name for field in fields(kind))
 
 
 def _sent_by(page: Page, element: Element, *, by_key: bool) -> Submit | None:

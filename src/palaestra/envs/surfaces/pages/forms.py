@@ -5,7 +5,7 @@ text that fits no type is passed on as it is.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import cast
 
 import orjson
 
@@ -112,7 +112,7 @@ def _types(schema: JsonSchema) -> set[str]:
     if "type" in schema:
         return {cast("str", schema["type"])}
     if "enum" in schema or "const" in schema:
-        values: Sequence[Any] = schema.get("enum", [schema.get("const")])  # type: ignore[assignment]
+        values = cast("Sequence[Json]", schema.get("enum", [schema.get("const")]))
         return {_type_of(value) for value in values}
     return {kind for part in _parts(schema) for kind in _types(part)} or {"string"}
 

@@ -2,13 +2,13 @@
 
 - `/` lists the tables and the actions.
 - `/TABLE` lists rows, ten a page, with a search field and a filter for each column that holds one of a few values.
-- `/TABLE/ID` shows a row, the rows that refer to it, and the actions that take its id.
+- `/TABLE/ID` shows a row, and leads to lists of the rows that name it and to the actions that take its id.
 - `/do/ACTION` is the form of an action; what comes of it stands in a dialog, or in an alert where it is refused.
 
 A tool that declares which rows it reads has no form: its rows stand on lists and on pages of rows.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from typing import Any, cast
 
@@ -37,7 +37,6 @@ SEARCH, AFTER = "search", "after"
 LOOK_UP = "query"
 """The generic tool that a list's address calls, so that a look-up is the same event on every surface."""
 _LONGEST_CELL = 120
-"""Letters of a text in a list; what is longer is cut there, and shown whole on the row's own page."""
 
 
 class GeneratedSite:
@@ -184,10 +183,19 @@ class GeneratedSite:
             raise ToolRefusal("not_found", f"{info.name} has no row {key!r:.60}")
         elements: list[Element] = [Element(role="heading", name=f"{_words(info.name)}: {key}")]
         elements += [self._definition(info, row, name) for name in info.columns]
-        for other in self._schema:
-            for column in other.references:
-                if other.columns[column].references == info.name:
-                    elements += self._referring(state, other, column, key)
+        referring = [
+            Element(
+                role="link",
+                id=f"list.{other.name}.{column}",
+                name=f"{_words(other.name)} by {column}",
+                activation=Follow(url=write_address(other.name, query={column: key})),
+            )
+            for other in self._schema
+            for column in other.references
+            if other.columns[column].references == info.name
+        ]
+        if referring:
+            elements.append(Element(role="navigation", name="Rows that name it", children=tuple(referring)))
         links = [
             Element(
                 role="link",
@@ -208,21 +216,14 @@ class GeneratedSite:
         table, value = info.columns[name].references, getattr(row, name)
         shows = (_shown(info, row, name),)
         if table is None or value is None:
-            return Element(role="definition", name=name, value=_text(value), shows=shows)
+            return Element(role="definition", name=name, value=column_text(value), shows=shows)
         link = Element(
-            role="link", id=f"of.{name}", name=_text(value), activation=Follow(url=write_address(table, str(value)))
+            role="link",
+            id=f"of.{name}",
+            name=column_text(value),
+            activation=Follow(url=write_address(table, str(value))),
         )
         return Element(role="definition", name=name, shows=shows, children=(link,))
-
-    def _referring(self, state: StateView, info: TableInfo, column: str, key: str) -> Iterator[Element]:
-        """The rows of a table that name a row by one of its columns."""
-        rows: list[Row] = state.find(info.kind, **{column: key})
-        title = f"{_words(info.name)} by {column}"
-        if rows:
-            yield self._table(info, rows[:PER_PAGE], title)
-        if not rows or len(rows) > PER_PAGE:  # that there are none is to be looked up
-            url = write_address(info.name, query={column: key})
-            yield Element(role="link", id=f"list.{info.name}.{column}", name=title, activation=Follow(url=url))
 
     def _table(self, info: TableInfo, rows: Sequence[Row], name: str) -> Element:
         return Element(role="table", name=name, children=tuple(self._line(info, row) for row in rows))
@@ -239,10 +240,10 @@ class GeneratedSite:
             )
         ]
         for name in info.columns:
-            text = _text(getattr(row, name))
+            text = column_text(getattr(row, name))
             if name == "id":
                 continue
-            whole = len(text) <= _LONGEST_CELL and "\n" not in text
+            whole = fits_cell(text)
             shows = (_shown(info, row, name),) if whole else ()
             shown = text if whole else f"{text[:_LONGEST_CELL].splitlines()[0]} ..."
             if text or not whole:
@@ -270,16 +271,12 @@ class GeneratedSite:
         )
 
 
-def _words(name: str) -> str:
-    """A name in words: "order_lines" as "Order lines"."""
-    return name.replace("_", " ").capitalize()
+def fits_cell(text: str) -> bool:
+    """Whether a list shows a text whole; a longer one is cut there, and stands whole on the row's own page."""
+    return len(text) <= _LONGEST_CELL and "\n" not in text
 
 
-def _first_sentence(text: str) -> str:
-    return text.partition(". ")[0].rstrip(".")
-
-
-def _text(value: Any) -> str:
+def column_text(value: Any) -> str:
     """A column's value as a page writes it; nothing for no value."""
     if value is None:
         return ""
@@ -288,6 +285,15 @@ def _text(value: Any) -> str:
     if isinstance(value, date | datetime):
         return value.isoformat()
     return orjson.dumps(value, default=as_json).decode()
+
+
+def _words(name: str) -> str:
+    """A name in words: "order_lines" as "Order lines"."""
+    return name.replace("_", " ").capitalize()
+
+
+def _first_sentence(text: str) -> str:
+    return text.partition(". ")[0].rstrip(".")
 
 
 def _choices(info: TableInfo, name: str) -> tuple[str, ...]:
@@ -313,7 +319,7 @@ def _condition_value(info: TableInfo, name: str, text: str) -> Scalar | list[Sca
 def _is_single(tool: Tool, argument: str) -> bool:
     """Whether an argument is one id, not a list of them."""
     properties = cast("Mapping[str, Mapping[str, Any]]", tool.parameters["properties"])
-    return properties[argument].get("type", "string") == "string"
+    return str(properties[argument].get("type", "string")) == "string"
 
 
 def _without_repetition(links: Sequence[Element]) -> list[Element]:

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from palaestra.envs.surfaces.pages.browser import ENTER, Browser
+from palaestra.envs.surfaces.pages.browser import Browser
 from palaestra.envs.surfaces.pages.session import Session
 from palaestra.tools import ToolContext, tool
 
@@ -39,7 +39,7 @@ def click(context: ToolContext, element: ElementId) -> object:
 
 
 @tool(latency=1)
-def press(context: ToolContext, element: ElementId, key: Literal["Enter"] = ENTER) -> object:
+def press(context: ToolContext, element: ElementId, key: Literal["Enter"] = "Enter") -> object:
     """Press a key in a field. Enter sends the form that the field stands in.
 
     Args:

@@ -4,7 +4,7 @@ A look-up that declares its rows opens their pages; any other call fills in its 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields
 from math import ceil
 from typing import Any, cast
 
@@ -12,7 +12,7 @@ from palaestra.envs.state import Schema
 from palaestra.envs.state.query import follow, select
 from palaestra.envs.surfaces.pages.addresses import write_address
 from palaestra.envs.surfaces.pages.forms import EMPTY, field_element, form_fields, read_value, written_value
-from palaestra.envs.surfaces.pages.generated import AFTER, DO, PER_PAGE, SEARCH
+from palaestra.envs.surfaces.pages.generated import AFTER, DO, PER_PAGE, SEARCH, column_text, fits_cell
 from palaestra.envs.surfaces.pages.session import Session, Tab
 from palaestra.envs.surfaces.pages.site import Site
 from palaestra.envs.surfaces.pages.text import SCROLL, VIEWPORT, view_page
@@ -109,21 +109,29 @@ class PageTranslation:
             return
         shown: set[tuple[str, str]] = {(start.table, start.id)}
         for path in (entry.split("/") for entry in reads.follow):
-            for rows in follow(state, self._schema, start, path):
-                for row in rows:
-                    if (row.table, row.id) not in shown:
-                        shown.add((row.table, row.id))
-                        yield write_address(row.table, row.id)
+            for number, rows in enumerate(follow(state, self._schema, start, path)):
+                table, _, column = path[number].partition(".")
+                new = [row for row in rows if (row.table, row.id) not in shown]
+                shown.update((row.table, row.id) for row in rows)
+                if number == 0 and column and len(rows) <= PER_PAGE and all(map(_fits_line, rows)):
+                    yield write_address(table, query={column: key})  # one list in place of a page a row
+                    continue
+                yield from (write_address(row.table, row.id) for row in new)
 
     def _seen(self, url: str, state: StateView) -> Iterator[ToolCall]:
         """A page opened, and scrolled to its end."""
         yield _call("goto", url=url)
         tab = Tab().visit(url)
         try:
-            lines = view_page(self._site.page(state, tab), Session(tabs=(replace(tab),))).lines
+            lines = view_page(self._site.page(state, tab), Session(tabs=(tab,))).lines
         except ToolRefusal:
             return
         yield from (_call("scroll", direction="down") for _ in range(max(0, ceil((lines - VIEWPORT) / SCROLL))))
+
+
+def _fits_line(row: Row) -> bool:
+    """Whether a list shows a row whole."""
+    return all(fits_cell(column_text(getattr(row, field.name))) for field in fields(row))
 
 
 def _call(tool: str, **arguments: Json) -> ToolCall:
