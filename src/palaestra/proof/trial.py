@@ -1,7 +1,7 @@
 """Playing a variant of the oracle's work: from the point at which it departs, on an environment that was there."""
 
 from collections.abc import Generator, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -75,7 +75,8 @@ class Trial:
     """The oracle's run of one task, and variants of it that begin where they depart from it.
 
     Whoever draws calls draws them from the world's own tools, and the trial says them in those of the surface that is
-    played on.
+    played on. On a surface of steps, such as pages, a call takes several of them. There the trial is of the world's own
+    calls, each said in one turn, so what is varied are acts and not clicks.
 
     Args:
         env: An environment of the task's world; the trial moves it as it likes.
@@ -95,23 +96,25 @@ class Trial:
         self.env = env
         env.reset(seed=0, options={"task": task_id})
         self.instance = env.instance
-        self.toolbox = env.toolbox
-        self.offered = tuple(env.toolbox.offered(env.world.role))
+        surface = env.world.surface(env.surface)
+        self._translate = surface.translate
+        self._stepwise = surface.begin is not None
         self.own = env.world.toolbox
         self.own_offered = tuple(self.own.offered(env.world.role))
-        self._translate = env.world.surface(env.surface).translate
+        self.toolbox = self.own if self._stepwise else env.toolbox
+        self.offered = tuple(self.toolbox.offered(env.world.role))
         self._at: list[Snapshot] = [env.snapshot()]
         self.steps: list[OracleStep] = []
         self._played: list[PlayedTurn] = []
         self._without: dict[int, TrialOutcome] = {}
         known: frozenset[str] = frozenset()
-        for call in env.oracle():
+        for call in self.instance.oracle if self._stepwise else env.oracle():
             done, over = self._turn([call])
             self._played.append(done)
             self.steps.append(
                 OracleStep(
                     call=call,
-                    event=done.events[0],
+                    event=_event_of(call, done.events) if self._stepwise else done.events[0],
                     observation=done.observation,
                     changes=done.changes,
                     met=done.met - known,
@@ -181,7 +184,8 @@ class Trial:
         try:
             turn = next(play)
             while left > 0:
-                turn = [said for call in turn for said in self.said(call)][:left]
+                turn = list(turn) if self._stepwise else [said for call in turn for said in self.said(call)]
+                turn = turn[:left]
                 left -= len(turn)
                 done, over = self._turn(turn)
                 played.append(done)
@@ -196,7 +200,7 @@ class Trial:
 
     def said(self, call: ToolCall) -> tuple[ToolCall, ...]:
         """A call of the world's own tools in those of the surface; one that is neither's stays as it is."""
-        if call.tool in self.toolbox or call.tool not in self.own or not self.own[call.tool].fits(call.arguments):
+        if call.tool in self.env.toolbox or call.tool not in self.own or not self.own[call.tool].fits(call.arguments):
             return (call,)
         return self._translate([call], self.instance.initial_state)
 
@@ -207,12 +211,14 @@ class Trial:
     def after(self, call: ToolCall, *, start: int) -> tuple[RowChange, ...]:
         """The net difference once the oracle's calls before `start` and then `call` were made."""
         self.env.restore(self._at[start])
-        self.env.step(as_turn(self.said(call)))
+        self._step([call] if self._stepwise else self.said(call))
         return self.env.changes
 
     def probe(self, calls: Turn) -> list[frozenset[str]]:
         """The ids that each of some look-ups mentions, made in one turn when all the oracle's work is done."""
         self.env.restore(self._at[len(self.steps) - 1])
+        if self._stepwise:
+            return [_mentioned(self._step([call]).events) for call in calls]
         said = [self.said(call) for call in calls]
         turn = [call for part in said for call in part]
         if not turn:
@@ -231,7 +237,8 @@ class Trial:
         return done, record.end is not None
 
     def _step(self, turn: Turn) -> StepRecord:
-        record: StepRecord = self.env.step(as_turn(turn))[4]["record"]
+        said = [said for call in turn for said in self.said(call)] if self._stepwise else turn
+        record: StepRecord = self.env.step(as_turn(said))[4]["record"]
         return record
 
     def _outcome(self, turns: list[PlayedTurn]) -> TrialOutcome:
@@ -250,3 +257,19 @@ class Trial:
 def as_turn(calls: Turn) -> list[dict[str, object]]:
     """Calls as an action of the environment."""
     return [{"tool": call.tool, "arguments": dict(call.arguments)} for call in calls]
+
+
+def _mentioned(events: Sequence[ToolEvent]) -> frozenset[str]:
+    return frozenset(key for event in events for key in event.mentioned)
+
+
+def _event_of(call: ToolCall, events: Sequence[ToolEvent]) -> ToolEvent:
+    """One event in place of those of the steps that a call took, with what all of them showed."""
+    own = next((event for event in events if event.tool == call.tool), events[-1])
+    return replace(
+        own,
+        tool=call.tool,
+        arguments=call.arguments,
+        shown=tuple(dict.fromkeys(pair for event in events for pair in event.shown)),
+        mentioned=_mentioned(events),
+    )
