@@ -78,6 +78,7 @@ class LiveEpisode:
         max_turns: int,
         toolbox: Toolbox,
         begin: Callable[[], SurfaceState] | None = None,
+        opens: bool = True,
         user: UserFactory = ScriptedUser,
         noise_plan: NoisePlan | None = None,
     ) -> None:
@@ -104,8 +105,8 @@ class LiveEpisode:
         self.observation = instance.messages
         self._begin = begin
         self.surface = None if begin is None else begin()
-        if self.surface is not None:
-            self.context.surface = self.surface
+        self.context.surface = self.surface
+        if self.surface is not None and opens:
             self.observation = (*instance.messages, Message(role="user", content=self.surface.show(self.context)))
         self.turn = 0
         self.conversation: Conversation | None = None
@@ -307,6 +308,7 @@ class LiveEpisode:
             max_turns=self._max_turns,
             toolbox=self.toolbox,
             begin=self._begin,
+            opens=False,
             user=self._user,
             noise_plan=None if self.noise_state is None else self.noise_state.noise_plan,
         )

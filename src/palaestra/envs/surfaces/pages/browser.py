@@ -1,7 +1,6 @@
 """A browser at work in an episode: it holds the session, opens pages, and says which tool a sent form calls."""
 
-from dataclasses import fields, replace
-from functools import lru_cache
+from dataclasses import replace
 
 from palaestra.envs.surfaces.pages.addresses import read_address, write_address
 from palaestra.envs.surfaces.pages.forms import read_arguments
@@ -12,7 +11,7 @@ from palaestra.envs.surfaces.pages.text import SCROLL, View, view_page
 from palaestra.envs.surfaces.pages.tree import FIELDS, Element, Follow, Page, Submit
 from palaestra.errors import ToolRefusal, UnknownNameError
 from palaestra.protocols import StateView
-from palaestra.records import Row, ToolCall, ToolEvent
+from palaestra.records import ToolCall, ToolEvent
 from palaestra.tools import CallResult, ToolContext
 
 SENDING = frozenset({"click", "press"})
@@ -32,6 +31,8 @@ class Browser:
     def __init__(self, site: Site) -> None:
         self._site = site
         self.session = Session()
+        self._drawn: tuple[Tab, Page] | None = None
+        """The page that was drawn last, and for which tab; it holds until the next call."""
 
     # what the episode asks
 
@@ -40,6 +41,7 @@ class Browser:
 
         It changes nothing. What cannot be read sends nothing: the call's own tool then says what is wrong.
         """
+        self._drawn = None
         try:
             if call.tool == "goto" and isinstance(url := call.arguments.get("url"), str):
                 return self._site.look_up(url)
@@ -60,6 +62,7 @@ class Browser:
 
     def settle(self, action: ToolCall, result: CallResult) -> ToolEvent:
         """Take in what came of a form that was sent. What a look-up found is evidence only as far as pages show it."""
+        self._drawn = None
         if action.tool == LOOK_UP:
             return replace(result.event, shown=(), columns=(), mentioned=frozenset())
         refused = result.event.error is not None
@@ -79,7 +82,7 @@ class Browser:
         rows = {(shown.row.table, shown.row.id): shown.row for shown in view.shows}
         for key, row in rows.items():
             names = columns[key]
-            if names >= _columns_of(type(row)):
+            if names >= self._site.columns(row.table):
                 context.show(row)
             else:
                 context.show_columns([row], sorted(names))
@@ -92,7 +95,12 @@ class Browser:
 
     def page(self, state: StateView) -> Page:
         """The page in front; where its row is gone, the refusal stands in its place."""
-        return self._site.page(state, self.session.tab)
+        return self._draw(state, self.session.tab)
+
+    def _draw(self, state: StateView, tab: Tab) -> Page:
+        if self._drawn is None or self._drawn[0] is not tab:
+            self._drawn = (tab, self._site.page(state, tab))
+        return self._drawn[1]
 
     # what actions do; each gives the session after it, or refuses
 
@@ -107,7 +115,7 @@ class Browser:
         if typed:
             context.name(*self._site.named(url))
         tab = self.session.tab.visit(url)
-        self._site.page(context.state, tab)
+        self._draw(context.state, tab)
         return self.session.with_tab(tab)
 
     def activate(self, context: ToolContext, name: str, *, by_key: bool = False) -> Session:
@@ -145,7 +153,7 @@ class Browser:
         if not 0 <= tab.place + by < len(tab.history):
             raise ToolRefusal("no_page", f"there is no page {'before' if by < 0 else 'after'} this one in the history")
         session = self.session.with_tab(tab.step(by))
-        self._site.page(context.state, session.tab)
+        self._draw(context.state, session.tab)
         return session
 
     def open_tab(self) -> Session:
@@ -194,11 +202,6 @@ class Browser:
         known = {field.argument for field in form.fields} | {AFTER}
         query = {**{name: value for name, value in kept.items() if name not in known}, **query}
         return write_address(*read_address(form.url).path, query=query)
-
-
-@lru_cache(maxsize=256)
-def _columns_of(kind: type[Row]) -> frozenset[str]:
-    return frozenset(field.name for field in fields(kind))
 
 
 def _sent_by(page: Page, element: Element, *, by_key: bool) -> Submit | None:

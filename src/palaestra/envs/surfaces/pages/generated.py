@@ -9,6 +9,7 @@ A tool that declares which rows it reads has no form: its rows stand on lists an
 """
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import date, datetime
 from typing import Any, cast
 
@@ -52,13 +53,15 @@ class GeneratedSite:
         self._schema = schema
         self._actions = {tool.name: tool for tool in actions.offered(role)}
         self._forms = {name: form_fields(tool) for name, tool in self._actions.items()}
+        self._navigation = self._draw_navigation()
+        self._home = self._draw_home()
 
     def page(self, state: StateView, tab: Tab) -> Page:
         """See `Site`."""
         address = read_address(tab.url)
         match address.path:
             case ():
-                title, elements = "Home", self._home()
+                title, elements = "Home", self._home
             case (step, action) if step == DO and action in self._actions:
                 title, elements = _words(action), self._form(tab, address, self._actions[action])
             case (table,) if table in self._schema.tables:
@@ -67,7 +70,11 @@ class GeneratedSite:
                 title, elements = self._row(state, self._schema[table], key)
             case _:
                 raise self._unknown(address)
-        return Page(url=tab.url, title=title, elements=(self._navigation(), *elements))
+        return Page(url=tab.url, title=title, elements=(self._navigation, *elements))
+
+    def columns(self, table: str) -> AbstractSet[str]:
+        """See `Site`."""
+        return self._schema[table].columns.keys()
 
     def named(self, url: str) -> tuple[str, ...]:
         """See `Site`: the id of a row's address, and those of conditions and prefilled fields."""
@@ -112,7 +119,7 @@ class GeneratedSite:
 
     # pages
 
-    def _navigation(self) -> Element:
+    def _draw_navigation(self) -> Element:
         links = [Element(role="link", id="nav.home", name="Home", activation=Follow(url="/"))]
         links += [
             Element(role="link", id=f"nav.{name}", name=_words(name), activation=Follow(url=write_address(name)))
@@ -120,7 +127,7 @@ class GeneratedSite:
         ]
         return Element(role="navigation", name="Tables", children=tuple(links))
 
-    def _home(self) -> tuple[Element, ...]:
+    def _draw_home(self) -> tuple[Element, ...]:
         return (
             Element(role="heading", name="Actions"),
             Element(

@@ -1,5 +1,6 @@
 """A site: addresses, and for each a pure function of the rows and the browser's tab that gives a page."""
 
+from collections.abc import Set as AbstractSet
 from typing import Protocol
 
 from palaestra.envs.surfaces.pages.session import Tab
@@ -21,6 +22,10 @@ class Site(Protocol):
 
     def look_up(self, url: str) -> ToolCall | None:
         """The look-up that opening this address makes, an action of the site's toolbox; `None` where it makes none."""
+        ...
+
+    def columns(self, table: str) -> AbstractSet[str]:
+        """The columns of a table: who sees them all has seen a row whole."""
         ...
 
     def named(self, url: str) -> tuple[str, ...]:

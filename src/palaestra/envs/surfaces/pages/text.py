@@ -5,6 +5,7 @@ number of lines, which it scrolls. A dialog lies over the page and is seen whole
 """
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from textwrap import wrap
 
 import orjson
@@ -45,7 +46,7 @@ class View:
 def view_page(page: Page, session: Session) -> View:
     """The viewport of a page in the tab in front."""
     tab = session.tab
-    lines = [line for element in page.elements for line in _lines(element)]
+    lines = [line for element in page.elements for line in _drawn(element)]
     top = min(tab.scroll, max(0, len(lines) - 1))
     seen = lines[top : top + VIEWPORT]
     told = [f"tab {session.active + 1} of {len(session.tabs)}" for _ in session.tabs[:1] if len(session.tabs) > 1]
@@ -90,6 +91,16 @@ def _plain(value: Json) -> str:
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
+def _drawn(element: Element) -> tuple[Line, ...]:
+    """The lines of an element; those that are the same on every page are made once."""
+    return _kept_lines(element) if element.role == "navigation" else tuple(_lines(element))
+
+
+@lru_cache(maxsize=1_024)
+def _kept_lines(element: Element) -> tuple[Line, ...]:
+    return tuple(_lines(element))
+
+
 def _lines(element: Element, indent: str = "") -> Iterator[Line]:
     if element.role in _INLINE:
         parts = [_short(child) if element.role == "navigation" else _label(child) for child in element.children]
@@ -110,6 +121,9 @@ def _lines(element: Element, indent: str = "") -> Iterator[Line]:
 
 def _wrapped(text: str, shows: tuple[ShownRow, ...], indent: str) -> Iterator[Line]:
     """A text in lines; what it shows is seen with the last of them."""
+    if len(text) <= WIDTH and "\n" not in text:
+        yield Line(text=text, shows=shows)
+        return
     parts = [part for line in text.split("\n") for part in wrap(line, WIDTH, subsequent_indent=f"{indent}  ") or [""]]
     for part in parts[:-1]:
         yield Line(text=part)
