@@ -110,6 +110,7 @@ EXPORTS = {
         "TableInfo overlay_on"
     ),
     "palaestra.envs.surfaces": "generic_surface pages_surface",
+    "palaestra.envs.surfaces.pages": "pages_surface",
     "palaestra.envs.kit": (
         "CHANGED_FROM CITIES DESK_SYNONYMS MAIL_HOSTS PAGE STREETS CaseDraft CaseRow CaseStatus CaseType Cursor "
         "HandbookVariants Letter LetterKind Person Priority RecordId RefusalCondition Rule Section SectionId "

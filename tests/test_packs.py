@@ -345,7 +345,7 @@ def test_a_manifest_says_which_switches_its_world_takes() -> None:
     assert manifest is not None
     properties = manifest.switches()["properties"]
     assert isinstance(properties, dict)
-    assert properties["surface"] == {"enum": ["conventional", "generic"]}
+    assert properties["surface"] == {"enum": ["conventional", "generic", "pages"]}
     assert open_world(LIBRARY_ID).manifest().switches()["properties"]["handbook"] == {"const": 0}  # type: ignore[index,call-overload]
 
 

@@ -8,11 +8,11 @@ import pytest
 
 from palaestra.envs import ToolEnv, check_env
 from palaestra.envs.surfaces.pages.addresses import read_address, write_address
-from palaestra.envs.surfaces.pages.browser import Browser
+from palaestra.envs.surfaces.pages.browser import PageBrowser
 from palaestra.envs.surfaces.pages.forms import form_fields, read_arguments, written_value
-from palaestra.envs.surfaces.pages.session import MOST_TABS, Session, Tab
+from palaestra.envs.surfaces.pages.session import MOST_TABS, BrowserSession, Tab
 from palaestra.envs.surfaces.pages.text import SCROLL, VIEWPORT, view_page
-from palaestra.envs.surfaces.pages.tree import FIELDS, Element, Page, ShownRow
+from palaestra.envs.surfaces.pages.tree import FIELDS, Page, PageElement, ShownRow
 from palaestra.envs.worlds.storefront.tools import TOOLBOX as DESK
 from palaestra.errors import CapabilityError, EpisodeOverError, ToolRefusal
 from palaestra.records import Json, ToolCall, ToolEvent
@@ -47,9 +47,9 @@ def act(env: ToolEnv, tool: str, **arguments: Json) -> tuple[str, tuple[ToolEven
     return messages[-1]["content"], info["record"].events
 
 
-def browser_of(env: ToolEnv) -> Browser:
+def browser_of(env: ToolEnv) -> PageBrowser:
     browser = env.episode.surface
-    assert isinstance(browser, Browser)
+    assert isinstance(browser, PageBrowser)
     return browser
 
 
@@ -99,9 +99,9 @@ def test_an_address_survives_being_written() -> None:
 
 def test_only_what_the_viewport_shows_is_seen() -> None:
     row = begun().episode.state.find(made().world.schema["orders"].kind)[0]
-    low = Element(role="definition", name="id", value=row.id, shows=(ShownRow(row=row, columns=("id",)),))
-    page = Page(url="/", title="t", elements=(*(Element(role="text", value=str(n)) for n in range(VIEWPORT)), low))
-    session = Session()
+    low = PageElement(role="definition", name="id", value=row.id, shows=(ShownRow(row=row, columns=("id",)),))
+    page = Page(url="/", title="t", elements=(*(PageElement(role="text", value=str(n)) for n in range(VIEWPORT)), low))
+    session = BrowserSession()
     assert view_page(page, session).shows == ()
     scrolled = session.with_tab(Tab(scroll=SCROLL))
     assert view_page(page, scrolled).shows == low.shows
@@ -320,7 +320,7 @@ def test_equal_actions_give_equal_digests_in_another_environment() -> None:
 def test_the_session_is_a_part_of_the_digest() -> None:
     env = begun()
     fork = env.fork()
-    browser_of(fork).session = Session(tabs=(Tab(scroll=3),))
+    browser_of(fork).session = BrowserSession(tabs=(Tab(scroll=3),))
     assert env.digest() != fork.digest()
 
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 from palaestra.envs.surfaces.pages.addresses import read_address, write_address
 from palaestra.envs.surfaces.pages.forms import read_arguments
 from palaestra.envs.surfaces.pages.generated import AFTER, ANY, LOOK_UP
-from palaestra.envs.surfaces.pages.session import MOST_TABS, Outcome, Session, Tab
+from palaestra.envs.surfaces.pages.session import MOST_TABS, BrowserSession, Outcome, Tab
 from palaestra.envs.surfaces.pages.site import Site
-from palaestra.envs.surfaces.pages.text import SCROLL, View, view_page
-from palaestra.envs.surfaces.pages.tree import FIELDS, Element, Follow, Page, Submit
+from palaestra.envs.surfaces.pages.text import SCROLL, PageView, view_page
+from palaestra.envs.surfaces.pages.tree import FIELDS, Follow, Page, PageElement, Submit
 from palaestra.errors import ToolRefusal, UnknownNameError
 from palaestra.protocols import StateView
 from palaestra.records import ToolCall, ToolEvent
@@ -18,7 +18,7 @@ SENDING = frozenset({"click", "press"})
 """The tools that may send a form."""
 
 
-class Browser:
+class PageBrowser:
     """The browser of one episode.
 
     Args:
@@ -30,7 +30,7 @@ class Browser:
 
     def __init__(self, site: Site) -> None:
         self._site = site
-        self.session = Session()
+        self.session = BrowserSession()
         self._drawn: tuple[Tab, Page] | None = None
         """The page that was drawn last, and for which tab; it holds until the next call."""
 
@@ -89,7 +89,7 @@ class Browser:
         context.mention(*(key for shown in view.shows for key in shown.ids))
         return view.text
 
-    def view(self, state: StateView) -> View:
+    def view(self, state: StateView) -> PageView:
         """What is seen of the page in front."""
         return view_page(self.page(state), self.session)
 
@@ -104,7 +104,7 @@ class Browser:
 
     # what actions do; each gives the session after it, or refuses
 
-    def open(self, context: ToolContext, url: str, *, typed: bool) -> Session:
+    def open(self, context: ToolContext, url: str, *, typed: bool) -> BrowserSession:
         """The session after the tab in front has opened an address.
 
         Args:
@@ -118,7 +118,7 @@ class Browser:
         self._draw(context.state, tab)
         return self.session.with_tab(tab)
 
-    def activate(self, context: ToolContext, name: str, *, by_key: bool = False) -> Session:
+    def activate(self, context: ToolContext, name: str, *, by_key: bool = False) -> BrowserSession:
         """The session after an element was activated. A form that calls an action was sent before this."""
         if name == "dialog.close" and self.session.tab.outcome is not None:
             return self.session.with_tab(replace(self.session.tab, outcome=None))
@@ -131,7 +131,7 @@ class Browser:
             return self.open(context, element.activation.url, typed=False)
         return self.session
 
-    def enter(self, context: ToolContext, name: str, value: str) -> Session:
+    def enter(self, context: ToolContext, name: str, value: str) -> BrowserSession:
         """The session after a value was entered in a field."""
         element = self.find(self.page(context.state), name)
         if element.role not in FIELDS:
@@ -140,14 +140,14 @@ class Browser:
             raise ToolRefusal("no_option", str(UnknownNameError.of("option", value, element.options)))
         return self.session.with_tab(self.session.tab.enter(name, value))
 
-    def scroll(self, context: ToolContext, *, down: bool) -> Session:
+    def scroll(self, context: ToolContext, *, down: bool) -> BrowserSession:
         """The session after scrolling; at an end it stays."""
         tab = self.session.tab
         last = max(0, self.view(context.state).lines - 1)
         moved = min(tab.scroll + SCROLL, last) if down else max(0, tab.scroll - SCROLL)
         return self.session.with_tab(replace(tab, scroll=moved))
 
-    def step(self, context: ToolContext, by: int) -> Session:
+    def step(self, context: ToolContext, by: int) -> BrowserSession:
         """The session after going back or forward in the history."""
         tab = self.session.tab
         if not 0 <= tab.place + by < len(tab.history):
@@ -156,21 +156,21 @@ class Browser:
         self._draw(context.state, session.tab)
         return session
 
-    def open_tab(self) -> Session:
+    def open_tab(self) -> BrowserSession:
         """The session with a further tab in front."""
         if len(self.session.tabs) >= MOST_TABS:
             raise ToolRefusal("too_many_tabs", f"{MOST_TABS} tabs are open; close one")
-        return Session(tabs=(*self.session.tabs, Tab()), active=len(self.session.tabs))
+        return BrowserSession(tabs=(*self.session.tabs, Tab()), active=len(self.session.tabs))
 
-    def close_tab(self) -> Session:
+    def close_tab(self) -> BrowserSession:
         """The session without the tab in front."""
         tabs = self.session.tabs
         if len(tabs) == 1:
             raise ToolRefusal("last_tab", "the last tab cannot be closed")
         left = (*tabs[: self.session.active], *tabs[self.session.active + 1 :])
-        return Session(tabs=left, active=min(self.session.active, len(left) - 1))
+        return BrowserSession(tabs=left, active=min(self.session.active, len(left) - 1))
 
-    def focus_tab(self, number: int) -> Session:
+    def focus_tab(self, number: int) -> BrowserSession:
         """The session with another tab in front; tabs count from 1."""
         if not 1 <= number <= len(self.session.tabs):
             raise ToolRefusal("no_tab", f"there is no tab {number}; tabs 1 to {len(self.session.tabs)} are open")
@@ -178,7 +178,7 @@ class Browser:
 
     # elements
 
-    def find(self, page: Page, name: str) -> Element:
+    def find(self, page: Page, name: str) -> PageElement:
         """The element of that id.
 
         Raises:
@@ -204,7 +204,7 @@ class Browser:
         return write_address(*read_address(form.url).path, query=query)
 
 
-def _sent_by(page: Page, element: Element, *, by_key: bool) -> Submit | None:
+def _sent_by(page: Page, element: PageElement, *, by_key: bool) -> Submit | None:
     """The form that activating an element sends; `None` where it sends none.
 
     Args:

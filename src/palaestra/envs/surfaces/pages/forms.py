@@ -9,7 +9,7 @@ from typing import cast
 
 import orjson
 
-from palaestra.envs.surfaces.pages.tree import Element, Field
+from palaestra.envs.surfaces.pages.tree import Field, PageElement
 from palaestra.records import Json, JsonSchema
 from palaestra.tools import Tool
 
@@ -28,12 +28,12 @@ def form_fields(tool: Tool) -> tuple[Field, ...]:
     )
 
 
-def field_element(field: Field, value: str) -> Element:
+def field_element(field: Field, value: str) -> PageElement:
     """The element of a field that holds `value`."""
     options = field_options(field.schema)
     kinds = _types(field.schema)
     default = field.schema.get("default")
-    return Element(
+    return PageElement(
         role="checkbox" if kinds == {"boolean"} else "combobox" if options else "textbox",
         id=field.element,
         name=field.argument,

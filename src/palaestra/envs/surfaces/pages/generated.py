@@ -21,7 +21,7 @@ from palaestra.envs.state.query import Scalar, select
 from palaestra.envs.surfaces.pages.addresses import Address, read_address, write_address
 from palaestra.envs.surfaces.pages.forms import field_element, form_fields
 from palaestra.envs.surfaces.pages.session import Tab
-from palaestra.envs.surfaces.pages.tree import Element, Field, Follow, Page, ShownRow, Submit
+from palaestra.envs.surfaces.pages.tree import Field, Follow, Page, PageElement, ShownRow, Submit
 from palaestra.errors import ToolRefusal, UnknownNameError
 from palaestra.protocols import StateView
 from palaestra.records import Row, ToolCall
@@ -119,21 +119,21 @@ class GeneratedSite:
 
     # pages
 
-    def _draw_navigation(self) -> Element:
-        links = [Element(role="link", id="nav.home", name="Home", activation=Follow(url="/"))]
+    def _draw_navigation(self) -> PageElement:
+        links = [PageElement(role="link", id="nav.home", name="Home", activation=Follow(url="/"))]
         links += [
-            Element(role="link", id=f"nav.{name}", name=_words(name), activation=Follow(url=write_address(name)))
+            PageElement(role="link", id=f"nav.{name}", name=_words(name), activation=Follow(url=write_address(name)))
             for name in self._schema.tables
         ]
-        return Element(role="navigation", name="Tables", children=tuple(links))
+        return PageElement(role="navigation", name="Tables", children=tuple(links))
 
-    def _draw_home(self) -> tuple[Element, ...]:
+    def _draw_home(self) -> tuple[PageElement, ...]:
         return (
-            Element(role="heading", name="Actions"),
-            Element(
+            PageElement(role="heading", name="Actions"),
+            PageElement(
                 role="list",
                 children=tuple(
-                    Element(
+                    PageElement(
                         role="link",
                         id=f"do.{name}",
                         name=_words(name),
@@ -145,7 +145,7 @@ class GeneratedSite:
             ),
         )
 
-    def _list(self, state: StateView, tab: Tab, address: Address, info: TableInfo) -> tuple[Element, ...]:
+    def _list(self, state: StateView, tab: Tab, address: Address, info: TableInfo) -> tuple[PageElement, ...]:
         search = address.query.get(SEARCH, "")
         rows = select(state, info, self._conditions(info, address), search)
         first = sum(row.id <= address.query.get(AFTER, "") for row in rows)
@@ -153,25 +153,25 @@ class GeneratedSite:
         asked = [f"{name} {value}" for name, value in address.query.items() if name not in (SEARCH, AFTER)]
         said = ", ".join([*asked, *([f'with "{search}"'] if search else [])])
         counted = f"{first + 1} to {first + len(shown)} of {len(rows)}" if shown else "none"
-        turning: list[Element] = []
+        turning: list[PageElement] = []
         if len(rows) > first + PER_PAGE:
             url = write_address(info.name, query={**address.query, AFTER: shown[-1].id})
-            turning.append(Element(role="link", id="list.next", name="next", activation=Follow(url=url)))
+            turning.append(PageElement(role="link", id="list.next", name="next", activation=Follow(url=url)))
         return (
-            Element(role="heading", name=f"{_words(info.name)}{' where ' + said if said else ''}: {counted}"),
+            PageElement(role="heading", name=f"{_words(info.name)}{' where ' + said if said else ''}: {counted}"),
             self._search(tab, address, info),
             self._table(info, shown, _words(info.name)),
-            *([Element(role="navigation", name="Pages", children=tuple(turning))] if turning else []),
+            *([PageElement(role="navigation", name="Pages", children=tuple(turning))] if turning else []),
         )
 
-    def _search(self, tab: Tab, address: Address, info: TableInfo) -> Element:
+    def _search(self, tab: Tab, address: Address, info: TableInfo) -> PageElement:
         """The form that narrows a list."""
         names = ([SEARCH] if info.searchable else []) + [name for name in info.columns if _choices(info, name)]
         fields = tuple(
             Field(element=f"filter.{name}", argument=name, schema={"type": "string"}, required=False) for name in names
         )
         parts = [
-            Element(
+            PageElement(
                 role="searchbox" if field.argument == SEARCH else "combobox",
                 id=field.element,
                 name=field.argument,
@@ -181,17 +181,17 @@ class GeneratedSite:
             for field in fields
         ]
         send = Submit(action="", fields=fields, url=write_address(info.name))
-        find = Element(role="button", id="filter.find", name="Find", activation=send)
-        return Element(role="search", name=f"Find {_words(info.name).lower()}", children=(*parts, find))
+        find = PageElement(role="button", id="filter.find", name="Find", activation=send)
+        return PageElement(role="search", name=f"Find {_words(info.name).lower()}", children=(*parts, find))
 
-    def _row(self, state: StateView, info: TableInfo, key: str) -> tuple[str, tuple[Element, ...]]:
+    def _row(self, state: StateView, info: TableInfo, key: str) -> tuple[str, tuple[PageElement, ...]]:
         row: Row | None = state.peek(info.kind, key)
         if row is None:
             raise ToolRefusal("not_found", f"{info.name} has no row {key!r:.60}")
-        elements: list[Element] = [Element(role="heading", name=f"{_words(info.name)}: {key}")]
+        elements: list[PageElement] = [PageElement(role="heading", name=f"{_words(info.name)}: {key}")]
         elements += [self._definition(info, row, name) for name in info.columns]
         referring = [
-            Element(
+            PageElement(
                 role="link",
                 id=f"list.{other.name}.{column}",
                 name=f"{_words(other.name)} by {column}",
@@ -202,9 +202,9 @@ class GeneratedSite:
             if other.columns[column].references == info.name
         ]
         if referring:
-            elements.append(Element(role="navigation", name="Rows that name it", children=tuple(referring)))
+            elements.append(PageElement(role="navigation", name="Rows that name it", children=tuple(referring)))
         links = [
-            Element(
+            PageElement(
                 role="link",
                 id=f"do.{name}",
                 name=_words(name),
@@ -215,30 +215,30 @@ class GeneratedSite:
             if table == info.name and _is_single(tool, argument)
         ]
         if links:
-            elements.append(Element(role="navigation", name="Actions", children=tuple(_without_repetition(links))))
+            elements.append(PageElement(role="navigation", name="Actions", children=tuple(_without_repetition(links))))
         return f"{_words(info.name)}: {key}", tuple(elements)
 
-    def _definition(self, info: TableInfo, row: Row, name: str) -> Element:
+    def _definition(self, info: TableInfo, row: Row, name: str) -> PageElement:
         """A column of a row with its whole value."""
         table, value = info.columns[name].references, getattr(row, name)
         shows = (_shown(info, row, name),)
         if table is None or value is None:
-            return Element(role="definition", name=name, value=column_text(value), shows=shows)
-        link = Element(
+            return PageElement(role="definition", name=name, value=column_text(value), shows=shows)
+        link = PageElement(
             role="link",
             id=f"of.{name}",
             name=column_text(value),
             activation=Follow(url=write_address(table, str(value))),
         )
-        return Element(role="definition", name=name, shows=shows, children=(link,))
+        return PageElement(role="definition", name=name, shows=shows, children=(link,))
 
-    def _table(self, info: TableInfo, rows: Sequence[Row], name: str) -> Element:
-        return Element(role="table", name=name, children=tuple(self._line(info, row) for row in rows))
+    def _table(self, info: TableInfo, rows: Sequence[Row], name: str) -> PageElement:
+        return PageElement(role="table", name=name, children=tuple(self._line(info, row) for row in rows))
 
-    def _line(self, info: TableInfo, row: Row) -> Element:
+    def _line(self, info: TableInfo, row: Row) -> PageElement:
         """A row of a list: its id, which leads to its page, and its other columns as far as they are short."""
         cells = [
-            Element(
+            PageElement(
                 role="link",
                 id=f"row.{row.id}",
                 name=row.id,
@@ -254,27 +254,27 @@ class GeneratedSite:
             shows = (_shown(info, row, name),) if whole else ()
             shown = text if whole else f"{text[:_LONGEST_CELL].splitlines()[0]} ..."
             if text or not whole:
-                cells.append(Element(role="cell", name=name, value=shown, shows=shows))
+                cells.append(PageElement(role="cell", name=name, value=shown, shows=shows))
             else:  # an empty cell says nothing in words, and a reader of the line knows that it is empty
                 cells[0] = _with_shown(cells[0], row, name)
-        return Element(role="row", children=tuple(cells))
+        return PageElement(role="row", children=tuple(cells))
 
-    def _form(self, tab: Tab, address: Address, tool: Tool) -> tuple[Element, ...]:
+    def _form(self, tab: Tab, address: Address, tool: Tool) -> tuple[PageElement, ...]:
         fields = self._forms[tool.name]
         parts = [
             field_element(field, tab.value_of(field.element, address.query.get(field.argument, ""))) for field in fields
         ]
         send = Submit(action=tool.name, fields=fields)
-        button = Element(role="button", id="send", name=_words(tool.name), activation=send)
+        button = PageElement(role="button", id="send", name=_words(tool.name), activation=send)
         return (
-            Element(role="heading", name=_words(tool.name)),
-            Element(role="text", value=tool.description),
+            PageElement(role="heading", name=_words(tool.name)),
+            PageElement(role="text", value=tool.description),
             *(
-                Element(role="text", value=f"{field.argument}: {field.schema['description']}")
+                PageElement(role="text", value=f"{field.argument}: {field.schema['description']}")
                 for field in fields
                 if field.schema.get("description")
             ),
-            Element(role="form", name=_words(tool.name), children=(*parts, button)),
+            PageElement(role="form", name=_words(tool.name), children=(*parts, button)),
         )
 
 
@@ -329,17 +329,17 @@ def _is_single(tool: Tool, argument: str) -> bool:
     return str(properties[argument].get("type", "string")) == "string"
 
 
-def _without_repetition(links: Sequence[Element]) -> list[Element]:
+def _without_repetition(links: Sequence[PageElement]) -> list[PageElement]:
     """The first link of each id: an action that takes two ids of one table is offered for the first."""
-    first: dict[str, Element] = {}
+    first: dict[str, PageElement] = {}
     for link in links:
         first.setdefault(link.id, link)
     return list(first.values())
 
 
-def _with_shown(link: Element, row: Row, column: str) -> Element:
+def _with_shown(link: PageElement, row: Row, column: str) -> PageElement:
     shown = link.shows[0]
-    return Element(
+    return PageElement(
         role=link.role,
         id=link.id,
         name=link.name,

@@ -56,7 +56,7 @@ class Tab:
 
 
 @record
-class Session:
+class BrowserSession:
     """A browser between two actions. It pickles, and equal ones go on alike."""
 
     tabs: tuple[Tab, ...] = (Tab(),)
@@ -67,6 +67,6 @@ class Session:
         """The tab in front."""
         return self.tabs[self.active]
 
-    def with_tab(self, tab: Tab) -> "Session":
+    def with_tab(self, tab: Tab) -> "BrowserSession":
         """The session with another tab in front."""
         return replace(self, tabs=(*self.tabs[: self.active], tab, *self.tabs[self.active + 1 :]))

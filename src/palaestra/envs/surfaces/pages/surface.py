@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from palaestra.envs.state import Schema
 from palaestra.envs.surfaces.generic import KEPT, declared_reads, generic_surface
-from palaestra.envs.surfaces.pages.browser import Browser
+from palaestra.envs.surfaces.pages.browser import PageBrowser
 from palaestra.envs.surfaces.pages.generated import LOOK_UP, GeneratedSite
 from palaestra.envs.surfaces.pages.tools import UI_TOOLS
 from palaestra.envs.surfaces.pages.translation import PageTranslation
@@ -41,8 +41,8 @@ def pages_surface(schema: Schema, toolbox: Toolbox, *, role: str) -> Surface:
     site = GeneratedSite(schema, actions, role)
     translation = PageTranslation(schema, {name: (toolbox[name], rows) for name, rows in reads.items()}, actions, site)
 
-    def begin() -> Browser:
-        return Browser(site)
+    def begin() -> PageBrowser:
+        return PageBrowser(site)
 
     return Surface(
         toolbox=Toolbox([*UI_TOOLS, *kept], prose_tool=toolbox.prose_tool, actions=Toolbox([*actions, look_up])),

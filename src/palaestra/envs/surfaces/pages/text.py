@@ -10,8 +10,8 @@ from textwrap import wrap
 
 import orjson
 
-from palaestra.envs.surfaces.pages.session import Outcome, Session
-from palaestra.envs.surfaces.pages.tree import FIELDS, Element, Page, ShownRow
+from palaestra.envs.surfaces.pages.session import BrowserSession, Outcome
+from palaestra.envs.surfaces.pages.tree import FIELDS, Page, PageElement, ShownRow
 from palaestra.record import record
 from palaestra.records import Json
 
@@ -26,7 +26,7 @@ _INLINE = frozenset({"row", "search", "navigation"})
 
 
 @record
-class Line:
+class TextLine:
     """A line of a page."""
 
     text: str
@@ -34,7 +34,7 @@ class Line:
 
 
 @record
-class View:
+class PageView:
     """What is seen of a page."""
 
     text: str
@@ -43,7 +43,7 @@ class View:
     """Of the whole page, so that a browser knows how far it can scroll."""
 
 
-def view_page(page: Page, session: Session) -> View:
+def view_page(page: Page, session: BrowserSession) -> PageView:
     """The viewport of a page in the tab in front."""
     tab = session.tab
     lines = [line for element in page.elements for line in _drawn(element)]
@@ -55,7 +55,7 @@ def view_page(page: Page, session: Session) -> View:
         head += _outcome_lines(tab.outcome)
     if len(lines) > VIEWPORT:
         head.append(f"lines {top + 1} to {top + len(seen)} of {len(lines)}; scroll for the others")
-    return View(
+    return PageView(
         text="\n".join([*head, *(line.text for line in seen)]),
         shows=tuple(shown for line in seen for shown in line.shows),
         lines=len(lines),
@@ -91,17 +91,17 @@ def _plain(value: Json) -> str:
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
-def _drawn(element: Element) -> tuple[Line, ...]:
+def _drawn(element: PageElement) -> tuple[TextLine, ...]:
     """The lines of an element; those that are the same on every page are made once."""
     return _kept_lines(element) if element.role == "navigation" else tuple(_lines(element))
 
 
 @lru_cache(maxsize=1_024)
-def _kept_lines(element: Element) -> tuple[Line, ...]:
+def _kept_lines(element: PageElement) -> tuple[TextLine, ...]:
     return tuple(_lines(element))
 
 
-def _lines(element: Element, indent: str = "") -> Iterator[Line]:
+def _lines(element: PageElement, indent: str = "") -> Iterator[TextLine]:
     if element.role in _INLINE:
         parts = [_short(child) if element.role == "navigation" else _label(child) for child in element.children]
         shows = tuple(shown for part in element.walk() for shown in part.shows)
@@ -112,30 +112,30 @@ def _lines(element: Element, indent: str = "") -> Iterator[Line]:
     if element.role in ("list", "table", "form"):
         label = f"{element.role} {element.name}".rstrip() + ":"
     if element.role == "definition" and element.children:
-        yield Line(text=f"{indent}{element.name}: {_label(element.children[0])}", shows=element.shows)
+        yield TextLine(text=f"{indent}{element.name}: {_label(element.children[0])}", shows=element.shows)
         return
     yield from _wrapped(f"{indent}{label}", element.shows, indent)
     for child in element.children:
         yield from _lines(child, f"{indent}  ")
 
 
-def _wrapped(text: str, shows: tuple[ShownRow, ...], indent: str) -> Iterator[Line]:
+def _wrapped(text: str, shows: tuple[ShownRow, ...], indent: str) -> Iterator[TextLine]:
     """A text in lines; what it shows is seen with the last of them."""
     if len(text) <= WIDTH and "\n" not in text:
-        yield Line(text=text, shows=shows)
+        yield TextLine(text=text, shows=shows)
         return
     parts = [part for line in text.split("\n") for part in wrap(line, WIDTH, subsequent_indent=f"{indent}  ") or [""]]
     for part in parts[:-1]:
-        yield Line(text=part)
-    yield Line(text=parts[-1], shows=shows)
+        yield TextLine(text=part)
+    yield TextLine(text=parts[-1], shows=shows)
 
 
-def _short(link: Element) -> str:
+def _short(link: PageElement) -> str:
     """A link among many."""
     return f"[{link.id}] {link.name}"
 
 
-def _label(element: Element) -> str:
+def _label(element: PageElement) -> str:
     """An element in words."""
     match element.role:
         case "heading":

@@ -4,20 +4,20 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from palaestra.envs.surfaces.pages.browser import Browser
-from palaestra.envs.surfaces.pages.session import Session
+from palaestra.envs.surfaces.pages.browser import PageBrowser
+from palaestra.envs.surfaces.pages.session import BrowserSession
 from palaestra.tools import ToolContext, tool
 
 ElementId = Annotated[str, Field(min_length=1, max_length=200)]
 
 
-def _browser(context: ToolContext) -> Browser:
+def _browser(context: ToolContext) -> PageBrowser:
     found = context.surface
-    assert isinstance(found, Browser), "the surface of pages has a browser"
+    assert isinstance(found, PageBrowser), "the surface of pages has a browser"
     return found
 
 
-def _shown(context: ToolContext, session: Session) -> object:
+def _shown(context: ToolContext, session: BrowserSession) -> object:
     """The page after an action."""
     browser = _browser(context)
     before, browser.session = browser.session, session

@@ -13,7 +13,7 @@ from palaestra.envs.state.query import follow, select
 from palaestra.envs.surfaces.pages.addresses import write_address
 from palaestra.envs.surfaces.pages.forms import EMPTY, field_element, form_fields, read_value, written_value
 from palaestra.envs.surfaces.pages.generated import AFTER, DO, PER_PAGE, SEARCH, column_text, fits_cell
-from palaestra.envs.surfaces.pages.session import Session, Tab
+from palaestra.envs.surfaces.pages.session import BrowserSession, Tab
 from palaestra.envs.surfaces.pages.site import Site
 from palaestra.envs.surfaces.pages.text import SCROLL, VIEWPORT, view_page
 from palaestra.errors import ToolRefusal
@@ -123,7 +123,7 @@ class PageTranslation:
         yield _call("goto", url=url)
         tab = Tab().visit(url)
         try:
-            lines = view_page(self._site.page(state, tab), Session(tabs=(tab,))).lines
+            lines = view_page(self._site.page(state, tab), BrowserSession(tabs=(tab,))).lines
         except ToolRefusal:
             return
         yield from (_call("scroll", direction="down") for _ in range(max(0, ceil((lines - VIEWPORT) / SCROLL))))

@@ -78,7 +78,7 @@ class ShownRow:
 
 
 @record
-class Element:
+class PageElement:
     """A part of a page."""
 
     role: Role
@@ -94,9 +94,9 @@ class Element:
     activation: Activation | None = None
     shows: tuple[ShownRow, ...] = ()
     """The rows that whoever sees the element has seen."""
-    children: tuple["Element", ...] = ()
+    children: tuple["PageElement", ...] = ()
 
-    def walk(self) -> Iterator["Element"]:
+    def walk(self) -> Iterator["PageElement"]:
         """The element and everything in it, in the order of reading."""
         yield self
         for child in self.children:
@@ -109,10 +109,10 @@ class Page:
 
     url: str
     title: str
-    elements: tuple[Element, ...]
+    elements: tuple[PageElement, ...]
     """Without the dialog, which lies over them."""
 
-    def walk(self) -> Iterator[Element]:
+    def walk(self) -> Iterator[PageElement]:
         """Every element, in the order of reading."""
         for element in self.elements:
             yield from element.walk()
