@@ -66,7 +66,7 @@ class LearningConfig:
     sft: SftConfig = field(default_factory=lambda: SftConfig(steps=400))
     expert: ExpertConfig = field(
         default_factory=lambda: ExpertConfig(
-            steps=14,
+            steps=20,
             updates=60,
             demonstration_share=0.5,
             learner=LearnerConfig(lr=2e-3),
