@@ -12,12 +12,13 @@ from palaestra.envs.surfaces.pages.browser import PageBrowser
 from palaestra.envs.surfaces.pages.forms import form_fields, read_arguments, written_value
 from palaestra.envs.surfaces.pages.session import MOST_TABS, BrowserSession, Tab
 from palaestra.envs.surfaces.pages.text import SCROLL, VIEWPORT, view_page
-from palaestra.envs.surfaces.pages.tree import FIELDS, Page, PageElement, ShownRow
+from palaestra.envs.surfaces.pages.tree import Page, PageElement, ShownRow
 from palaestra.envs.worlds.storefront.tools import TOOLBOX as DESK
 from palaestra.errors import CapabilityError, EpisodeOverError, ToolRefusal
-from palaestra.records import Json, ToolCall, ToolEvent
+from palaestra.records import Json, ToolEvent
 from palaestra.seeding import Stream
 from palaestra.tools import sample_call
+from worlds.hands import random_action
 
 STOREFRONT = "palaestra/Storefront-v0"
 CANCEL = "storefront/cancel-order/5000"
@@ -262,25 +263,6 @@ def test_noise_and_pages_are_refused_together() -> None:
 
 
 # random hands
-
-
-def random_action(env: ToolEnv, stream: Stream) -> ToolCall:
-    """Something that a restless user does with what stands on the page."""
-    browser = browser_of(env)
-    elements = [element for element in browser.page(env.episode.state).walk() if element.id]
-    element = stream.choice(elements)
-    if element.role in FIELDS:
-        text = stream.choice([*(element.options or ("ORD-1042", "7", "Zoë <b>")), ""])
-        return ToolCall(tool="fill", arguments={"element": element.id, "text": text})
-    return stream.choice(
-        [
-            *[ToolCall(tool="click", arguments={"element": element.id})] * 4,
-            ToolCall(tool="back", arguments={}),
-            ToolCall(tool="scroll", arguments={}),
-            ToolCall(tool="tab_new", arguments={}),
-            ToolCall(tool="tab_focus", arguments={"number": 1}),
-        ]
-    )
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from palaestra.envs.surfaces.pages.addresses import read_address, write_address
 from palaestra.envs.surfaces.pages.forms import read_arguments
-from palaestra.envs.surfaces.pages.generated import AFTER, ANY, LOOK_UP
+from palaestra.envs.surfaces.pages.generated import ANY, LOOK_UP
 from palaestra.envs.surfaces.pages.session import MOST_TABS, BrowserSession, Outcome, Tab
 from palaestra.envs.surfaces.pages.site import Site
 from palaestra.envs.surfaces.pages.text import SCROLL, PageView, view_page
@@ -198,10 +198,7 @@ class PageBrowser:
         values = self._values(page)
         query = {field.argument: values.get(field.element, "") for field in form.fields}
         query = {name: value for name, value in query.items() if value and value != ANY}
-        kept = read_address(page.url).query
-        known = {field.argument for field in form.fields} | {AFTER}
-        query = {**{name: value for name, value in kept.items() if name not in known}, **query}
-        return write_address(*read_address(form.url).path, query=query)
+        return write_address(*read_address(form.url).path, query={**dict(form.kept), **query})
 
 
 def _sent_by(page: Page, element: PageElement, *, by_key: bool) -> Submit | None:

@@ -180,7 +180,8 @@ class GeneratedSite:
             )
             for field in fields
         ]
-        send = Submit(action="", fields=fields, url=write_address(info.name))
+        kept = tuple((n, value) for n, value in address.query.items() if n != AFTER and n not in names)
+        send = Submit(action="", fields=fields, url=write_address(info.name), kept=kept)
         find = PageElement(role="button", id="filter.find", name="Find", activation=send)
         return PageElement(role="search", name=f"Find {_words(info.name).lower()}", children=(*parts, find))
 

@@ -62,6 +62,8 @@ class Submit:
     """The tool that is called; empty where the form only looks something up, on the page at `url`."""
     fields: tuple[Field, ...]
     url: str = ""
+    kept: tuple[tuple[str, str], ...] = ()
+    """What a form that looks something up keeps of the present address, by name."""
 
 
 Activation: TypeAlias = Follow | Submit

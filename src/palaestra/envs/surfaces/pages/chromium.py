@@ -1,0 +1,258 @@
+"""The second renderer: the same pages in Chromium, and a comparison of what it shows and sends with the session.
+
+Chromium asks for pages by its own rules: it follows links, encodes forms, decodes entities. Each request is answered
+here, without a socket, and no other address can be reached. `ChromiumPages.act` plays an action with the mouse and the
+keyboard, and says whether Chromium sent what the session in process says, and shows the same elements afterwards.
+Needs the extra `web` and a Chromium on the machine.
+"""
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import parse_qsl, urlsplit
+
+from playwright.sync_api import Request, Route, sync_playwright
+
+from palaestra.envs import ToolEnv
+from palaestra.envs.surfaces.pages.addresses import read_address, write_address
+from palaestra.envs.surfaces.pages.browser import PageBrowser
+from palaestra.envs.surfaces.pages.generated import ANY
+from palaestra.envs.surfaces.pages.html import CLOSE, render_html
+from palaestra.envs.surfaces.pages.tree import FIELDS, Page, Submit
+from palaestra.errors import CapabilityError
+from palaestra.record import record
+from palaestra.records import ToolCall
+
+ORIGIN = "http://site.test"
+"""Where the pages seem to be; no name server is asked for it."""
+_FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--force-device-scale-factor=1",
+    "--hide-scrollbars",
+    "--font-render-hinting=none",
+)
+_SEEN = """() => [...document.querySelectorAll('[data-id]')].map(e => {
+  const tag = e.tagName.toLowerCase(), type = e.type
+  const role = tag === 'a' ? 'link' : tag === 'button' ? 'button' : tag === 'select' ? 'combobox'
+    : tag === 'textarea' ? 'textbox' : type === 'checkbox' ? 'checkbox' : type === 'search' ? 'searchbox' : tag
+  const label = e.closest('label')
+  const name = label ? label.firstChild.textContent : e.textContent
+  const value = type === 'checkbox' ? (e.checked ? 'true' : '') : e.value || ''
+  return [e.dataset.id, role, name, role === 'link' || role === 'button' ? '' : value]
+})"""
+
+
+@record
+class SeenElement:
+    """An element that can be acted on, as a renderer shows it."""
+
+    id: str
+    role: str
+    name: str
+    value: str
+
+
+@record
+class PageStep:
+    """An action in both renderers."""
+
+    call: ToolCall
+    sent: str
+    """What Chromium sent: an address, or a form's fields; empty where it sent nothing."""
+    expected: str
+    """The same by the session in process."""
+    shown: tuple[SeenElement, ...]
+    """What Chromium shows afterwards."""
+    drawn: tuple[SeenElement, ...]
+    """The same by the tree."""
+
+    @property
+    def equal(self) -> bool:
+        """Whether both renderers agree."""
+        return self.sent == self.expected and self.shown == self.drawn
+
+
+class ChromiumPages:
+    """Chromium beside an episode on the surface of pages.
+
+    Args:
+        env: An environment on that surface, in an episode.
+        program: The path of Chromium.
+        size: Of the window, in pixels.
+        dark: Whether the dark colours are shown.
+
+    Raises:
+        CapabilityError: the environment has no pages.
+    """
+
+    def __init__(self, env: ToolEnv, *, program: str, size: tuple[int, int] = (1280, 800), dark: bool = False) -> None:
+        if not isinstance(env.episode.surface, PageBrowser):
+            raise CapabilityError(f"surface {env.surface!r} has no pages; make the environment with surface='pages'")
+        self._env = env
+        self._browser = env.episode.surface
+        self._playwright = sync_playwright().start()
+        self._chromium = self._playwright.chromium.launch(executable_path=program, args=list(_FLAGS))
+        context = self._chromium.new_context(
+            viewport={"width": size[0], "height": size[1]},
+            locale="en-US",
+            timezone_id="UTC",
+            reduced_motion="reduce",
+            color_scheme="dark" if dark else "light",
+            java_script_enabled=True,
+        )
+        context.route("**/*", self._answer)
+        self.denied: list[str] = []
+        """Addresses beyond the site that were asked for, none of which was reached."""
+        self._window = context.new_page()
+        self._pending: ToolCall | None = None
+        self._sent = ""
+        self._load()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End Chromium."""
+        self._chromium.close()
+        self._playwright.stop()
+
+    def screenshot(self) -> bytes:
+        """The window as PNG."""
+        return self._window.screenshot(animations="disabled")
+
+    def act(self, call: ToolCall) -> PageStep:
+        """Play an action in both renderers.
+
+        Actions that need no page, such as those on tabs, take place in process, and Chromium loads the page after them.
+        """
+        before = self._page()
+        expected = self._expected(call, before)
+        self._sent, self._pending = "", call
+        self._play(call, before)
+        if self._pending is not None:  # Chromium had nothing to send
+            self._step(call)
+            if call.tool not in ("fill", "clear", "select_option", "check"):
+                self._load()
+        return PageStep(
+            call=call,
+            sent=self._sent,
+            expected=expected,
+            shown=tuple(SeenElement(id=i, role=r, name=n, value=v) for i, r, n, v in self._window.evaluate(_SEEN)),
+            drawn=self._drawn(),
+        )
+
+    def _play(self, call: ToolCall, page: Page) -> None:
+        """What a person does for an action, with the window."""
+        named = call.arguments.get("element")
+        if not isinstance(named, str) or named not in {*(e.id for e in page.walk() if e.id), CLOSE}:
+            return
+        target = self._window.locator(f'[data-id="{named}"]')
+        if target.count() != 1:
+            return
+        role = next((element.role for element in page.walk() if element.id == named), "button")
+        match call.tool:
+            case "click" if role in ("link", "button"):
+                target.click()
+            case "press" if role in ("textbox", "searchbox"):
+                target.evaluate(
+                    "e => e.form.requestSubmit(e.form.querySelector('button'))"
+                )  # Enter breaks a textarea's line
+                self._window.wait_for_load_state()
+            case "fill" if role in ("textbox", "searchbox"):
+                target.fill(str(call.arguments["text"]))
+            case "clear" if role in ("textbox", "searchbox"):
+                target.fill("")
+            case "select_option" | "fill" if role == "combobox":
+                value = str(call.arguments.get("option", call.arguments.get("text")))
+                target.select_option(value)
+            case "check" if role == "checkbox":
+                target.set_checked(bool(call.arguments.get("checked", True)))
+            case _:
+                pass
+
+    def _answer(self, route: Route, request: Request) -> None:
+        """Answer what Chromium asks for: take the action that it comes of, and give the page after it."""
+        if not request.url.startswith(ORIGIN + "/"):
+            self.denied.append(request.url)
+            route.abort()
+            return
+        if urlsplit(request.url).path == "/favicon.ico":
+            route.fulfill(status=204)
+            return
+        call, self._pending = self._pending, None
+        if call is not None:
+            self._sent = _sent(request)
+            self._step(call)
+        route.fulfill(body=render_html(self._page(), self._browser.session), content_type="text/html; charset=utf-8")
+
+    def _step(self, call: ToolCall) -> None:
+        self._pending = None
+        self._env.step({"tool": call.tool, "arguments": dict(call.arguments)})
+
+    def _load(self) -> None:
+        self._pending = None
+        self._window.goto(ORIGIN + self._browser.session.tab.url)
+
+    def _page(self) -> Page:
+        return self._browser.page(self._env.episode.state)
+
+    def _expected(self, call: ToolCall, page: Page) -> str:
+        """What a browser sends for an action, by the tree and the session."""
+        named = call.arguments.get("element")
+        if call.tool not in ("click", "press") or not isinstance(named, str):
+            return ""
+        if named == CLOSE:
+            return "POST {}" if self._browser.session.tab.outcome is not None else ""
+        element = next((one for one in page.walk() if one.id == named), None)
+        if element is None:
+            return ""
+        values = {one.id: one.value for one in page.walk() if one.role in FIELDS}
+        activation = element.activation
+        if call.tool == "press":
+            forms = [one.activation for one in page.walk() if isinstance(one.activation, Submit)]
+            activation = next((form for form in forms if any(f.element == named for f in form.fields)), None)
+        if isinstance(activation, Submit):
+            sent = {field.argument: values.get(field.element, "") for field in activation.fields}
+            if activation.action:
+                return f"POST {_plain(sent)}"
+            return "GET " + write_address(
+                *read_address(activation.url).path, query=_asked({**dict(activation.kept), **sent})
+            )
+        return "" if activation is None else f"GET {activation.url}"
+
+    def _drawn(self) -> tuple[SeenElement, ...]:
+        page, outcome = self._page(), self._browser.session.tab.outcome
+        seen = [
+            SeenElement(id=e.id, role=e.role, name=e.name, value=e.value if e.role in FIELDS else "")
+            for e in page.walk()
+            if e.id
+        ]
+        if outcome is not None and not outcome.refused:
+            navigation = len([1 for part in page.elements[0].walk() if part.id])
+            seen.insert(navigation, SeenElement(id=CLOSE, role="button", name="Close", value=""))
+        return tuple(seen)
+
+
+def _sent(request: Request) -> str:
+    """What a request says, in the form of `PageStep.expected`."""
+    if request.method == "POST":
+        fields = dict(parse_qsl(request.post_data or "", keep_blank_values=True))
+        return f"POST {_plain({name: value.replace(chr(13), '') for name, value in fields.items()})}"
+    parts = urlsplit(request.url)
+    query = dict(parse_qsl(parts.query, keep_blank_values=True))
+    return "GET " + write_address(*read_address(parts.path).path, query=_asked(query))
+
+
+def _asked(query: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in query.items() if value and value != ANY}
+
+
+def _plain(fields: Mapping[str, Any]) -> dict[str, str]:
+    """A form's fields without the empty ones, which say nothing, in the order of their names."""
+    return {name: fields[name] for name in sorted(fields) if fields[name]}

@@ -1,0 +1,168 @@
+"""The renderer that people and browsers look at: the same tree as HTML, without scripts.
+
+Every element that can be acted on carries its id in `data-id`. Links and forms are those of HTML, so what a browser
+sends follows from its own rules: a form that looks something up is sent by GET to the list, one that calls an action by
+POST to the page on which it stands.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import orjson
+from markupsafe import Markup, escape
+
+from palaestra.envs.surfaces.pages.session import BrowserSession, Outcome
+from palaestra.envs.surfaces.pages.tree import Page, PageElement, Submit
+from palaestra.records import Json
+
+STYLE = Path(__file__).with_name("site.css").read_text()
+"""One style sheet for every site; no font, image or script comes from anywhere else."""
+CLOSE = "dialog.close"
+"""The id of the button that closes a dialog."""
+
+
+def render_html(page: Page, session: BrowserSession) -> str:
+    """A page as a whole document.
+
+    Args:
+        page: The page.
+        session: The browser in which it is open, for the dialog that lies over it.
+    """
+    outcome = session.tab.outcome
+    first, *others = page.elements
+    body = Markup("").join(
+        [
+            _element(first, page),
+            Markup("<main>"),
+            *([] if outcome is None else [_outcome(outcome, page)]),
+            *(_grouped(others, page)),
+            Markup("</main>"),
+        ]
+    )
+    return str(
+        Markup(
+            '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+            '<meta name="viewport" content="width=device-width">'
+            "<title>{}</title><style>{}</style></head><body>{}</body></html>"
+        ).format(page.title, Markup(STYLE), body)  # noqa: S704  our own style sheet
+    )
+
+
+def _grouped(elements: Sequence[PageElement], page: Page) -> Iterator[Markup]:
+    """The elements, definitions that follow each other in one list."""
+    run: list[Markup] = []
+    for element in elements:
+        if element.role == "definition":
+            run.append(_element(element, page))
+            continue
+        if run:
+            yield Markup("<dl>{}</dl>").format(Markup("").join(run))
+            run = []
+        yield _element(element, page)
+    if run:
+        yield Markup("<dl>{}</dl>").format(Markup("").join(run))
+
+
+def _element(element: PageElement, page: Page) -> Markup:
+    match element.role:
+        case "heading":
+            return Markup("<h1>{}</h1>").format(element.name)
+        case "text":
+            return Markup("<p>{}</p>").format(element.value)
+        case "link":
+            return _link(element)
+        case "definition":
+            inner = _inside(element, page) if element.children else escape(element.value)
+            return Markup("<dt>{}</dt><dd>{}</dd>").format(element.name, inner)
+        case "list":
+            rows = Markup("").join(Markup("<li>{}</li>").format(_element(child, page)) for child in element.children)
+            return Markup("<ul>{}</ul>").format(rows)
+        case "table":
+            return Markup('<div class="wide"><table>{}</table></div>').format(_inside(element, page))
+        case "row":
+            cells = (Markup("<td>{}</td>").format(_element(child, page)) for child in element.children)
+            return Markup("<tr>{}</tr>").format(Markup("").join(cells))
+        case "cell":
+            return Markup("<small>{}</small>{}").format(element.name, element.value)
+        case "navigation":
+            return Markup('<nav aria-label="{}">{}</nav>').format(element.name, _inside(element, page))
+        case "search" | "form":
+            return _form(element, page)
+        case "button":
+            return Markup('<button data-id="{}">{}</button>').format(element.id, element.name)
+        case _:
+            return _field(element)
+
+
+def _inside(element: PageElement, page: Page) -> Markup:
+    return Markup("").join(_element(child, page) for child in element.children)
+
+
+def _link(element: PageElement) -> Markup:
+    said = Markup(" {}").format(element.value) if element.value else ""
+    url = getattr(element.activation, "url", "")
+    return Markup('<a data-id="{}" href="{}">{}</a>{}').format(element.id, url, element.name, said)
+
+
+def _form(element: PageElement, page: Page) -> Markup:
+    sending = next((e.activation for e in element.walk() if isinstance(e.activation, Submit)), None)
+    looks_up = sending is not None and not sending.action
+    kept = Markup("").join(
+        Markup('<input type="hidden" name="{}" value="{}">').format(name, value)
+        for name, value in (sending.kept if sending else ())
+    )
+    return Markup('<form method="{}" action="{}" aria-label="{}" novalidate>{}{}</form>').format(
+        "get" if looks_up else "post",
+        sending.url if looks_up and sending else page.url,
+        element.name,
+        kept,
+        _inside(element, page),
+    )
+
+
+def _field(element: PageElement) -> Markup:
+    need = Markup(' aria-required="true"') if element.required else Markup("")
+    name = element.id.partition(".")[2]
+    if element.role == "checkbox":
+        checked = Markup(" checked") if element.value == "true" else Markup("")
+        inner = Markup('<input type="checkbox" data-id="{}" name="{}" value="true"{}{}>').format(
+            element.id, name, checked, need
+        )
+    elif element.role == "combobox":
+        options = [*([] if element.value in element.options else [element.value]), *element.options]
+        parts = [
+            Markup("<option{}>{}</option>").format(Markup(" selected") if option == element.value else "", option)
+            for option in options
+        ]
+        inner = Markup('<select data-id="{}" name="{}"{}>{}</select>').format(
+            element.id, name, need, Markup("").join(parts)
+        )
+    elif element.role == "searchbox":
+        inner = Markup('<input type="search" data-id="{}" name="{}" value="{}"{}>').format(
+            element.id, name, element.value, need
+        )
+    else:
+        inner = Markup('<textarea rows="1" data-id="{}" name="{}"{}>\n{}</textarea>').format(
+            element.id, name, need, element.value
+        )
+    return Markup("<label>{}{}</label>").format(element.name, inner)
+
+
+def _outcome(outcome: Outcome, page: Page) -> Markup:
+    content: Json = orjson.loads(outcome.content)
+    if outcome.refused:
+        error = content.get("error") if isinstance(content, dict) else None
+        return Markup('<div role="alert">{}</div>').format(error.get("message") if isinstance(error, dict) else content)
+    return Markup(
+        '<div role="dialog" aria-label="{}"><strong>{} is done</strong>{}'
+        '<form method="post" action="{}"><button data-id="{}">Close</button></form></div>'
+    ).format(outcome.action, outcome.action, _content(content), page.url, CLOSE)
+
+
+def _content(content: Json) -> Markup:
+    if isinstance(content, dict):
+        parts = [Markup("<dt>{}</dt><dd>{}</dd>").format(name, _content(value)) for name, value in content.items()]
+        return Markup("<dl>{}</dl>").format(Markup("").join(parts))
+    if isinstance(content, list):
+        return Markup("<ul>{}</ul>").format(Markup("").join(Markup("<li>{}</li>").format(_content(p)) for p in content))
+    return escape(content if isinstance(content, str) else orjson.dumps(content).decode())
