@@ -290,7 +290,7 @@ def test_random_hands_break_nothing_and_solve_nothing_and_forks_go_on_alike(seed
 
 
 def test_equal_actions_give_equal_digests_in_another_environment() -> None:
-    digests = set()
+    digests: set[str] = set()
     for _ in range(2):
         env = begun()
         for call in env.oracle()[:9]:

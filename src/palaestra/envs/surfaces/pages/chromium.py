@@ -135,7 +135,7 @@ class ChromiumPages:
         expected = self._expected(call, before)
         self._sent, self._pending = "", call
         self._play(call, before)
-        if self._pending is not None:  # Chromium had nothing to send
+        if self._waits():  # Chromium had nothing to send
             self._step(call)
             if call.tool not in ("fill", "clear", "select_option", "check"):
                 self._load()
@@ -146,6 +146,10 @@ class ChromiumPages:
             shown=tuple(SeenElement(id=i, role=r, name=n, value=v) for i, r, n, v in self._window.evaluate(_SEEN)),
             drawn=self._drawn(),
         )
+
+    def _waits(self) -> bool:
+        """Whether the action has not taken place yet: `_answer` takes it where Chromium sends something."""
+        return self._pending is not None
 
     def _play(self, call: ToolCall, page: Page) -> None:
         """What a person does for an action, with the window."""

@@ -99,8 +99,8 @@ def _fits(text: str, kinds: frozenset[str] | set[str]) -> bool:
 def _type_of(value: object) -> str:
     if isinstance(value, bool):
         return "boolean"
-    kinds = {int: "integer", float: "number", list: "array", dict: "object", str: "string", type(None): "null"}
-    return kinds[type(value)]
+    kinds: dict[type, str] = {int: "integer", float: "number", list: "array", dict: "object", str: "string"}
+    return kinds.get(type(value), "null")
 
 
 def _parts(schema: JsonSchema) -> list[JsonSchema]:
@@ -120,4 +120,5 @@ def _types(schema: JsonSchema) -> set[str]:
 def _of_type(schema: JsonSchema, kind: str) -> JsonSchema:
     if schema.get("type") == kind:
         return schema
-    return next((found for part in _parts(schema) if (found := _of_type(part, kind))), {})
+    none: JsonSchema = {}
+    return next((found for part in _parts(schema) if (found := _of_type(part, kind))), none)
