@@ -5,7 +5,7 @@ from dataclasses import replace
 from palaestra.envs.surfaces.pages.addresses import read_address, write_address
 from palaestra.envs.surfaces.pages.forms import read_arguments
 from palaestra.envs.surfaces.pages.generated import ANY, LOOK_UP
-from palaestra.envs.surfaces.pages.session import MOST_TABS, BrowserSession, Outcome, Tab
+from palaestra.envs.surfaces.pages.session import CLOSE, MOST_TABS, BrowserSession, Outcome, Tab
 from palaestra.envs.surfaces.pages.site import Site
 from palaestra.envs.surfaces.pages.text import SCROLL, PageView, view_page
 from palaestra.envs.surfaces.pages.tree import FIELDS, Follow, Page, PageElement, Submit
@@ -120,7 +120,7 @@ class PageBrowser:
 
     def activate(self, context: ToolContext, name: str, *, by_key: bool = False) -> BrowserSession:
         """The session after an element was activated. A form that calls an action was sent before this."""
-        if name == "dialog.close" and self.session.tab.outcome is not None:
+        if name == CLOSE and self.session.tab.outcome is not None:
             return self.session.with_tab(replace(self.session.tab, outcome=None))
         page = self.page(context.state)
         element = self.find(page, name)

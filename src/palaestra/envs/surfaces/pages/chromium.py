@@ -17,7 +17,8 @@ from palaestra.envs import ToolEnv
 from palaestra.envs.surfaces.pages.addresses import read_address, write_address
 from palaestra.envs.surfaces.pages.browser import PageBrowser
 from palaestra.envs.surfaces.pages.generated import ANY
-from palaestra.envs.surfaces.pages.html import CLOSE, render_html
+from palaestra.envs.surfaces.pages.html import render_html
+from palaestra.envs.surfaces.pages.session import CLOSE
 from palaestra.envs.surfaces.pages.tree import FIELDS, Page, Submit
 from palaestra.errors import CapabilityError
 from palaestra.record import record

@@ -11,14 +11,12 @@ from pathlib import Path
 import orjson
 from markupsafe import Markup, escape
 
-from palaestra.envs.surfaces.pages.session import BrowserSession, Outcome
+from palaestra.envs.surfaces.pages.session import CLOSE, BrowserSession, Outcome
 from palaestra.envs.surfaces.pages.tree import Page, PageElement, Submit
 from palaestra.records import Json
 
 STYLE = Path(__file__).with_name("site.css").read_text()
 """One style sheet for every site; no font, image or script comes from anywhere else."""
-CLOSE = "dialog.close"
-"""The id of the button that closes a dialog."""
 
 
 def render_html(page: Page, session: BrowserSession) -> str:

@@ -6,6 +6,8 @@ from palaestra.record import record
 
 MOST_TABS = 8
 """The most tabs that are open at once."""
+CLOSE = "dialog.close"
+"""The id of the button that closes the dialog of an outcome."""
 
 
 @record

@@ -10,7 +10,7 @@ from textwrap import wrap
 
 import orjson
 
-from palaestra.envs.surfaces.pages.session import BrowserSession, Outcome
+from palaestra.envs.surfaces.pages.session import CLOSE, BrowserSession, Outcome
 from palaestra.envs.surfaces.pages.tree import FIELDS, Page, PageElement, ShownRow
 from palaestra.record import record
 from palaestra.records import Json
@@ -49,8 +49,8 @@ def view_page(page: Page, session: BrowserSession) -> PageView:
     lines = [line for element in page.elements for line in _drawn(element)]
     top = min(tab.scroll, max(0, len(lines) - 1))
     seen = lines[top : top + VIEWPORT]
-    told = [f"tab {session.active + 1} of {len(session.tabs)}" for _ in session.tabs[:1] if len(session.tabs) > 1]
-    head = [" ".join(["page", page.url, f'"{page.title}"', *told])]
+    told = f" tab {session.active + 1} of {len(session.tabs)}" if len(session.tabs) > 1 else ""
+    head = [f'page {page.url} "{page.title}"{told}']
     if tab.outcome is not None:
         head += _outcome_lines(tab.outcome)
     if len(lines) > VIEWPORT:
@@ -69,7 +69,7 @@ def _outcome_lines(outcome: Outcome) -> list[str]:
         error = content.get("error") if isinstance(content, dict) else None
         said = error.get("message") if isinstance(error, dict) else content
         return [f"alert: {said}"]
-    return [f"dialog: {outcome.action} is done", *_content_lines(content, "  "), '  [dialog.close] button "Close"']
+    return [f"dialog: {outcome.action} is done", *_content_lines(content, "  "), f'  [{CLOSE}] button "Close"']
 
 
 def _content_lines(content: Json, indent: str) -> Iterator[str]:
