@@ -109,6 +109,7 @@ EXPORTS = {
         "AttachedOverlay Base Column FileEntry FileLimits FileTree Overlay OverlaySnapshot Schema SqlProjection "
         "TableInfo overlay_on"
     ),
+    "palaestra.benchmarks.pages": ("ParityItem ParityResult measure_parity parity_items parity_table random_action"),
     "palaestra.envs.surfaces": "generic_surface pages_surface",
     "palaestra.envs.surfaces.pages": "pages_surface",
     "palaestra.envs.kit": (

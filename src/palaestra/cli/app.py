@@ -21,6 +21,7 @@ from palaestra.cli import (
     methods,
     models,
     objectives,
+    pages,
     play,
     reference,
     rubrics,
@@ -51,6 +52,7 @@ tasks.app.command(
 bench.app.command()(credit.credit)
 bench.app.command()(methods.methods)
 bench.app.command()(ablations.ablations)
+bench.app.command()(pages.pages)
 bench.app.command()(floors.suites)
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(rubrics.app, name="rubrics")

@@ -1,21 +1,28 @@
 """Both renderers of pages: Chromium sends what the session in process says, and shows the same elements."""
 
 from collections import Counter
+from collections.abc import Iterator
 from shutil import which
 from typing import Any
 
 import gymnasium as gym
 import pytest
 
+from palaestra.benchmarks.pages import random_action
 from palaestra.envs import ToolEnv
-from palaestra.envs.surfaces.pages.chromium import ChromiumPages, PageStep
+from palaestra.envs.surfaces.pages.chromium import Chromium, PageStep
 from palaestra.errors import CapabilityError
 from palaestra.records import ToolCall
 from palaestra.seeding import Stream
-from worlds.hands import random_action
 
 CHROMIUM = which("chromium") or "/usr/bin/chromium"
 FAMILIES = ("change-address", "fix-build", "refund-over-limit", "decline-late-return")
+
+
+@pytest.fixture
+def chromium() -> Iterator[Chromium]:
+    with Chromium(CHROMIUM) as opened:
+        yield opened
 
 
 def begun(task: str, **switches: Any) -> ToolEnv:
@@ -30,37 +37,37 @@ def differing(steps: list[PageStep]) -> list[PageStep]:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_an_oracle_does_the_same_in_both(family: str) -> None:
+def test_an_oracle_does_the_same_in_both(family: str, chromium: Chromium) -> None:
     env = begun(f"storefront/{family}/5000")
     steps: list[PageStep] = []
-    with ChromiumPages(env, program=CHROMIUM) as chromium:
+    with chromium.open(env) as pages:
         for call in env.oracle()[:-1]:
             if call.tool in env.world.toolbox:
                 env.step({"tool": call.tool, "arguments": dict(call.arguments)})
             else:
-                steps.append(chromium.act(call))
-        assert chromium.denied == []
+                steps.append(pages.act(call))
+        assert pages.denied == []
     assert differing(steps) == []
     assert sum(step.sent.startswith("POST") for step in steps) >= 2
 
 
-def test_random_hands_do_the_same_in_both() -> None:
+def test_random_hands_do_the_same_in_both(chromium: Chromium) -> None:
     env = begun("storefront/cancel-order/5000", max_turns=1_000)
     stream = Stream.root("both", 0)
     steps: list[PageStep] = []
-    with ChromiumPages(env, program=CHROMIUM) as chromium:
+    with chromium.open(env) as pages:
         for number in range(150):
-            steps.append(chromium.act(random_action(env, stream.split(number))))
+            steps.append(pages.act(random_action(env, stream.split(number))))
     assert differing(steps) == []
     assert len(Counter(step.call.tool for step in steps)) >= 4
     assert sum(bool(step.sent) for step in steps) > 50
 
 
-def test_script_and_markup_are_text() -> None:
+def test_script_and_markup_are_text(chromium: Chromium) -> None:
     env = begun("storefront/cancel-order/5000")
     text = "<script>document.title='owned'</script><img src=https://evil.test/x onerror=\"document.title='owned'\">"
     colleague = env.episode.state.find(env.world.schema["employees"].kind)[0].id
-    with ChromiumPages(env, program=CHROMIUM) as chromium:
+    with chromium.open(env) as pages:
         calls = [
             ToolCall(tool="goto", arguments={"url": "/do/send_internal_message"}),
             ToolCall(tool="fill", arguments={"element": "field.recipient_id", "text": colleague}),
@@ -68,9 +75,9 @@ def test_script_and_markup_are_text() -> None:
             ToolCall(tool="click", arguments={"element": "send"}),
             ToolCall(tool="goto", arguments={"url": "/internal_messages"}),
         ]
-        assert differing([chromium.act(call) for call in calls]) == []
-        assert chromium._window.title() != "owned"
-        assert chromium.denied == []
+        assert differing([pages.act(call) for call in calls]) == []
+        assert pages.title() != "owned"
+        assert pages.denied == []
     assert len(env.changes) == 1
 
 
@@ -78,17 +85,17 @@ def test_equal_actions_give_equal_pictures_in_fresh_browsers() -> None:
     pictures: set[bytes] = set()
     for _ in range(2):
         env = begun("storefront/cancel-order/5000")
-        with ChromiumPages(env, program=CHROMIUM) as chromium:
+        with Chromium(CHROMIUM) as fresh, fresh.open(env) as pages:
             for call in env.oracle()[:6]:
-                chromium.act(call)
-            pictures.add(chromium.screenshot())
+                pages.act(call)
+            pictures.add(pages.screenshot())
     assert len(pictures) == 1
     assert next(iter(pictures))[:4] == b"\x89PNG"
 
 
-def test_a_surface_without_pages_is_refused() -> None:
+def test_a_surface_without_pages_is_refused(chromium: Chromium) -> None:
     env = gym.make("palaestra/Storefront-v0")
     assert isinstance(env, ToolEnv)
     env.reset(seed=0)
     with pytest.raises(CapabilityError, match="has no pages"):
-        ChromiumPages(env, program=CHROMIUM)
+        chromium.open(env)

@@ -6,6 +6,7 @@ from typing import Any
 import gymnasium as gym
 import pytest
 
+from palaestra.benchmarks.pages import random_action
 from palaestra.envs import ToolEnv, check_env
 from palaestra.envs.surfaces.pages.addresses import read_address, write_address
 from palaestra.envs.surfaces.pages.browser import PageBrowser
@@ -18,7 +19,6 @@ from palaestra.errors import CapabilityError, EpisodeOverError, ToolRefusal
 from palaestra.records import Json, ToolEvent
 from palaestra.seeding import Stream
 from palaestra.tools import sample_call
-from worlds.hands import random_action
 
 STOREFRONT = "palaestra/Storefront-v0"
 CANCEL = "storefront/cancel-order/5000"

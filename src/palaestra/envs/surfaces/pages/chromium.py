@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlsplit
 
-from playwright.sync_api import Request, Route, sync_playwright
+from playwright.sync_api import BrowserContext, Request, Route, sync_playwright
 
 from palaestra.envs import ToolEnv
 from palaestra.envs.surfaces.pages.addresses import read_address, write_address
@@ -74,40 +74,68 @@ class PageStep:
         return self.sent == self.expected and self.shown == self.drawn
 
 
-class ChromiumPages:
-    """Chromium beside an episode on the surface of pages.
+class Chromium:
+    """A Chromium without a window on the screen, for any number of episodes.
 
     Args:
-        env: An environment on that surface, in an episode.
-        program: The path of Chromium.
-        size: Of the window, in pixels.
-        dark: Whether the dark colours are shown.
-
-    Raises:
-        CapabilityError: the environment has no pages.
+        program: Its path.
     """
 
-    def __init__(self, env: ToolEnv, *, program: str, size: tuple[int, int] = (1280, 800), dark: bool = False) -> None:
-        if not isinstance(env.episode.surface, PageBrowser):
-            raise CapabilityError(f"surface {env.surface!r} has no pages; make the environment with surface='pages'")
-        self._env = env
-        self._browser = env.episode.surface
+    def __init__(self, program: str) -> None:
         self._playwright = sync_playwright().start()
         self._chromium = self._playwright.chromium.launch(executable_path=program, args=list(_FLAGS))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._chromium.close()
+        self._playwright.stop()
+
+    def open(self, env: ToolEnv, *, size: tuple[int, int] = (1280, 800), dark: bool = False) -> "ChromiumPages":
+        """The pages of an episode, in a context of its own.
+
+        Args:
+            env: An environment on the surface of pages, in an episode.
+            size: Of the window, in pixels.
+            dark: Whether the dark colours are shown.
+
+        Raises:
+            CapabilityError: the environment has no pages.
+        """
+        if not isinstance(env.episode.surface, PageBrowser):
+            raise CapabilityError(f"surface {env.surface!r} has no pages; make the environment with surface='pages'")
         context = self._chromium.new_context(
             viewport={"width": size[0], "height": size[1]},
             locale="en-US",
             timezone_id="UTC",
             reduced_motion="reduce",
             color_scheme="dark" if dark else "light",
-            java_script_enabled=True,
         )
-        context.route("**/*", self._answer)
+        return ChromiumPages(env, env.episode.surface, context)
+
+
+class ChromiumPages:
+    """An episode's pages in Chromium; `Chromium.open` gives one.
+
+    Args:
+        env: The environment.
+        browser: The episode's, in process.
+        context: Chromium's, with nothing in it yet.
+    """
+
+    def __init__(self, env: ToolEnv, browser: PageBrowser, context: BrowserContext) -> None:
+        self._env = env
+        self._browser = browser
+        self._context = context
         self.denied: list[str] = []
         """Addresses beyond the site that were asked for, none of which was reached."""
-        self._window = context.new_page()
         self._pending: ToolCall | None = None
         self._sent = ""
+        context.route("**/*", self._answer)
+        self._window = context.new_page()
         self._load()
 
     def __enter__(self) -> Self:
@@ -116,12 +144,11 @@ class ChromiumPages:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.close()
+        self._context.close()
 
-    def close(self) -> None:
-        """End Chromium."""
-        self._chromium.close()
-        self._playwright.stop()
+    def title(self) -> str:
+        """The title that Chromium shows."""
+        return self._window.title()
 
     def screenshot(self) -> bytes:
         """The window as PNG."""

@@ -1,20 +1,31 @@
-"""A restless user: something that can be done with what stands on the page."""
+"""A restless user: something that can be done with what stands on the page, whatever it leads to."""
 
 from palaestra.envs import ToolEnv
 from palaestra.envs.surfaces.pages.browser import PageBrowser
 from palaestra.envs.surfaces.pages.tree import FIELDS
+from palaestra.errors import CapabilityError
 from palaestra.records import ToolCall
 from palaestra.seeding import Stream
 
+_TEXTS = ("ORD-1042", "7", "Zoë <b>")
+
 
 def random_action(env: ToolEnv, stream: Stream) -> ToolCall:
-    """Something that a restless user does with what stands on the page."""
+    """An action of the browser, drawn from what stands on the page in front.
+
+    Args:
+        env: In an episode on the surface of pages.
+        stream: Randomness.
+
+    Raises:
+        CapabilityError: the environment has no pages.
+    """
     browser = env.episode.surface
-    assert isinstance(browser, PageBrowser)
-    elements = [element for element in browser.page(env.episode.state).walk() if element.id]
-    element = stream.choice(elements)
+    if not isinstance(browser, PageBrowser):
+        raise CapabilityError(f"surface {env.surface!r} has no pages; make the environment with surface='pages'")
+    element = stream.choice([element for element in browser.page(env.episode.state).walk() if element.id])
     if element.role in FIELDS:
-        text = stream.choice([*(element.options or ("ORD-1042", "7", "Zoë <b>")), ""])
+        text = stream.choice([*(element.options or _TEXTS), ""])
         return ToolCall(tool="fill", arguments={"element": element.id, "text": text})
     return stream.choice(
         [

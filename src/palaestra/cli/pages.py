@@ -1,0 +1,57 @@
+"""`palaestra bench pages`: whether both renderers of pages agree."""
+
+from pathlib import Path
+from shutil import which
+from typing import Annotated
+
+import gymnasium as gym
+import typer
+
+from palaestra.cli.console import output
+from palaestra.cli.progress import bar
+from palaestra.cli.target import WorldOption
+from palaestra.durable import write_file
+from palaestra.envs import ToolEnv
+from palaestra.envs.target import find_world
+from palaestra.errors import ConfigError
+
+
+def pages(
+    world: WorldOption = None,
+    actions: Annotated[int, typer.Option("--actions", min=0, help="Random actions in all.")] = 10_000,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Play at most this many items.")] = None,
+    chromium: Annotated[
+        str | None, typer.Option("--chromium", help="Path of Chromium. Default: the one on the search path.")
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", help="Folder of results. The same command continues from it.")] = Path(
+        "runs/pages"
+    ),
+    markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the table to this Markdown file.")] = None,
+) -> None:
+    """Compare the two renderers of pages step by step: oracles of every family and split, and random actions.
+
+    Needs the extra `web` and Chromium. Exits with status 1 if a step differs.
+
+    Example: `palaestra bench pages --actions 2000 --limit 40 --markdown parity.md`
+    """
+    from palaestra.benchmarks.pages import measure_parity, parity_items, parity_table  # noqa: PLC0415
+
+    program = chromium or which("chromium") or which("chromium-browser")
+    if program is None:
+        raise ConfigError("there is no chromium on the search path; install it, or give its path with --chromium")
+    env_id = find_world(world)
+    env = gym.make(env_id, surface="pages").unwrapped
+    assert isinstance(env, ToolEnv), f"{env_id} is Palaestra's own"
+    items = parity_items(env, random_actions=actions)[:limit]
+    with bar("both renderers", len(items)) as shown:
+        results = measure_parity(env_id, items, program=program, log=out / "parity.jsonl", step=shown.step)
+    table = parity_table(results)
+    console = output()
+    console.print(table.for_terminal())
+    if markdown is not None:
+        write_file(markdown, f"### {table.title}\n\n{table.markdown()}\n\n{table.note}\n".encode())
+    differences = [f"{one.item.task}: {said}" for one in results for said in one.differences]
+    for said in differences:
+        console.print(said, markup=False, highlight=False)
+    if differences:
+        raise typer.Exit(1)
