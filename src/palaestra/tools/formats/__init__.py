@@ -1,21 +1,22 @@
 """Action formats: how a policy reads messages and writes calls."""
 
-from palaestra.registry import Registry
 from palaestra.tools.formats.bare_json import JsonFormat
 from palaestra.tools.formats.compact import CompactFormat
 from palaestra.tools.formats.format import ActionFormat, ChatFormat, Mark, ParsedTurn, Rendering, TurnPart
+from palaestra.tools.formats.format_registry import FormatRegistry
 from palaestra.tools.formats.hermes import HermesFormat
 from palaestra.tools.formats.opaque import OpaqueFormat
 from palaestra.tools.formats.planner import PlannedTurn, PlannerFormat, read_plan
 from palaestra.tools.formats.qwen import QwenFormat
 from palaestra.tools.formats.smollm2 import SmolLM2Format
+from palaestra.tools.formats.with_facts import FactsFormat
 
-FORMATS: Registry[ActionFormat] = Registry("action format")
+FORMATS: FormatRegistry[ActionFormat] = FormatRegistry("action format")
 FORMATS.register("hermes", HermesFormat())
 FORMATS.register("json", JsonFormat())
 
-CHAT_FORMATS: Registry[ChatFormat] = Registry("chat format")
-for chat in (
+CHAT_FORMATS: FormatRegistry[ChatFormat] = FormatRegistry("chat format")
+_CHATS: tuple[ChatFormat, ...] = (
     CompactFormat(),
     OpaqueFormat(),
     QwenFormat(),
@@ -25,7 +26,8 @@ for chat in (
     PlannerFormat(CompactFormat(), name="planner"),
     PlannerFormat(QwenFormat(), name="planner-qwen", guided=True),
     PlannerFormat(SmolLM2Format(), name="planner-smollm2", guided=True),
-):
+)
+for chat in (*_CHATS, *(FactsFormat(chat) for chat in _CHATS if chat.plain_answers)):
     FORMATS.register(chat.name, chat)
     CHAT_FORMATS.register(chat.name, chat)
 
@@ -35,6 +37,7 @@ __all__ = [
     "ActionFormat",
     "ChatFormat",
     "CompactFormat",
+    "FactsFormat",
     "HermesFormat",
     "JsonFormat",
     "Mark",

@@ -1,4 +1,4 @@
-"""Answers of tools as a small policy reads them: `key=value`, handles, comparisons, and only what is new.
+"""Answers of tools in parts: `key=value`, values with the facts that follow of them, and only what is new.
 
 A record that was shown before is shown again with the fields that have changed. Fields without a value are left out. So
 is a line's reference to the record that it stands in.
@@ -6,18 +6,18 @@ is a line's reference to the record that it stands in.
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias, cast
+from collections.abc import Set as AbstractSet
+from typing import Any, cast
 
 import orjson
 
 from palaestra.records import Json
-from palaestra.tools.formats.comparisons import rank_word
+from palaestra.tools.formats.comparisons import rank_of
+from palaestra.tools.formats.facts import AskedText, Path, RankedValue, ShownPart
 from palaestra.tools.formats.handles import HandleValue
 from palaestra.tools.formats.kinds import is_id, stem
 from palaestra.tools.formats.shown import LEAST_NUMBER, ShownFacts, parse_day
 
-Path: TypeAlias = tuple[str, ...]
-"""The names of the fields that lead to a value."""
 _TIME = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\d)?")
 _NOW = frozenset({"now", "today"})
 _TELLING = re.compile(r"[\sA-Z0-9]")
@@ -41,38 +41,54 @@ class AnswerReader:
         self._pages: dict[Path, list[HandleValue]] = {}
         """The values of the listing that goes on, by path; empty where none does."""
 
-    def read(self, answer: Json) -> list[str]:
-        """An answer in pieces."""
+    def read(self, answer: Json) -> list[ShownPart]:
+        """The parts of an answer."""
         if isinstance(answer, Mapping):
             for name in sorted(_NOW & set(answer)):
                 if isinstance(now := answer[name], str):
                     self._shown.learn_now(now)
         columns = _columns(answer)
-        for path, values in self._pages.items():
-            if path in columns:
-                columns[path] = [*values, *columns[path]]
-        pass_ = _Pass(self._shown, columns, [text for text in _texts(answer) if len(text) >= _SHORTEST])
-        pieces = list(pass_.value(answer, (), 0, {}))
+        paged = self._pages.keys() & columns.keys()
+        for path in paged:
+            columns[path] = [*self._pages[path], *columns[path]]
+        texts = [text for text in _texts(answer) if len(text) >= _SHORTEST]
+        pass_ = _Pass(self._shown, columns, texts, paged=paged)
+        parts = list(pass_.value(answer, (), 0, {}))
         goes_on = isinstance(answer, Mapping) and bool(answer.get(_CURSOR))
         self._pages = columns if goes_on else {}
         self._shown.latest.update(pass_.latest)
         self._shown.limits.update(pass_.limits)
-        return pieces
+        return parts
 
 
 class _Pass:
-    """One answer being rendered."""
+    """One answer being read.
 
-    def __init__(self, shown: ShownFacts, columns: Mapping[Path, Sequence[HandleValue]], texts: Sequence[str]) -> None:
+    Args:
+        shown: The memory of the episode.
+        columns: By path: the numbers and days of a listing.
+        texts: The texts of the answer.
+        paged: The paths of which `columns` has values of the pages before.
+    """
+
+    def __init__(
+        self,
+        shown: ShownFacts,
+        columns: Mapping[Path, Sequence[HandleValue]],
+        texts: Sequence[str],
+        *,
+        paged: AbstractSet[Path],
+    ) -> None:
         self._shown = shown
         self._columns = columns
         self._texts = texts
+        self._paged = paged
         self.latest: dict[str, HandleValue] = {}
         """By unit: the last value."""
         self.limits: dict[str, HandleValue] = {}
         """By unit: the last value of a field that is a limit."""
 
-    def value(self, value: Json, path: Path, record: int, parents: Mapping[str, str]) -> Iterator[str]:
+    def value(self, value: Json, path: Path, record: int, parents: Mapping[str, str]) -> Iterator[ShownPart]:
         """A value of the answer.
 
         Args:
@@ -97,10 +113,12 @@ class _Pass:
         else:
             yield orjson.dumps(value).decode()
 
-    def _record(self, row: Mapping[str, Json], path: Path, record: int, parents: Mapping[str, str]) -> Iterator[str]:
+    def _record(
+        self, row: Mapping[str, Json], path: Path, record: int, parents: Mapping[str, str]
+    ) -> Iterator[ShownPart]:
         beside = {**parents, **{name: own for name, part in row.items() if (own := _id_of(part)) is not None}}
         between = ""
-        day: str | None = None
+        before: tuple[Path, str] | None = None
         if any(not is_id(name) and isinstance(text, str) and self._is_asked(text) for name, text in row.items()):
             yield "asked=true"  # ahead of the ids, where a policy of two layers learns soonest which ones to take
             between = " "
@@ -109,8 +127,8 @@ class _Pass:
             opening, closing = "()" if isinstance(value, Mapping) else "[]" if isinstance(value, list) else ("", "")
             yield opening
             if isinstance(value, str) and _is_day(name, value):
-                yield from self._day(value, (*path, name), day)
-                day = value
+                yield from self._day(value, (*path, name), before)
+                before = (*path, name), value
             else:
                 yield from self.value(value, (*path, name), record, beside)
             yield closing
@@ -136,39 +154,39 @@ class _Pass:
         facts.update(row)
         return fields
 
-    def _text(self, text: str, path: Path, record: int) -> Iterator[str]:
+    def _text(self, text: str, path: Path, record: int) -> Iterator[ShownPart]:
         name = path[-1] if path else ""
         if is_id(name) or name.endswith("cursor"):
-            yield self._shown.show_id(text, "" if name.endswith("cursor") else name, record)
+            yield self._shown.show_id(text, path, record)
         elif _is_day(name, text):
             yield from self._day(text, path, None)
         elif kind := self._shown.kinds.text_of(text, name):
-            yield self._shown.show_text(text, kind)
+            yield self._shown.show_text(text, kind, path)
         else:
-            yield from self._shown.read_text(text, answer=True)
+            yield from self._shown.read_text(text, answer=True, path=path)
         if self._is_asked(text):
-            yield " =asked"
+            yield AskedText(text=text, path=path)
 
     def _is_asked(self, text: str) -> bool:
         """Whether the user has written a text that could name something."""
         return len(text) >= _SHORTEST and _TELLING.search(text) is not None and self._shown.is_asked(text, self._texts)
 
-    def _day(self, text: str, path: Path, after: str | None) -> Iterator[str]:
-        yield from self._shown.show_day(text, after=after)
+    def _day(self, text: str, path: Path, before: tuple[Path, str] | None) -> Iterator[ShownPart]:
+        yield self._shown.show_day(text, path, after=before)
         yield from self._rank(text, path)
 
-    def _number(self, value: int, path: Path) -> Iterator[str]:
+    def _number(self, value: int, path: Path) -> Iterator[ShownPart]:
         unit = _unit(path[-1] if path else "")
-        yield from self._shown.show_number(value, unit)
+        yield self._shown.show_number(value, unit, path)
         yield from self._rank(value, path)
         self.latest[unit] = value
         if path and _LIMIT.search(path[-1]):
             self.limits[unit] = value
 
-    def _rank(self, value: HandleValue, path: Path) -> Iterator[str]:
-        rank = rank_word(value, self._columns.get(path, ()))
+    def _rank(self, value: HandleValue, path: Path) -> Iterator[RankedValue]:
+        rank = rank_of(value, self._columns.get(path, ()), paged=path in self._paged)
         if rank is not None:
-            yield f" {rank}"
+            yield RankedValue(value=value, text=str(value), path=path, rank=rank)
 
 
 def _unit(name: str) -> str:

@@ -19,16 +19,13 @@ other handle is unreadable.
 
 from collections.abc import Sequence
 
-import orjson
-
-from palaestra.records import Json, JsonSchema, Message, ToolCall
-from palaestra.tools.formats.answers import AnswerReader, is_deep
+from palaestra.records import JsonSchema, Message, ToolCall
+from palaestra.tools.formats.fact_words import fact_words
 from palaestra.tools.formats.format import Mark, ParsedTurn, Rendering, TurnPart, joined
 from palaestra.tools.formats.handles import handle_marks
 from palaestra.tools.formats.lines import ValueMarks, line_pieces, read_line, written_line
+from palaestra.tools.formats.message_reader import MessageReader
 from palaestra.tools.formats.resolving import find_unshown, resolve_turn
-from palaestra.tools.formats.shown import ShownFacts
-from palaestra.tools.images import read_text
 
 _ROLES = ("system", "user", "assistant", "tool")
 
@@ -39,6 +36,7 @@ class CompactFormat:
     name = "compact"
     end = Mark("<|end|>")
     parts: tuple[TurnPart, ...] = ()
+    plain_answers = False
 
     def parse(self, text: str) -> ParsedTurn:
         """Read one turn."""
@@ -78,35 +76,21 @@ class CompactRendering:
 
     def __init__(self, form: CompactFormat) -> None:
         self._format = form
-        self._shown = ShownFacts()
-        self._answers = AnswerReader(self._shown)
+        self._reader = MessageReader()
+        self._shown = self._reader.shown
         self._marks = ValueMarks(find=self._shown.find_written, mask=self._shown.mask_written)
 
     def opening(self, messages: Sequence[Message], tools: Sequence[JsonSchema]) -> list[str]:
         """The messages; no schemas."""
-        self._shown.learn_tools(tools)
-        for message in messages:
-            if message["role"] == "system":
-                self._shown.learn_briefing(read_text(message))
+        self._reader.learn_opening(messages, tools)
         return self.following(messages)
 
     def following(self, messages: Sequence[Message]) -> list[str]:
         """The messages, each after the mark of its role, and the mark of the policy's."""
         pieces: list[str] = []
         for message in messages:
-            pieces += [role_mark(message["role"]), *joined(self._read(message))]
+            pieces += [role_mark(message["role"]), *joined(fact_words(self._reader.read(message)))]
         return [*pieces, role_mark("assistant")]
-
-    def _read(self, message: Message) -> list[str]:
-        """A message's content with handles and comparisons in it; an answer that is JSON as fields."""
-        content, role = read_text(message), message["role"]
-        if role != "tool":
-            return self._shown.read_text(content, user=role == "user")
-        try:
-            answer: Json = orjson.loads(content)
-        except orjson.JSONDecodeError:
-            return self._shown.read_text(content)
-        return self._shown.read_text(content) if is_deep(answer) else self._answers.read(answer)
 
     def written(self, calls: Sequence[ToolCall], prose: str = "") -> list[str]:
         """A turn with the handles of what was shown in it, and the end mark."""

@@ -5,7 +5,9 @@ A small model cannot compare the digits of two numbers. Each of these words is o
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from datetime import date
+
+from palaestra.tools.formats.facts import Rank
+from palaestra.tools.formats.handles import HandleValue
 
 _SIZES = tuple(sorted(step * 10**power for power in range(2, 10) for step in (1, 2, 5)))
 _EXACT_DAYS = 100
@@ -22,26 +24,38 @@ def size_word(number: int) -> str:
     return f"{'-' if number < 0 else ''}{written}+"
 
 
-def days_word(day: date, today: date) -> str:
-    """How far a day is from today: `today`, `12d ago`, `in 3d`; beyond a hundred days in months of 30 days."""
-    distance = (day - today).days
+def days_word(distance: int) -> str:
+    """How far a day is from today: `today`, `12d ago`, `in 3d`; beyond a hundred days in months of 30 days.
+
+    Args:
+        distance: Days from today.
+    """
     if distance == 0:
         return "today"
-    far = abs(distance)
-    written = f"{far}d" if far <= _EXACT_DAYS else f"{far // 30}mo"
-    return f"in {written}" if distance > 0 else f"{written} ago"
+    return f"in {_far(distance)}" if distance > 0 else f"{_far(distance)} ago"
 
 
-def gap_word(day: date, before: date) -> str:
-    """How far a day is from another day: `+3d`, `-1d`, `+0d`; beyond a hundred days in months of 30 days."""
-    distance = (day - before).days
-    far = abs(distance)
-    written = f"{far}d" if far <= _EXACT_DAYS else f"{far // 30}mo"
-    return f"{'-' if distance < 0 else '+'}{written}"
+def gap_word(days: int) -> str:
+    """How far a day is from another day: `+3d`, `-1d`, `+0d`; beyond a hundred days in months of 30 days.
+
+    Args:
+        days: Days from the other day.
+    """
+    return f"{'-' if days < 0 else '+'}{_far(days)}"
 
 
-def rank_word(value: int | str, values: Sequence[int | str]) -> str | None:
-    """The rank of a value among several, the least being `#1` and the greatest also `top`; equal ones share a rank.
+def _far(days: int) -> str:
+    far = abs(days)
+    return f"{far}d" if far <= _EXACT_DAYS else f"{far // 30}mo"
+
+
+def rank_of(value: HandleValue, values: Sequence[HandleValue], *, paged: bool = False) -> Rank | None:
+    """The rank of a value among several.
+
+    Args:
+        value: One of them.
+        values: All values of the field.
+        paged: Whether some of them stood on the pages before.
 
     Returns:
         `None` where all are equal.
@@ -49,5 +63,9 @@ def rank_word(value: int | str, values: Sequence[int | str]) -> str | None:
     ordered = sorted(set(values), key=lambda one: (isinstance(one, str), one))
     if len(ordered) < 2:
         return None
-    rank = ordered.index(value) + 1
-    return f"#{rank} top" if rank == len(ordered) else f"#{rank}"
+    return Rank(place=ordered.index(value) + 1, among=ordered, counted=len(values), paged=paged)
+
+
+def rank_word(rank: Rank) -> str:
+    """A rank: `#1` for the least, `#5 top` for the greatest of five."""
+    return f"#{rank.place} top" if rank.place == len(rank.among) else f"#{rank.place}"

@@ -99,6 +99,8 @@ class ChatFormat(ActionFormat, Protocol):
     """Ends a turn of the policy's."""
     parts: tuple[TurnPart, ...]
     """The parts of which every turn is made, in order; none where a turn is all action."""
+    plain_answers: bool
+    """Whether answers of tools stand in the prompt as they are, without facts and handles."""
 
     def rendering(self) -> Rendering:
         """The rendering of a new episode."""

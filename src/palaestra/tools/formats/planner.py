@@ -85,6 +85,7 @@ class PlannerFormat:
     def __init__(self, inner: ChatFormat, *, name: str, guided: bool = False) -> None:
         self.name = name
         self.end = inner.end
+        self.plain_answers = inner.plain_answers
         self._inner = inner
         self._guided = guided
 

@@ -44,6 +44,7 @@ class QwenFormat(HermesFormat):
 
     end = _END
     parts: tuple[TurnPart, ...] = ()
+    plain_answers = True
 
     def __init__(self, *, thinking: bool = False) -> None:
         self.name = "qwen-thinking" if thinking else "qwen"

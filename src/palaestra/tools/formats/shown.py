@@ -6,12 +6,22 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from palaestra.records import JsonSchema
-from palaestra.tools.formats.comparisons import days_word, gap_word, size_word
+from palaestra.tools.formats.fact_words import fact_words
+from palaestra.tools.formats.facts import (
+    DAY_UNIT,
+    Comparison,
+    Gap,
+    Path,
+    Place,
+    ShownPart,
+    ShownValue,
+    Sighting,
+)
 from palaestra.tools.formats.format import Mark
 from palaestra.tools.formats.handles import Handles, HandleValue
-from palaestra.tools.formats.kinds import ArgumentKinds, read_kinds
+from palaestra.tools.formats.kinds import ArgumentKinds, is_id, read_kinds
 from palaestra.tools.formats.occurrences import find_occurrences
-from palaestra.tools.formats.recognise import recognise
+from palaestra.tools.formats.recognise import FoundValue, recognise
 
 LEAST_NUMBER = 100
 """The least number that gets a handle; smaller ones are written as they are."""
@@ -48,6 +58,10 @@ class ShownFacts:
     """By text that an answer has shown: the handle of the record that it was shown of."""
     texts: set[str] = field(default_factory=set[str])
     """Texts with handles that no pattern recognises."""
+    place: Place = field(default_factory=lambda: Place(number=0, name="an earlier message"))
+    """The message that is being read."""
+    seen: dict[HandleValue, Sighting] = field(default_factory=dict[HandleValue, Sighting])
+    """By value: where it was shown first."""
 
     def learn_tools(self, tools: Sequence[JsonSchema]) -> None:
         """Take note of the tools on offer."""
@@ -59,54 +73,102 @@ class ShownFacts:
             self.today = day
             self.facts.clear()
 
-    def show_id(self, value: str, name: str, record: int) -> str:
-        """An id of a field as its handle; one that the system's message names stays a word."""
+    def show_id(self, value: str, path: Path, record: int = 0, *, inside: bool = False) -> ShownPart:
+        """An id; one that the system's message names stays a word.
+
+        Args:
+            value: The id.
+            path: Where it stands.
+            record: The number of its record in the listing.
+            inside: Whether it is a part of a longer text.
+        """
         if value in self.named:
             return value
+        name = path[-1] if path and is_id(path[-1]) else ""
         mark = self.handles.show(value, self.kinds.record_of(value, name), record=record)
         self.texts.add(value)
-        return value if mark is None else mark
+        return self._show(value, path, mark, inside=inside)
 
-    def show_text(self, value: str, kind: str) -> str:
-        """A text that a tool takes word for word, as its handle."""
+    def show_text(self, value: str, kind: str, path: Path) -> ShownValue:
+        """A text that a tool takes word for word."""
         self.texts.add(value)
-        return self.handles.show(value, kind) or value
+        return self._show(value, path, self.handles.show(value, kind))
 
-    def show_number(self, value: int, unit: str) -> list[str]:
-        """A number of at least three digits as its handle and its size, compared with others of its unit."""
+    def show_number(self, value: int, unit: str, path: Path, *, literal: str | None = None) -> ShownValue:
+        """A number of at least three digits, compared with others of its unit.
+
+        Args:
+            value: The number.
+            unit: Its unit.
+            path: Where it stands.
+            literal: Its text where it is a part of a longer one.
+        """
         mark = self.handles.show(value, "amount" if unit == "cents" else "number")
-        if mark is None:
-            return [str(value)]
-        return [mark, f" {size_word(value)}", *self._compared(value, unit)]
+        text = str(value) if literal is None else literal
+        return ShownValue(
+            value=value,
+            text=text,
+            path=path,
+            inside=literal is not None,
+            mark=mark,
+            unit=unit,
+            first=self._see(value, text, path, unit),
+            compared=tuple(self._compare(value, unit)),
+        )
 
-    def show_day(self, text: str, *, after: str | None = None) -> list[str]:
-        """A day, or a time of which the day counts, as its handle and its distance from today.
+    def show_day(
+        self, text: str, path: Path, *, after: tuple[Path, str] | None = None, inside: bool = False
+    ) -> ShownPart:
+        """A day, or a time of which the day counts, with its distance from today.
 
         Args:
             text: The day or time.
-            after: The day of the field before it in its record, from which its distance is shown too.
+            path: Where it stands.
+            after: The field before it in its record that holds a day, and that day, from which its distance counts too.
+            inside: Whether it is a part of a longer text.
         """
         day = parse_day(text)
         shown = text if self.kinds.times else text[:_DAY]
         mark = self.handles.show(shown, "time" if len(shown) > _DAY else "date")
+        first = self._see(shown, text, path, DAY_UNIT)
         if day is None:
-            return [text]
-        before = parse_day(after) if after is not None else None
-        gap = [f" {gap_word(day, before)}"] if before is not None else []
-        distance = [f" {days_word(day, self.today)}"] if self.today is not None else []
-        return [shown if mark is None else mark, *distance, *gap, *self._compared(shown, "date")]
+            return text
+        before = parse_day(after[1]) if after is not None else None
+        return ShownValue(
+            value=shown,
+            text=text,
+            path=path,
+            inside=inside,
+            mark=mark,
+            unit=DAY_UNIT,
+            first=first,
+            distance=(day - self.today).days if self.today is not None else None,
+            gap=Gap(days=(day - before).days, path=after[0], text=after[1]) if after and before else None,
+            compared=tuple(self._compare(shown, DAY_UNIT)),
+        )
 
-    def _compared(self, value: HandleValue, unit: str) -> Iterator[str]:
+    def _show(self, value: str, path: Path, mark: Mark | None, *, inside: bool = False) -> ShownValue:
+        first = self._see(value, value, path)
+        return ShownValue(value=value, text=value, path=path, inside=inside, mark=mark, first=first)
+
+    def _see(self, value: HandleValue, text: str, path: Path, unit: str | None = None) -> Sighting | None:
+        """Where a value was shown first; `None` where that is here, of which it takes note."""
+        seen = self.seen.get(value)
+        if seen is None:
+            self.seen[value] = Sighting(place=self.place, path=path, text=text, unit=unit)
+        return seen
+
+    def _compare(self, value: HandleValue, unit: str) -> Iterator[Comparison]:
         """Whether a value is over or under the last that the user named, the limits, and the last one before."""
         others = [
             self.asked.get(unit),
-            *([self.limits.get(unit), self.latest.get(unit)] if unit != "date" else self.window),
+            *([self.limits.get(unit), self.latest.get(unit)] if unit != DAY_UNIT else self.window),
         ]
         for other in dict.fromkeys(others):
-            mark = None if other is None or other == value else self.handles.find(other)
-            if mark is not None and isinstance(other, type(value)):
-                yield " over " if _is_over(value, other) else " under "
-                yield mark
+            if other is not None and other != value and isinstance(other, type(value)) and other in self.seen:
+                yield Comparison(
+                    over=_is_over(value, other), other=other, seen=self.seen[other], mark=self.handles.find(other)
+                )
 
     def learn_briefing(self, text: str) -> None:
         """Take note of what the system's message names, and of the first day in it, which is the present one."""
@@ -114,62 +176,73 @@ class ShownFacts:
         day = next((found.value for found in recognise(text, places=False) if found.form == "day"), None)
         self.today = self.today or (parse_day(str(day)) if day else None)
 
-    def read_text(self, text: str, *, user: bool = False, answer: bool = False) -> list[str]:
-        """A text of a message with handles for its values, new ones for new values.
+    def read_text(self, text: str, *, user: bool = False, answer: bool = False, path: Path = ()) -> list[ShownPart]:
+        """The parts of a text of a message.
 
         Args:
             text: The text.
             user: Whether the user wrote it.
             answer: Whether it stands in an answer.
+            path: The field of which it is the value.
         """
-        pieces: list[str] = []
+        parts: list[ShownPart] = []
         at = 0
         days: list[str] = []
         for found in recognise(text, places=self.kinds.places):
-            shown = self._show_found(found.form, found.value)
-            before = text[at : found.start] if shown else text[at : found.end]
-            pieces += [*self._mask_known(before, user=user), *shown]
+            shown = self._show_found(found, text[found.start : found.end], path)
+            before = text[at : found.start] if shown is not None else text[at : found.end]
+            parts += self._find_known(before, path, user=user)
             at = found.end
-            if shown and isinstance(found.value, int):
+            if shown is None:
+                continue
+            parts.append(shown)
+            if isinstance(found.value, int):
                 self.handles.word(found.value, text[found.start : found.end])
-            if user and shown and found.form in ("money", "day"):
-                self.asked["cents" if found.form == "money" else "date"] = found.value
-            if answer and shown and found.form == "day":
+            if user and found.form in ("money", "day"):
+                self.asked["cents" if found.form == "money" else DAY_UNIT] = found.value
+            if answer and found.form == "day":
                 days.append(str(found.value))
         self.window = days[-2:] or self.window
-        return [*pieces, *self._mask_known(text[at:], user=user)]
+        return [*parts, *self._find_known(text[at:], path, user=user)]
 
-    def _show_found(self, form: str, value: str | int) -> list[str]:
+    def _show_found(self, found: FoundValue, literal: str, path: Path) -> ShownPart | None:
+        """A value that was recognised in a text; `None` for a number that gets no handle."""
+        value, form = found.value, found.form
         if isinstance(value, int):
-            return self.show_number(value, "cents") if value >= LEAST_NUMBER else []
+            return self.show_number(value, "cents", path, literal=literal) if value >= LEAST_NUMBER else None
         if form in ("day", "time"):
-            return self.show_day(value)
+            return self.show_day(value, path, inside=True)
         if form == "id":
-            return [self.show_id(value, "", 0)]
-        return [self.handles.show(value, form) or value]
+            return self.show_id(value, path, inside=True)
+        return self._show(value, path, self.handles.show(value, form), inside=True)
 
-    def _mask_known(self, text: str, *, user: bool = False) -> list[str]:
-        """A text with the handles that other messages gave to texts of no recognisable form."""
+    def _find_known(self, text: str, path: Path, *, user: bool = False) -> list[ShownPart]:
+        """A text in which what other messages gave handles to is found, though of no recognisable form."""
         if user:
             self.said += f"\n{text}"
-            return self._mark_named(text)
-        pieces: list[str] = []
+            return self._find_names(text)
+        parts: list[ShownPart] = []
         at = 0
         for found in find_occurrences(text, self.texts, before=".+-", after="-"):
             mark = self.handles.find(found.text)
             if mark is not None:
-                pieces += [text[at : found.start], mark]
+                first = self.seen.get(found.text)
+                shown = ShownValue(value=found.text, text=found.text, path=path, inside=True, mark=mark, first=first)
+                parts += [text[at : found.start], shown]
                 at = found.end
-        return [piece for piece in (*pieces, text[at:]) if piece]
+        return [part for part in (*parts, text[at:]) if part]
 
-    def _mark_named(self, text: str) -> list[str]:
+    def _find_names(self, text: str) -> list[ShownPart]:
         """A text of the user's; a name that an answer has shown is followed by the handle of its record."""
-        pieces: list[str] = []
+        parts: list[ShownPart] = []
         at = 0
         for found in find_occurrences(text, self.names):
-            pieces += [f"{text[at : found.end]} ", self.names[found.text]]
+            parts += [f"{text[at : found.end]} ", self.names[found.text]]
             at = found.end
-        return [piece for piece in (*pieces, text[at:]) if piece]
+        return [part for part in (*parts, text[at:]) if part]
+
+    def _mask_known(self, text: str) -> list[str]:
+        return fact_words(self._find_known(text, ()))
 
     def mask_written(self, text: str) -> list[str]:
         """A text that the policy writes, with the handles of what was shown, and of nothing else."""

@@ -57,6 +57,7 @@ class SmolLM2Format:
 
     end = _END
     parts: tuple[TurnPart, ...] = ()
+    plain_answers = True
 
     def __init__(self, *, described: bool = False) -> None:
         self.name = "smollm2-described" if described else "smollm2"

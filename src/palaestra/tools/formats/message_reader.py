@@ -1,0 +1,54 @@
+"""The messages of an episode, read in order: their parts, with the facts that follow from all before."""
+
+from collections.abc import Sequence
+
+import orjson
+
+from palaestra.records import Json, JsonSchema, Message
+from palaestra.tools.formats.answers import AnswerReader, is_deep
+from palaestra.tools.formats.facts import Place, ShownPart
+from palaestra.tools.formats.shown import ShownFacts
+from palaestra.tools.images import read_text
+
+
+class MessageReader:
+    """Reads the messages of one episode."""
+
+    def __init__(self) -> None:
+        self.shown = ShownFacts()
+        self._answers = AnswerReader(self.shown)
+        self._begun = False
+        self._read = 0
+
+    def learn_opening(self, messages: Sequence[Message], tools: Sequence[JsonSchema]) -> None:
+        """Take note of the tools and of what the system's messages name, before the first message is read."""
+        self.shown.learn_tools(tools)
+        for message in messages:
+            if message["role"] == "system":
+                self.shown.learn_briefing(read_text(message))
+
+    def read(self, message: Message) -> list[ShownPart]:
+        """A message's parts; an answer that is JSON as fields.
+
+        Raises:
+            CapabilityError: the message holds images.
+        """
+        content, role = read_text(message), message["role"]
+        self.shown.place = Place(number=self._read, name=self._place_name(message))
+        self._read += 1
+        if role != "tool":
+            return self.shown.read_text(content, user=role == "user")
+        try:
+            answer: Json = orjson.loads(content)
+        except orjson.JSONDecodeError:
+            return self.shown.read_text(content)
+        return self.shown.read_text(content) if is_deep(answer) else self._answers.read(answer)
+
+    def _place_name(self, message: Message) -> str:
+        role = message["role"]
+        if role == "tool":
+            self._begun = True
+            return f"the answer of {message['name']}" if "name" in message else "an earlier answer"
+        if role == "user":
+            return "a later message of the user" if self._begun else "the request"
+        return "the briefing" if role == "system" else "an earlier turn"
