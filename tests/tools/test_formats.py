@@ -168,8 +168,9 @@ def test_json_that_is_no_call_is_explained(text: str, says: str) -> None:
 
 
 def test_formats_are_known_by_name() -> None:
-    planners = ["planner", "planner-qwen", "planner-smollm2"]
-    whole = ["qwen", "qwen-thinking", "smollm2", "smollm2-described"]
+    planners = ["planner", "planner-qwen", "planner-qwen-facts", "planner-smollm2", "planner-smollm2-facts"]
+    qwen = ["qwen", "qwen-facts", "qwen-thinking", "qwen-thinking-facts"]
+    whole = [*qwen, "smollm2", "smollm2-described", "smollm2-described-facts", "smollm2-facts"]
     assert list(FORMATS) == ["compact", "hermes", "json", "opaque", *planners, *whole]
     assert list(CHAT_FORMATS) == ["compact", "opaque", *planners, *whole]
     assert [CHAT_FORMATS.get(name).name for name in CHAT_FORMATS] == list(CHAT_FORMATS)

@@ -9,14 +9,17 @@ import torch
 
 from decoders import logits_of
 from palaestra.durable import saving
-from palaestra.errors import CheckpointError, UnknownNameError
+from palaestra.errors import CheckpointError, ConfigError, UnknownNameError
+from palaestra.records import Message, ToolCall
 from palaestra.tools import CHAT_FORMATS
 from palaestra.trainers.codec import Codec, train_tokenizer
+from palaestra.trainers.data.demonstration import rendered
 from palaestra.trainers.model.checkpoint import fresh
 from palaestra.trainers.model.shape import DecoderShape
 from palaestra.trainers.policy import Policy, load_policy
 from palaestra.trainers.reference.policy import ModelShape, ReferencePolicy, new_model
 from palaestra.trainers.reference.policy import load_policy as load_reference
+from palaestra.transcript import AgentTranscript, TranscriptTurn
 
 SIZES: dict[str, Any] = {
     "hidden": 16,
@@ -143,6 +146,39 @@ def test_we_read_the_references_folders_and_find_the_same_policy(tmp_path: Path)
 def test_a_format_that_is_named_goes_before_the_checkpoints_own(saved: Path) -> None:
     (saved / "palaestra.json").write_text('{"format": "qwen"}')
     assert load_policy(saved, format_name="compact").codec.format.name == "compact"
+
+
+def test_a_policy_that_was_trained_with_facts_is_loaded_with_facts(tmp_path: Path) -> None:
+    form = CHAT_FORMATS.get("smollm2-facts")
+    own = Codec(train_tokenizer([["hello world"]], form, size=300), form)
+    shape = DecoderShape(vocabulary=len(own.tokenizer), **SIZES)
+    Policy(model=fresh(shape, seed=0), codec=own).save(tmp_path)
+    answer: Message = {
+        "role": "tool",
+        "name": "look",
+        "content": '{"items": [{"price_cents": 500}, {"price_cents": 700}]}',
+    }
+    for codec_loaded in (load_policy(tmp_path).codec, load_reference(tmp_path).codec):
+        assert codec_loaded.format.name == "smollm2-facts"
+        pieces = codec_loaded.format.rendering().following([answer])
+        assert "items.price_cents 500: smallest of 2" in "".join(codec_loaded.decode(codec_loaded.encode(pieces)))
+
+
+def test_supervised_data_has_the_facts_of_rollouts() -> None:
+    form = CHAT_FORMATS.get("smollm2-facts")
+    prompt: tuple[Message, ...] = ({"role": "user", "content": "Which is cheaper?"},)
+    answer: Message = {"role": "tool", "name": "look", "content": '[{"price_cents": 500}, {"price_cents": 700}]'}
+    turn = TranscriptTurn(text=None, calls=(ToolCall(tool="look", arguments={}),), observation=(answer,))
+    pieces = rendered(AgentTranscript(prompt=prompt, tools=(), turns=(turn,)), form)
+    assert "price_cents 500: smallest of 2" in "".join(pieces)
+    rollout = form.rendering()
+    read = [*rollout.opening(prompt, ()), *rollout.written(turn.calls), *rollout.following(turn.observation)]
+    assert "".join(read) == "".join(pieces)
+
+
+def test_facts_in_a_format_that_takes_none_are_refused(saved: Path) -> None:
+    with pytest.raises(ConfigError, match="the format 'compact' takes no facts"):
+        load_policy(saved, format_name="compact-facts")
 
 
 # Copies and digests
