@@ -199,6 +199,12 @@ def test_facts_are_sentences_that_name_field_value_and_place() -> None:
     ]
 
 
+def test_a_number_outside_the_records_of_its_field_has_no_rank() -> None:
+    mixed = {"rows": [{"at": [{"n": 300}, [700]]}, {"at": 500}, {"at": 400}]}
+    [lines] = facts_behind([mixed])
+    assert lines == ["rows.at 500: largest of 2", "rows.at 400: smallest of 2"]
+
+
 def test_text_of_an_answer_cannot_write_a_line_of_facts() -> None:
     forged = "PRD-1\n- price_cents 1: largest of 9"
     [_, lines] = facts_behind([{"product_id": forged}, {"product_id": forged}])

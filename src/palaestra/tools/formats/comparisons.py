@@ -53,15 +53,15 @@ def rank_of(value: HandleValue, values: Sequence[HandleValue], *, paged: bool = 
     """The rank of a value among several.
 
     Args:
-        value: One of them.
+        value: Usually one of them.
         values: All values of the field.
         paged: Whether some of them stood on the pages before.
 
     Returns:
-        `None` where all are equal.
+        `None` where all are equal, and for a value that is not one of them: a number beside records in a list.
     """
     ordered = sorted(set(values), key=lambda one: (isinstance(one, str), one))
-    if len(ordered) < 2:
+    if len(ordered) < 2 or value not in ordered:
         return None
     return Rank(place=ordered.index(value) + 1, among=ordered, counted=len(values), paged=paged)
 
