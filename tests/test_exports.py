@@ -148,13 +148,14 @@ EXPORTS = {
     "palaestra.rubrics.derivation": "DerivedRubric SolutionTrace TableFacts Tables TraceStep derive",
     "palaestra.tools": (
         "CHAT_FORMATS CONTROL FORMATS TYPED_CONTROL ActKind ActionFormat CallResult ChatFormat CompactFormat "
-        "HermesFormat JournaledState JsonFormat Mark OpaqueFormat ParsedTurn PlannedTurn PlannerFormat QwenFormat "
-        "Reads Rendering Schemas SmolLM2Format Tool ToolContext Toolbox TurnPart finish give_up join_answers "
-        "legal_call plain_call plain_text read_plan reply run_composite sample_call sample_value short_schema tool"
+        "FactsFormat HermesFormat JournaledState JsonFormat Mark OpaqueFormat ParsedTurn PlannedTurn PlannerFormat "
+        "QwenFormat Reads Rendering Schemas SmolLM2Format Tool ToolContext Toolbox TurnPart finish give_up "
+        "join_answers legal_call plain_call plain_text read_plan reply run_composite sample_call sample_value "
+        "short_schema tool"
     ),
     "palaestra.tools.formats": (
-        "CHAT_FORMATS FORMATS ActionFormat ChatFormat CompactFormat HermesFormat JsonFormat Mark OpaqueFormat "
-        "ParsedTurn PlannedTurn PlannerFormat QwenFormat Rendering SmolLM2Format TurnPart read_plan"
+        "CHAT_FORMATS FORMATS ActionFormat ChatFormat CompactFormat FactsFormat HermesFormat JsonFormat Mark "
+        "OpaqueFormat ParsedTurn PlannedTurn PlannerFormat QwenFormat Rendering SmolLM2Format TurnPart read_plan"
     ),
     "palaestra.trainers": (
         "AlarmConfig BranchingConfig ChoiceConfig CriticConfig ExpertConfig GroupRule GroupStageConfig "
