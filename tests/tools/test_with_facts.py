@@ -37,12 +37,12 @@ def answer_of(value: Any, name: str = "get_order") -> Message:
     return {"role": "tool", "name": name, "content": json.dumps(value)}
 
 
-def facts_behind(told: list[Any], name: str = "qwen-facts") -> list[list[str]]:
+def facts_behind(contents: list[Any], name: str = "qwen-facts") -> list[list[str]]:
     """The lines behind each answer."""
     rendering, plain = CHAT_FORMATS.get(name).rendering(), CHAT_FORMATS.get(name.removesuffix(SUFFIX)).rendering()
     assert rendering.opening(OPENING, TOOLS) == plain.opening(OPENING, TOOLS)
     found: list[list[str]] = []
-    for number, value in enumerate(told):
+    for number, value in enumerate(contents):
         message = answer_of(value, f"look_{number}")
         text = "".join(rendering.following([message]))
         assert "".join(plain.following([message])) == re.sub(
@@ -66,9 +66,9 @@ def ordinals(count: int, least: str, greatest: str) -> list[str]:
     return [least, *middle, greatest]
 
 
-def is_true(fact: str, path: str, value: Any, told: list[Any]) -> bool:
+def is_true(fact: str, path: str, value: Any, contents: list[Any]) -> bool:
     """Whether a fact of a value in the last answer is true, from the raw answers alone."""
-    answer = told[-1]
+    answer = contents[-1]
     if found := re.fullmatch(r"today|in (\d+) days?|(\d+) days? ago", fact):
         distance = int(found[1] or 0) - int(found[2] or 0)
         return date.fromisoformat(value).toordinal() - TODAY.toordinal() == distance
@@ -86,24 +86,26 @@ def is_true(fact: str, path: str, value: Any, told: list[Any]) -> bool:
         place = ordinals(len(different), *words)[different.index(value)]
         return (found[1], int(found[2]), bool(found[3])) == (place, len(different), ties)
     if found := re.fullmatch(r"(more than|less than|after|before|the same as) (.*)", fact):
-        return any(holds(found[1], value, other) for described, other in sightings(told) if described == found[2])
+        return any(holds(found[1], value, other) for described, other in sightings(contents) if described == found[2])
     return False
 
 
 def holds(word: str, value: Any, other: Any) -> bool:
     if type(value) is not type(other):
         return False
-    return {"the same as": value == other}.get(word, value > other if word in ("more than", "after") else value < other)
+    if word == "the same as":
+        return bool(value == other)
+    return bool(value > other if word in ("more than", "after") else value < other)
 
 
-def sightings(told: list[Any]) -> Iterator[tuple[str, Any]]:
+def sightings(contents: list[Any]) -> Iterator[tuple[str, Any]]:
     """What a line may call a value that was shown, and the value."""
     for text, value in (("ORD-1042", "ORD-1042"), ("EUR 49.99", 4999), ("2031-01-08", "2031-01-08")):
         yield "in the request", value
         yield f"{text} in the request", value
     yield f"{TODAY} in the briefing", str(TODAY)
-    for number, answer in enumerate(told):
-        where = "above" if number == len(told) - 1 else f"in the answer of look_{number}"
+    for number, answer in enumerate(contents):
+        where = "above" if number == len(contents) - 1 else f"in the answer of look_{number}"
         paths = ["order_id", "placed_on", *(f"lines.{name}" for row in answer["lines"] for name in row)]
         for path in paths:
             for value in column(answer, path):
@@ -111,35 +113,35 @@ def sightings(told: list[Any]) -> Iterator[tuple[str, Any]]:
                 yield f"{path} {value} {where}", value
 
 
-@given(told=st.lists(answers, min_size=1, max_size=3))
-def test_every_fact_is_true_by_a_second_computation(told: list[Any]) -> None:
-    for number, lines in enumerate(facts_behind(told)):
+@given(contents=st.lists(answers, min_size=1, max_size=3))
+def test_every_fact_is_true_by_a_second_computation(contents: list[Any]) -> None:
+    for number, lines in enumerate(facts_behind(contents)):
         for line in lines:
             found = LINE.fullmatch(line)
             assert found is not None, line
-            values = {str(value): value for value in column(told[number], found["field"])}
+            values = {str(value): value for value in column(contents[number], found["field"])}
             for fact in found["facts"].split("; "):
-                assert is_true(fact, found["field"], values[found["value"]], told[: number + 1]), line
+                assert is_true(fact, found["field"], values[found["value"]], contents[: number + 1]), line
 
 
-@given(told=st.lists(answers, min_size=1, max_size=1))
-def test_every_day_and_every_ranked_amount_of_a_first_answer_has_its_fact(told: list[Any]) -> None:
-    [lines] = facts_behind(told)
+@given(contents=st.lists(answers, min_size=1, max_size=1))
+def test_every_day_and_every_ranked_amount_of_a_first_answer_has_its_fact(contents: list[Any]) -> None:
+    [lines] = facts_behind(contents)
     said = {line.partition(":")[0]: line for line in lines}
     for path in ("placed_on", "lines.shipped_on", "lines.arrived_on"):
-        for value in column(told[0], path):
+        for value in column(contents[0], path):
             assert re.search(r": (today|in \d+ day|\d+ days? ago)", said[f"{path} {value}"])
-    prices = column(told[0], "lines.price_cents")
+    prices = column(contents[0], "lines.price_cents")
     for value in prices:
         assert (" of " in said.get(f"lines.price_cents {value}", "")) == (len(set(prices)) > 1)
 
 
-@given(told=answers)
-def test_the_compact_format_says_the_same_of_days_ranks_and_comparisons(told: Any) -> None:
-    [lines] = facts_behind([told])
+@given(content=answers)
+def test_the_compact_format_says_the_same_of_days_ranks_and_comparisons(content: Any) -> None:
+    [lines] = facts_behind([content])
     rendering = CompactFormat().rendering()
     rendering.opening(OPENING, TOOLS)
-    words = "".join(rendering.following([answer_of(told)]))
+    words = "".join(rendering.following([answer_of(content)]))
     facts = [fact for line in lines for fact in line.partition(": ")[2].split("; ")]
     days_said = {days_word(days) for fact in facts if (days := _distance(fact)) is not None}
     gaps_said = {gap_word(days) for fact in facts if (days := _gap(fact)) is not None}

@@ -48,7 +48,7 @@ def fact_sentences(parts: Iterable[ShownPart], place: Place) -> str:
 
 
 def _subject(part: ShownValue | RankedValue | AskedText) -> str:
-    text = _plain(part.text)
+    text = _one_line(part.text)
     if isinstance(part, ShownValue) and part.inside:
         return f"{text} in {_field(part.path)}" if part.path else text
     return f"{_field(part.path)} {text}" if part.path else text
@@ -77,7 +77,7 @@ def _distance(days: int) -> str:
 
 
 def _gap(gap: Gap) -> str:
-    other = f"{_field(gap.path)} {_plain(gap.text)}"
+    other = f"{_field(gap.path)} {_one_line(gap.text)}"
     if gap.days == 0:
         return f"on the same day as {other}"
     return f"{_days(gap.days)} {'after' if gap.days > 0 else 'before'} {other}"
@@ -105,35 +105,35 @@ def _comparison(shown: ShownValue, comparison: Comparison, place: Place) -> str:
         word = "on the day of"
     else:
         word = "after" if comparison.over else "before"
-    return f"{word} {_named(comparison.seen, place)}"
+    return f"{word} {_name_sighting(comparison.seen, place)}"
 
 
-def _named(seen: Sighting, place: Place) -> str:
+def _name_sighting(seen: Sighting, place: Place) -> str:
     """A value with its field and its message."""
     field = f"{_field(seen.path)} " if seen.path else ""
-    return f"{field}{_plain(seen.text)} {_where(seen, place)}"
+    return f"{field}{_one_line(seen.text)} {_place_words(seen, place)}"
 
 
 def _equality(shown: ShownValue, first: Sighting, place: Place) -> Iterator[str]:
     """That the value was shown before; EUR 50.00 equals 5000 only where that is an amount."""
     if shown.unit == DAY_UNIT:
-        yield f"{'the same' if shown.value == shown.text else 'the same day'} as {_named(first, place)}"
+        yield f"{'the same' if shown.value == shown.text else 'the same day'} as {_name_sighting(first, place)}"
     elif shown.text != first.text and shown.unit == first.unit:
-        yield f"the same as {_named(first, place)}"
+        yield f"the same as {_name_sighting(first, place)}"
     elif shown.text == first.text:
         field = f"{_field(first.path)} " if first.path else ""
-        yield f"the same as {field}{_where(first, place)}"
+        yield f"the same as {field}{_place_words(first, place)}"
 
 
-def _where(seen: Sighting, place: Place) -> str:
+def _place_words(seen: Sighting, place: Place) -> str:
     return "above" if seen.place == place else f"in {seen.place.name}"
 
 
 def _field(path: Path) -> str:
-    return _plain(".".join(path))
+    return _one_line(".".join(path))
 
 
-def _plain(text: str) -> str:
+def _one_line(text: str) -> str:
     """A text on one line: as it is, or as JSON where characters in it are not printed."""
     return text if text.isprintable() else json.dumps(text)
 

@@ -17,7 +17,7 @@ class MessageReader:
     def __init__(self) -> None:
         self.shown = ShownFacts()
         self._answers = AnswerReader(self.shown)
-        self._begun = False
+        self._has_answers = False
         self._read = 0
 
     def learn_opening(self, messages: Sequence[Message], tools: Sequence[JsonSchema]) -> None:
@@ -47,8 +47,8 @@ class MessageReader:
     def _place_name(self, message: Message) -> str:
         role = message["role"]
         if role == "tool":
-            self._begun = True
+            self._has_answers = True
             return f"the answer of {message['name']}" if "name" in message else "an earlier answer"
         if role == "user":
-            return "a later message of the user" if self._begun else "the request"
+            return "a later message of the user" if self._has_answers else "the request"
         return "the briefing" if role == "system" else "an earlier turn"
