@@ -86,7 +86,7 @@ def is_true(fact: str, path: str, value: Any, contents: list[Any]) -> bool:
         place = ordinals(len(different), *words)[different.index(value)]
         return (found[1], int(found[2]), bool(found[3])) == (place, len(different), ties)
     if found := re.fullmatch(r"(more than|less than|after|before|the same as) (.*)", fact):
-        return any(holds(found[1], value, other) for described, other in sightings(contents) if described == found[2])
+        return any(holds(found[1], value, other) for described, other in origins(contents) if described == found[2])
     return False
 
 
@@ -98,7 +98,7 @@ def holds(word: str, value: Any, other: Any) -> bool:
     return bool(value > other if word in ("more than", "after") else value < other)
 
 
-def sightings(contents: list[Any]) -> Iterator[tuple[str, Any]]:
+def origins(contents: list[Any]) -> Iterator[tuple[str, Any]]:
     """What a line may call a value that was shown, and the value."""
     for text, value in (("ORD-1042", "ORD-1042"), ("EUR 49.99", 4999), ("2031-01-08", "2031-01-08")):
         yield "in the request", value

@@ -6,7 +6,7 @@ A small model cannot compare the digits of two numbers. Each of these words is o
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from palaestra.tools.formats.facts import Rank
+from palaestra.tools.formats.facts import ValueRank
 from palaestra.tools.formats.handles import HandleValue
 
 _SIZES = tuple(sorted(step * 10**power for power in range(2, 10) for step in (1, 2, 5)))
@@ -49,7 +49,7 @@ def _far(days: int) -> str:
     return f"{far}d" if far <= _EXACT_DAYS else f"{far // 30}mo"
 
 
-def rank_of(value: HandleValue, values: Sequence[HandleValue], *, paged: bool = False) -> Rank | None:
+def rank_of(value: HandleValue, values: Sequence[HandleValue], *, paged: bool = False) -> ValueRank | None:
     """The rank of a value among several.
 
     Args:
@@ -63,9 +63,9 @@ def rank_of(value: HandleValue, values: Sequence[HandleValue], *, paged: bool = 
     ordered = sorted(set(values), key=lambda one: (isinstance(one, str), one))
     if len(ordered) < 2 or value not in ordered:
         return None
-    return Rank(place=ordered.index(value) + 1, among=ordered, counted=len(values), paged=paged)
+    return ValueRank(place=ordered.index(value) + 1, among=ordered, counted=len(values), paged=paged)
 
 
-def rank_word(rank: Rank) -> str:
+def rank_word(rank: ValueRank) -> str:
     """A rank: `#1` for the least, `#5 top` for the greatest of five."""
     return f"#{rank.place} top" if rank.place == len(rank.among) else f"#{rank.place}"

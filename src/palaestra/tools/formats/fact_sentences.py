@@ -14,15 +14,15 @@ from collections.abc import Iterable, Iterator
 from palaestra.tools.formats.facts import (
     DAY_UNIT,
     AskedText,
-    Comparison,
-    Gap,
+    DayGap,
+    MessagePlace,
     Path,
-    Place,
-    Rank,
     RankedValue,
     ShownPart,
     ShownValue,
-    Sighting,
+    ValueComparison,
+    ValueOrigin,
+    ValueRank,
 )
 from palaestra.tools.formats.shown import parse_day
 
@@ -31,7 +31,7 @@ _TEENS = range(11, 14)
 _ENDINGS = {1: "st", 2: "nd", 3: "rd"}
 
 
-def fact_sentences(parts: Iterable[ShownPart], place: Place) -> str:
+def fact_sentences(parts: Iterable[ShownPart], place: MessagePlace) -> str:
     """The facts of a message's parts as a list; empty where there are none.
 
     Args:
@@ -54,7 +54,7 @@ def _subject(part: ShownValue | RankedValue | AskedText) -> str:
     return f"{_field(part.path)} {text}" if part.path else text
 
 
-def _facts(part: ShownValue | RankedValue | AskedText, place: Place) -> Iterator[str]:
+def _facts(part: ShownValue | RankedValue | AskedText, place: MessagePlace) -> Iterator[str]:
     if isinstance(part, AskedText):
         yield "written by the user"
     elif isinstance(part, RankedValue):
@@ -76,14 +76,14 @@ def _distance(days: int) -> str:
     return f"in {_days(days)}" if days > 0 else f"{_days(days)} ago"
 
 
-def _gap(gap: Gap) -> str:
+def _gap(gap: DayGap) -> str:
     other = f"{_field(gap.path)} {_one_line(gap.text)}"
     if gap.days == 0:
         return f"on the same day as {other}"
     return f"{_days(gap.days)} {'after' if gap.days > 0 else 'before'} {other}"
 
 
-def _rank(rank: Rank, value: int | str) -> str:
+def _rank(rank: ValueRank, value: int | str) -> str:
     least, greatest = ("earliest", "latest") if isinstance(value, str) else ("smallest", "largest")
     count = len(rank.among)
     place = greatest if rank.place == count else least if rank.place == 1 else f"{_ordinal(rank.place)} {least}"
@@ -92,12 +92,12 @@ def _rank(rank: Rank, value: int | str) -> str:
     return f"{place} of {count}{different}{pages}"
 
 
-def _can_compare(comparison: Comparison) -> bool:
+def _can_compare(comparison: ValueComparison) -> bool:
     """Whether the other value is a number or a day that the calendar has."""
     return isinstance(comparison.other, int) or parse_day(comparison.other) is not None
 
 
-def _comparison(shown: ShownValue, comparison: Comparison, place: Place) -> str:
+def _comparison(shown: ShownValue, comparison: ValueComparison, place: MessagePlace) -> str:
     value, other = shown.value, comparison.other
     if isinstance(value, int):
         word = "more than" if comparison.over else "less than"
@@ -105,27 +105,27 @@ def _comparison(shown: ShownValue, comparison: Comparison, place: Place) -> str:
         word = "on the day of"
     else:
         word = "after" if comparison.over else "before"
-    return f"{word} {_name_sighting(comparison.seen, place)}"
+    return f"{word} {_name_origin(comparison.seen, place)}"
 
 
-def _name_sighting(seen: Sighting, place: Place) -> str:
+def _name_origin(seen: ValueOrigin, place: MessagePlace) -> str:
     """A value with its field and its message."""
     field = f"{_field(seen.path)} " if seen.path else ""
     return f"{field}{_one_line(seen.text)} {_place_words(seen, place)}"
 
 
-def _equality(shown: ShownValue, first: Sighting, place: Place) -> Iterator[str]:
+def _equality(shown: ShownValue, first: ValueOrigin, place: MessagePlace) -> Iterator[str]:
     """That the value was shown before; EUR 50.00 equals 5000 only where that is an amount."""
     if shown.unit == DAY_UNIT:
-        yield f"{'the same' if shown.value == shown.text else 'the same day'} as {_name_sighting(first, place)}"
+        yield f"{'the same' if shown.value == shown.text else 'the same day'} as {_name_origin(first, place)}"
     elif shown.text != first.text and shown.unit == first.unit:
-        yield f"the same as {_name_sighting(first, place)}"
+        yield f"the same as {_name_origin(first, place)}"
     elif shown.text == first.text:
         field = f"{_field(first.path)} " if first.path else ""
         yield f"the same as {field}{_place_words(first, place)}"
 
 
-def _place_words(seen: Sighting, place: Place) -> str:
+def _place_words(seen: ValueOrigin, place: MessagePlace) -> str:
     return "above" if seen.place == place else f"in {seen.place.name}"
 
 

@@ -18,7 +18,7 @@ DAY_UNIT = "date"
 
 
 @record
-class Place:
+class MessagePlace:
     """A message of the episode."""
 
     number: int
@@ -28,10 +28,10 @@ class Place:
 
 
 @record
-class Sighting:
+class ValueOrigin:
     """Where a value was shown."""
 
-    place: Place
+    place: MessagePlace
     path: Path
     text: str
     """As it is written there."""
@@ -40,19 +40,19 @@ class Sighting:
 
 
 @record
-class Comparison:
+class ValueComparison:
     """Whether a value is over another one of its unit."""
 
     over: bool
     other: HandleValue
-    seen: Sighting
+    seen: ValueOrigin
     """Where the other one was shown first."""
     mark: Mark | None
     """The handle of the other one; `None` where its kind has none left."""
 
 
 @record
-class Gap:
+class DayGap:
     """How far a day is from the day in another field of its record."""
 
     days: int
@@ -64,7 +64,7 @@ class Gap:
 
 
 @record
-class Rank:
+class ValueRank:
     """A value's place among the values of its field in a listing."""
 
     place: int
@@ -92,12 +92,12 @@ class ShownValue:
     """Its handle; `None` where its kind has none left."""
     unit: str | None = None
     """Of a number, a day or a time; `None` for a text."""
-    first: Sighting | None = None
+    first: ValueOrigin | None = None
     """Where it was shown first; `None` where that is here."""
     distance: int | None = None
     """Of a day: days from today, negative before it; `None` where today is not known."""
-    gap: Gap | None = None
-    compared: Sequence[Comparison] = ()
+    gap: DayGap | None = None
+    compared: Sequence[ValueComparison] = ()
 
 
 @record
@@ -107,7 +107,7 @@ class RankedValue:
     value: HandleValue
     text: str
     path: Path
-    rank: Rank
+    rank: ValueRank
 
 
 @record

@@ -6,7 +6,7 @@ import orjson
 
 from palaestra.records import Json, JsonSchema, Message
 from palaestra.tools.formats.answers import AnswerReader, is_deep
-from palaestra.tools.formats.facts import Place, ShownPart
+from palaestra.tools.formats.facts import MessagePlace, ShownPart
 from palaestra.tools.formats.shown import ShownFacts
 from palaestra.tools.images import read_text
 
@@ -34,7 +34,7 @@ class MessageReader:
             CapabilityError: the message holds images.
         """
         content, role = read_text(message), message["role"]
-        self.shown.place = Place(number=self._read, name=self._place_name(message))
+        self.shown.place = MessagePlace(number=self._read, name=self._place_name(message))
         self._read += 1
         if role != "tool":
             return self.shown.read_text(content, user=role == "user")

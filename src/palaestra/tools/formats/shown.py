@@ -9,13 +9,13 @@ from palaestra.records import JsonSchema
 from palaestra.tools.formats.fact_words import fact_words
 from palaestra.tools.formats.facts import (
     DAY_UNIT,
-    Comparison,
-    Gap,
+    DayGap,
+    MessagePlace,
     Path,
-    Place,
     ShownPart,
     ShownValue,
-    Sighting,
+    ValueComparison,
+    ValueOrigin,
 )
 from palaestra.tools.formats.format import Mark
 from palaestra.tools.formats.handles import Handles, HandleValue
@@ -58,9 +58,9 @@ class ShownFacts:
     """By text that an answer has shown: the handle of the record that it was shown of."""
     texts: set[str] = field(default_factory=set[str])
     """Texts with handles that no pattern recognises."""
-    place: Place = field(default_factory=lambda: Place(number=0, name="an earlier message"))
+    place: MessagePlace = field(default_factory=lambda: MessagePlace(number=0, name="an earlier message"))
     """The message that is being read."""
-    seen: dict[HandleValue, Sighting] = field(default_factory=dict[HandleValue, Sighting])
+    seen: dict[HandleValue, ValueOrigin] = field(default_factory=dict[HandleValue, ValueOrigin])
     """By value: where it was shown first."""
 
     def learn_tools(self, tools: Sequence[JsonSchema]) -> None:
@@ -143,7 +143,7 @@ class ShownFacts:
             unit=DAY_UNIT,
             first=first,
             distance=(day - self.today).days if self.today is not None else None,
-            gap=Gap(days=(day - before).days, path=after[0], text=after[1]) if after and before else None,
+            gap=DayGap(days=(day - before).days, path=after[0], text=after[1]) if after and before else None,
             compared=tuple(self._compare(shown, DAY_UNIT)),
         )
 
@@ -151,14 +151,14 @@ class ShownFacts:
         first = self._see(value, value, path)
         return ShownValue(value=value, text=value, path=path, inside=inside, mark=mark, first=first)
 
-    def _see(self, value: HandleValue, text: str, path: Path, unit: str | None = None) -> Sighting | None:
+    def _see(self, value: HandleValue, text: str, path: Path, unit: str | None = None) -> ValueOrigin | None:
         """Where a value was shown first; `None` where that is here, of which it takes note."""
         seen = self.seen.get(value)
         if seen is None:
-            self.seen[value] = Sighting(place=self.place, path=path, text=text, unit=unit)
+            self.seen[value] = ValueOrigin(place=self.place, path=path, text=text, unit=unit)
         return seen
 
-    def _compare(self, value: HandleValue, unit: str) -> Iterator[Comparison]:
+    def _compare(self, value: HandleValue, unit: str) -> Iterator[ValueComparison]:
         """Whether a value is over or under the last that the user named, the limits, and the last one before."""
         others = [
             self.asked.get(unit),
@@ -166,7 +166,7 @@ class ShownFacts:
         ]
         for other in dict.fromkeys(others):
             if other is not None and other != value and isinstance(other, type(value)) and other in self.seen:
-                yield Comparison(
+                yield ValueComparison(
                     over=_is_over(value, other), other=other, seen=self.seen[other], mark=self.handles.find(other)
                 )
 
