@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +25,10 @@ TOOLS: list[Any] = [
     {"function": {"name": "get_order", "parameters": {"properties": {"order_id": {"type": "string"}}}}},
 ]
 WITH_FACTS = [name for name in CHAT_FORMATS if name.endswith(SUFFIX)]
+ROOT = Path(__file__).parents[2]
+EXAMPLE = re.compile(
+    r'On 2031-01-20, after the request "(?P<request>[^"]*)":\n\n```\n(?P<answer>.*)\n\n(?P<facts>Facts about[^`]*)\n```'
+)
 LINE = re.compile(r"(?P<field>[\w.]+) (?P<value>\S+): (?P<facts>.*)")
 
 days = st.dates(date(2030, 6, 1), date(2031, 6, 1)).map(str)
@@ -199,6 +204,16 @@ def test_facts_are_sentences_that_name_field_value_and_place() -> None:
             ),
         ],
     ]
+
+
+def test_the_example_of_the_documentation_is_what_a_policy_reads() -> None:
+    example = EXAMPLE.search((ROOT / "docs" / "training.md").read_text())
+    assert example is not None
+    request: Message = {"role": "user", "content": re.sub(r"\s+", " ", example["request"])}
+    rendering = CHAT_FORMATS.get("qwen-facts").rendering()
+    rendering.opening([BRIEFING, request], TOOLS)
+    answer: Message = {"role": "tool", "name": "get_order", "content": example["answer"]}
+    assert f"{example['answer']}\n\n{example['facts']}<" in "".join(rendering.following([answer])).replace("\n<", "<")
 
 
 def test_a_number_outside_the_records_of_its_field_has_no_rank() -> None:
