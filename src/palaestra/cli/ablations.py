@@ -53,10 +53,10 @@ def ablations(
 ) -> None:
     """Train arms that differ in one part of the recipe, with equal budgets and several seeds, and compare them.
 
-    An arm and a seed are a cell; it takes about eight minutes of one core. The cells of `staleness` go on from the cell
-    `expert` of their seed, which is trained first where `--work` does not hold it. Cells in `--cells` that have the same
+    An arm and a seed are a cell; it takes about eight minutes of one core. Cells in `--cells` that have the same
     settings are not run again, so the same command continues an interrupted comparison. The tables list cells that were
-    not run. `--minutes 0` runs none and writes the tables.
+    not run. `--minutes 0` runs none and writes the tables. The cells of `staleness` go on from the policy of `expert`
+    with their seed, which is trained first where `--work` does not hold it.
 
     Example: `palaestra bench ablations branching choosers --minutes 60 --markdown ablations.md`
     """
@@ -89,7 +89,8 @@ def ablations(
         for arm in dict.fromkeys(arm for name in names for arm in TABLES[name].arms)
         for seed in range(seeds)
     ]
-    lacking = [key for key in keys if key not in read_cells(cells, config, material)]
+    finished = read_cells(cells, config, material)
+    lacking = [key for key in keys if key not in finished]
     if lacking:
         run_cells(
             world,

@@ -152,10 +152,10 @@ def _versions(config: AblationConfig) -> int:
 
 def _describe_equal_versions(config: AblationConfig) -> str:
     return (
-        f"Every other arm goes on from the policy that `expert` trained with its seed, for {_versions(config)} versions "
-        f"of {config.grpo.updates} optimiser steps on {_STALE_GROUPS} groups of {config.grpo.group_size}, paid for "
-        "solved tasks. Lag: how many versions older than the trained weights those were that drew the tokens, mean "
-        "and last; the first versions have fewer to be older than."
+        "Every other arm goes on from the policy that `expert` trained with its seed, for "
+        f"{_versions(config)} versions of {config.grpo.updates} optimiser steps on {_STALE_GROUPS} groups of "
+        f"{config.grpo.group_size}, paid for solved tasks. Lag: how many versions older than the trained weights those "
+        "were that drew the tokens, as a mean over steps and at the last; it rises by 1 a step to the staleness."
     )
 
 

@@ -73,8 +73,8 @@ class AblationCell:
     unfinished: Mapping[str, Mapping[str, float]]
     """By temperature and group: the share of episodes that a budget or an unreadable turn ended, in percent."""
     lag: Mapping[str, float] = field(default_factory=dict[str, float])
-    """How many versions older than the trained weights those were that drew the tokens: `mean` over the steps that had a
-    gradient, and `last` of them. Empty where no stage says so."""
+    """How many versions older than the trained weights those were that drew the tokens: `mean` over the steps that had
+    a gradient, and `last` of them. Empty where no stage says so."""
     start: str = ""
     """The digest of the policy that it began with, where that is another arm's: arms are compared where it is equal."""
 
@@ -82,13 +82,17 @@ class AblationCell:
 _CELL = TypeAdapter(AblationCell)
 
 
-def settings_digest(arm: str, config: AblationConfig, material: LearningMaterial) -> str:
-    """What must be equal for a cell to count as run."""
+def settings_digests(config: AblationConfig, material: LearningMaterial) -> dict[str, str]:
+    """By arm: what must be equal for a cell to count as run."""
     shown = [episode.digest() for episode in material.demonstrations]
-    own, start = ARMS[arm], ARMS[arm].start
-    before = [] if start is None else [settings_digest(start, config, material)]
-    stages = {name: [type(stage).__name__, stage] for name, stage in own.stages(config).items()}
-    return digest([config, own.format, stages, material.tasks, shown, *before])
+
+    def of(name: str) -> str:
+        arm = ARMS[name]
+        stages = {name: [type(stage).__name__, stage] for name, stage in arm.stages(config).items()}
+        before = [] if arm.start is None else [of(arm.start)]
+        return digest([config, arm.format, stages, material.tasks, shown, *before])
+
+    return {name: of(name) for name in ARMS}
 
 
 def ablation_material(world: str | None, config: AblationConfig) -> LearningMaterial:
@@ -112,7 +116,7 @@ def read_cells(folder: Path, config: AblationConfig, material: LearningMaterial)
         RecordError: a file cannot be read.
     """
     found: dict[CellKey, AblationCell] = {}
-    wanted = {arm: settings_digest(arm, config, material) for arm in ARMS}
+    wanted = settings_digests(config, material)
     for file in sorted(folder.glob("*.json")):
         try:
             cell = _CELL.validate_json(file.read_bytes())
@@ -205,7 +209,7 @@ def run_cell(world: str | None, key: CellKey, config: AblationConfig, cells: Pat
     cell = AblationCell(
         arm=key.arm,
         seed=key.seed,
-        settings=settings_digest(key.arm, config, material),
+        settings=settings_digests(config, material)[key.arm],
         steps={name: one.step for name, one in progress.items()},
         cpu_seconds={name: round(one.cpu_seconds, 1) for name, one in progress.items()},
         solved={at: _solved(one, material.heldout) for at, one in evaluations.items()},
