@@ -230,8 +230,8 @@ EXPORTS = {
     "palaestra.trainers.objectives.rates": "Ess effective_share",
     "palaestra.trainers.objectives.regularisers": "Entropy Kl MovePenalty PositiveNll divergence",
     "palaestra.trainers.objectives.rewards": (
-        "KlInReward Laconic PayBounded PayHarmScale PaySolved PayUnfinished RewardUnit SoftOverlong ToolBonus "
-        "overlong_penalty pay_at_end"
+        "FlippedVerdicts KlInReward Laconic PayBounded PayHarmScale PaySolved PayUnfinished PayUngraded RewardUnit "
+        "SoftOverlong ToolBonus overlong_penalty pay_at_end"
     ),
     "palaestra.trainers.objectives.temperatures": "IntroLlm",
     "palaestra.trainers.objectives.transforms": "Arm BatchNorm ChecklistStream DropSmall confidences normalised_stream",

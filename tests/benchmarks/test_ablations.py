@@ -22,13 +22,15 @@ from palaestra.benchmarks.ablations import (
     read_cells,
     run_cells,
 )
-from palaestra.benchmarks.ablations.cells import run_cell, settings_digest
+from palaestra.benchmarks.ablations.cells import run_cell, settings_digests
 from palaestra.benchmarks.learning.evaluation import Evaluation
 from palaestra.errors import InfrastructureError, RecordError
 from palaestra.table import Table
+from palaestra.trainers import GrpoConfig, load_policy
 from palaestra.trainers.choice import ChoiceConfig
 from palaestra.trainers.loops.config import StageConfig
 from palaestra.trainers.loops.imitation_config import RejectionConfig
+from palaestra.trainers.loops.record import recorded_batches
 from palaestra.trainers.progress import silent
 from palaestra.trajectory import Episode
 from worlds.registration import LIBRARY_ID
@@ -66,17 +68,58 @@ def made(arm: str, seed: int, solved: Mapping[str, tuple[int, ...]]) -> Ablation
     )
 
 
-@pytest.mark.parametrize("arm", [arm for arm in ARMS if not arm.startswith("warm-start")])
+STALE = TABLES["staleness"].arms[1:]
+
+
+@pytest.mark.parametrize("arm", [arm for arm in ARMS if not arm.startswith("warm-start") and arm not in STALE])
 def test_every_arm_has_the_same_time(arm: str) -> None:
     assert sum(map(budget, ARMS[arm].stages(AblationConfig()).values())) == pytest.approx(AblationConfig().cpu_seconds)
+
+
+def stale_stage(arm: str, config: AblationConfig) -> GrpoConfig:
+    (stage,) = ARMS[arm].stages(config).values()
+    assert isinstance(stage, GrpoConfig)
+    return stage
+
+
+def test_arms_with_stale_rollouts_differ_in_objective_and_staleness_alone() -> None:
+    """And half of their versions at least have rollouts of the greatest staleness."""
+    config = AblationConfig()
+    stages = {arm: stale_stage(arm, config) for arm in STALE}
+    assert {ARMS[arm].start for arm in STALE} == {"expert"}
+    for arm, stage in stages.items():
+        objective, _, staleness = arm.rpartition("-stale-")
+        assert (stage.limits.staleness, stage.in_flight) == (int(staleness), "drain")
+        assert stage.objective.preset.startswith(objective)
+        assert stage.objective.parts == config.grpo.objective.parts
+        assert stage.steps >= 2 * stage.limits.staleness
+        first = stages[STALE[0]]
+        limits = replace(first.limits, staleness=stage.limits.staleness)
+        assert replace(first, objective=stage.objective, limits=limits) == stage
+    assert first.learner == config.grpo.learner
+    assert stale_stage(STALE[0], replace(config, cpu_seconds=config.cpu_seconds / 4)).steps == first.steps // 4
+
+
+def test_rewards_are_ordered_from_none_by_way_of_the_outcome_and_the_checklist_to_worse_ones() -> None:
+    arms = TABLES["reward"].arms
+    rewards = [
+        [part.name for part in stale_stage(arm, AblationConfig()).objective.built().parts if part.plug == "reward"]
+        for arm in arms[1:]
+    ]
+    assert arms[0] == "warm-start"
+    assert rewards == [["unit", "solved"], [], ["unit", "flipped"], ["unit", "ungraded"]]
 
 
 def test_arms_differ_from_each_other_and_every_one_is_in_a_table() -> None:
     config = AblationConfig(demonstrations=1)
     material = ablation_material(LIBRARY_ID, config)
-    assert len({settings_digest(arm, config, material) for arm in ARMS}) == len(ARMS)
+    assert len(set(settings_digests(config, material).values())) == len(ARMS)
     assert {arm for table in TABLES.values() for arm in table.arms} == set(ARMS)
-    assert all(table.against in table.arms for table in TABLES.values())
+    for table in TABLES.values():
+        references = {arm: reference for arm in table.arms if (reference := table.reference(arm)) is not None}
+        assert references
+        assert all(reference in table.arms for reference in references.values())
+        assert all(reference != arm for arm, reference in references.items())
 
 
 @pytest.mark.parametrize("arm", ["warm-start", "no-branching", "gradient"])
@@ -93,6 +136,39 @@ def test_a_cell_is_kept_and_the_same_command_comes_to_the_same_cell(arm: str, tm
     run_cell(LIBRARY_ID, key, SMALL, tmp_path / "again", tmp_path / "other work")
     (again,) = read_cells(tmp_path / "again", SMALL, material).values()
     assert (again.solved, again.harmed, again.unfinished) == (cell.solved, cell.harmed, cell.unfinished)
+
+
+def test_arms_with_stale_rollouts_go_on_from_one_policy_and_say_how_old_their_rollouts_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the cell of the policy that they begin with was never run."""
+    config = replace(SMALL, sft=replace(SFT, steps=60))  # so that rollouts differ
+    versions_per_second = 5 / config.cpu_seconds
+    monkeypatch.setattr("palaestra.benchmarks.ablations.arms._VERSIONS", int(versions_per_second * 300))
+    material = ablation_material(LIBRARY_ID, config)
+    keys = [CellKey(arm, 0) for arm in ("grpo-stale-1", "decoupled-stale-4")]
+    for key in keys:
+        run_cell(LIBRARY_ID, key, config, tmp_path / "cells", tmp_path / "work")
+    found = read_cells(tmp_path / "cells", config, material)
+    assert list(found) == sorted(keys)
+    assert {cell.steps["grpo"] for cell in found.values()} == {5}
+    assert len({cell.start for cell in found.values()}) == 1
+    checkpoint = tmp_path / "work" / "expert-0" / "run" / "expert" / "checkpoint"
+    assert {cell.start for cell in found.values()} == {load_policy(checkpoint).digest()}
+    lags = {
+        key.arm: [
+            {batch.step - group.version for group in batch.groups}
+            for batch in recorded_batches(tmp_path / "work" / str(key) / "run" / "grpo")
+        ]
+        for key in keys
+    }
+    assert lags["grpo-stale-1"] == [{0}, {1}, {1}, {1}, {1}]
+    assert lags["decoupled-stale-4"] == [{0}, {1}, {2}, {3}, {4}]
+    for key, cell in found.items():
+        assert 0 < cell.lag["mean"] <= cell.lag["last"] <= int(key.arm.rpartition("-")[2])
+    (table,) = ablation_tables(found, config, [group.name for group in material.heldout], names=["staleness"], seeds=1)
+    assert "lag" in table.columns
+    assert "5 versions of 2 optimiser steps on 3 groups of 4" in table.note
 
 
 def test_a_cell_of_other_settings_does_not_count_as_run(tmp_path: Path) -> None:
@@ -153,6 +229,26 @@ def test_a_table_has_each_seed_and_the_paired_difference(branching: Table) -> No
     assert column["over no-branching at 1"] == "+50.0, 1 training seed"  # seed 1 has no partner
     assert column["solved at temperature 0.3, %"] == "0.0, 2 training seeds: 0.0, 0.0"
     assert (column["harm, %"], column["unfinished, %"]) == ("15.0", "5.0")
+
+
+def test_stale_arms_are_compared_with_grpo_at_their_staleness_where_both_began_alike() -> None:
+    cells = [
+        replace(made(arm, seed, {"w/a/0": solved}), start=start, lag={"mean": 0.8, "last": 1.0})
+        for arm, seed, solved, start in (
+            ("grpo-stale-1", 0, (0, 0), "one"),
+            ("vespo-stale-1", 0, (1, 1), "one"),
+            ("grpo-stale-1", 1, (1, 1), "another"),
+            ("vespo-stale-1", 1, (0, 0), "anew"),
+            ("vespo-stale-4", 0, (1, 0), "one"),
+        )
+    ]
+    found = {CellKey(cell.arm, cell.seed): cell for cell in cells}
+    (table,) = ablation_tables(found, SMALL, [GROUP], names=["staleness"], seeds=2)
+    rows = {row[1]: dict(zip(table.columns, row, strict=True)) for row in table.rows}
+    assert rows["VESPO, staleness 1"]["over GRPO at 1"] == "+100.0, 1 training seed"  # seed 1 began otherwise
+    assert rows["VESPO, staleness 4"]["over GRPO at 1"] == rows["GRPO, staleness 1"]["over GRPO at 1"] == ""
+    assert rows["VESPO, staleness 1"]["lag"] == "0.8, last 1.0"
+    assert rows[ARMS["expert"].what]["lag"] == ""
 
 
 def test_a_table_lists_what_is_not_run(branching: Table) -> None:

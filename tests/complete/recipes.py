@@ -30,6 +30,7 @@ REQUIRED: Mapping[str, Mapping[str, object]] = {
     "laconic": {"budget": 3},
     "soft-overlong": {"longest": 8, "cache": 4},
     "tool-bonus": {"most": 2},
+    "flipped": {"share": 0.25},
     "harm-scale": {"factor": 2.0},
     "unit": {"size": 10.0},
     "rank": {"keep": 2},

@@ -99,10 +99,20 @@ async def training(
     config: PoolConfig = CONFIG,
     wanted: Callable[[RolloutGroup], bool] | None = None,
     refill: int = 0,
+    drain: bool = False,
 ) -> AsyncGenerator[Training]:
     """A source at work, gone on with from `state` where there is one."""
     async with playing(engine=engine, deed=deed, config=config) as field:
-        source = GroupSource(field.pool, plan, limits, rule=rule, wanted=wanted, refill=refill, say=field.said.append)
+        source = GroupSource(
+            field.pool,
+            plan,
+            limits,
+            rule=rule,
+            wanted=wanted,
+            refill=refill,
+            drain=drain,
+            say=field.said.append,
+        )
         if state is not None:
             source.restore(load_state(state))
             await field.engine.update_weights({}, source.version)

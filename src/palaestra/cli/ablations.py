@@ -17,13 +17,19 @@ from palaestra.errors import UnknownNameError
 def ablations(
     tables: Annotated[
         list[str] | None,
-        typer.Argument(help="Tables: rendering, stages, branching, choosers, reward. Default: all, in this order."),
+        typer.Argument(
+            help="Tables: rendering, stages, branching, choosers, reward, staleness. Default: all, in this order."
+        ),
     ] = None,
     world: WorldOption = None,
     seeds: Annotated[int, typer.Option("--seeds", min=1, help="Training runs per arm, with seeds 0, 1, ...")] = 3,
     cpu_seconds: Annotated[
         float | None,
-        typer.Option("--cpu-seconds", min=1, help="Seconds of processor time after the warm start. Default: 300."),
+        typer.Option(
+            "--cpu-seconds",
+            min=1,
+            help="Seconds of processor time after the warm start; scales the updates of `staleness` too. Default: 300.",
+        ),
     ] = None,
     steps: Annotated[
         int | None, typer.Option("--steps", min=1, help="Steps of the warm start. Default: those of the demo.")
@@ -45,11 +51,12 @@ def ablations(
     ),
     markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the tables to this Markdown file.")] = None,
 ) -> None:
-    """Train arms that differ in one part of the recipe, for equal time and with several seeds, and compare them.
+    """Train arms that differ in one part of the recipe, with equal budgets and several seeds, and compare them.
 
     An arm and a seed are a cell; it takes about eight minutes of one core. Cells in `--cells` that have the same
     settings are not run again, so the same command continues an interrupted comparison. The tables list cells that were
-    not run. `--minutes 0` runs none and writes the tables.
+    not run. `--minutes 0` runs none and writes the tables. The cells of `staleness` go on from the policy of `expert`
+    with their seed, which is trained first where `--work` does not hold it.
 
     Example: `palaestra bench ablations branching choosers --minutes 60 --markdown ablations.md`
     """
@@ -82,7 +89,8 @@ def ablations(
         for arm in dict.fromkeys(arm for name in names for arm in TABLES[name].arms)
         for seed in range(seeds)
     ]
-    lacking = [key for key in keys if key not in read_cells(cells, config, material)]
+    finished = read_cells(cells, config, material)
+    lacking = [key for key in keys if key not in finished]
     if lacking:
         run_cells(
             world,

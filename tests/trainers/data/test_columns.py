@@ -1,4 +1,4 @@
-"""What records tell objectives. Axes: U turns, R trajectories, L layers, C expectations."""
+"""What records tell objectives. Axes: U turns, R trajectories, L layers, C expectations, K criteria."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,6 +9,7 @@ import torch
 from hypothesis import given, settings
 
 from palaestra.records import LAYERS, CriterionSpec, EndReason
+from palaestra.seeding import Stream
 from palaestra.trainers.data.batch import PARTS, TokenBatch
 from palaestra.trainers.data.columns import stable_number
 from palaestra.trainers.data.flatten import flatten, flatten_tokens
@@ -91,7 +92,40 @@ def plain(episodes: Sequence[Episode]) -> dict[str, list[object]]:
                 told["switch_U"].append(float(first or switch))
                 told["goal_U"].append(goal)
                 first = False
-    return told
+    return told | judged(episodes)
+
+
+def judged(episodes: Sequence[Episode]) -> dict[str, list[object]]:
+    """What the columns say of points won and of verdicts that may be wrong."""
+    found: dict[str, list[object]] = {name: [] for name in ("won_UL", "shares_RL", "flip_RK", "chance_RK")}
+    width = max(len(one.rubric) for one in episodes)
+    for one in episodes:
+        expected = [spec for spec in one.rubric if spec.kind == "expect"]
+        total = sum(spec.points for spec in expected) or 1
+        found["shares_RL"].append([sum(s.points for s in expected if s.layer == at) / total for at in LAYERS])
+        turns, padding = list(one.turns), [0.0] * (width - len(one.rubric))
+        stands = {*turns[-1].met, *turns[-1].violated} if turns else set[str]()
+        found["flip_RK"].append([_flip(spec, counts=spec.id in stands) for spec in one.rubric] + padding)
+        found["chance_RK"].append([_chance(one, spec.id) for spec in one.rubric] + padding)
+        before = [0] * len(LAYERS)
+        for turn_now in turns:
+            now = [sum(s.points for s in expected if s.layer == at and s.id in turn_now.met) for at in LAYERS]
+            found["won_UL"].append([float(after - earlier) for earlier, after in zip(before, now, strict=True)])
+            before = now
+        written = [span for segment in one.segments if segment.tokens for span in segment.tokens.spans]
+        unanswered = sum(span.kind == "turn" for span in written) - len(turns)
+        found["won_UL"] += [[0.0] * len(LAYERS)] * unanswered
+    return found
+
+
+def _flip(spec: CriterionSpec, *, counts: bool) -> float:
+    """What the points gain where the verdict turns."""
+    wins = {("expect", False), ("forbid", True)}
+    return float(spec.points) if (spec.kind, counts) in wins else -float(spec.points)
+
+
+def _chance(episode: Episode, criterion: str) -> float:
+    return Stream.root("verdicts", episode.seed, episode.id).split(criterion).below(2**24) / 2**24
 
 
 NAMED = {"anchor_U", "task_R", "agent_R", "goal_U"}
@@ -217,6 +251,44 @@ def test_harm_is_what_prohibitions_take_and_give_back() -> None:
     told = replace(wrote, id="told", points=60)
     turns = [replace(START, violated=ids) for ids in ((), ("wrote",), ("wrote", "told"), ("told",), ("told",))]
     assert column("harm_U", acted(*turns, unanswered=1, rubric=[wrote, told])) == [0, 80, 60, -80, 0, 0]
+
+
+def test_what_expectations_win_stands_by_layer_whatever_an_end_takes() -> None:
+    rubric = [replace(expectation("read", 5), layer="selection"), expectation("paid", 85), expectation("told", 10)]
+    turns = [replace(START, met=ids) for ids in (("read",), ("read", "paid"), ("read",))]
+    batch = flatten([acted(*turns, unanswered=1, rubric=rubric)])
+    assert batch.column("won_UL").tolist() == [[5, 0, 0, 0], [0, 0, 85, 0], [0, 0, -85, 0], [0, 0, 0, 0]]
+    assert batch.column("shares_RL").tolist() == [pytest.approx([0.05, 0, 0.95, 0])]
+
+
+def test_a_flip_is_of_the_last_verdict_that_the_world_gave() -> None:
+    rubric = [
+        expectation("read", 5),
+        expectation("paid", 95),
+        *(replace(expectation(id, points), kind="forbid") for id, points in (("slip", 20), ("false", 60))),
+    ]
+    last = replace(START, met=("paid",), violated=("slip",))
+    assert column("flip_RK", acted(replace(START, met=("read",)), last, unanswered=1, rubric=rubric)) == [
+        [5, -95, 20, -60]
+    ]
+    assert column("flip_RK", acted(rubric=rubric)) == [[5, 95, -20, -60]]
+
+
+def test_chances_are_of_the_trajectory_and_the_criterion_and_spread_evenly() -> None:
+    rubric = tuple(expectation(f"{number}", 1) for number in range(50))
+    one = acted(START, rubric=rubric)
+    others = [replace(one, seed=seed, id=f"grpo/{index}/0") for seed in range(2) for index in range(20)]
+    chances = torch.tensor([column("chance_RK", other)[0] for other in others])
+    assert torch.equal(chances, flatten(others).column("chance_RK")), "a batch's company changes nothing"
+    assert torch.equal(
+        chances[0], torch.tensor(column("chance_RK", replace(others[0], rubric=rubric[::-1]))[0]).flip(0)
+    )
+    assert len(set(chances.flatten().tolist())) > 0.99 * chances.numel()
+    assert 0 <= chances.min() < 0.01
+    assert 0.99 < chances.max() < 1
+    # 2,000 even draws have a mean of 0.5 and a share below 0.21 of 0.21, each within five standard deviations.
+    assert chances.mean() == pytest.approx(0.5, abs=5 * (1 / 12 / 2000) ** 0.5)
+    assert (chances < 0.21).float().mean() == pytest.approx(0.21, abs=5 * (0.21 * 0.79 / 2000) ** 0.5)
 
 
 def saying(*texts: str | None) -> Episode:

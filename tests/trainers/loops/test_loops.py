@@ -32,6 +32,7 @@ from palaestra.trainers.objectives import Metrics
 from palaestra.trainers.policy import Policy, load_policy
 from palaestra.trainers.rollouts.faults import Backoff
 from palaestra.trainers.rollouts.groups import RolloutGroup
+from palaestra.trainers.rollouts.staleness import Staleness
 from palaestra.trainers.rollouts.worlds import Timeouts
 from palaestra.trajectory import Episode
 
@@ -262,6 +263,50 @@ def test_no_token_is_older_than_the_bound_and_some_are_old(whole: tuple[StageRes
     assert min(lags) >= 0
     assert max(lags) <= config.limits.bound
     assert (max(lags) > 0) == (config.limits.staleness > 0)
+
+
+DRAIN = replace(SYNC, steps=6, limits=Staleness(per_step=2, staleness=3), in_flight="drain")
+
+
+def lags(directory: Path) -> dict[int, set[int]]:
+    """By step: how many versions older the weights were that drew its tokens."""
+    return {
+        batch.step: {
+            batch.step - version
+            for group in batch.groups
+            for episode in group.episodes
+            for version in sampled_versions(episode)
+        }
+        for batch in recorded_batches(directory)
+    }
+
+
+def test_drained_rollouts_are_exactly_so_old_and_come_to_the_same_again(warm: Policy, tmp_path: Path) -> None:
+    whole = run(grpo_loop(warm, DRAIN), tmp_path / "whole")
+    assert lags(tmp_path / "whole") == {step: {min(step, 3)} for step in range(6)}
+    for row in whole.progress.history:
+        if "staleness/mean" in row:  # there is none where no group of a step differs
+            assert row["staleness/mean"] == row["staleness/max"] == min(row["step"] - 1, 3)
+    again = run(grpo_loop(warm, DRAIN), tmp_path / "again")
+    replayed = run(grpo_loop(warm, DRAIN, replay=RecordedRun.of(tmp_path / "whole")), tmp_path / "replayed")
+    assert again.policy.digest() == replayed.policy.digest() == whole.policy.digest()
+    assert played(tmp_path / "again") == played(tmp_path / "replayed") == played(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("saved", [1, 3])
+def test_a_drained_run_that_loses_steps_draws_them_anew_and_as_old(warm: Policy, tmp_path: Path, saved: int) -> None:
+    whole = run(grpo_loop(warm, DRAIN), tmp_path / "whole")
+    rarely = replace(DRAIN, save=replace(DRAIN.save, every=saved, minutes=None))
+    with pytest.raises(Stopped):
+        run(stopped(grpo_loop(warm, rarely), 5), tmp_path / "broken")
+    resumed = run(grpo_loop(warm, rarely), tmp_path / "broken")
+    assert resumed.policy.digest() == whole.policy.digest()
+    assert lags(tmp_path / "broken") == lags(tmp_path / "whole")
+
+
+def test_a_drained_run_has_no_window() -> None:
+    with pytest.raises(ValueError, match=r"limits\.window=2: a step waits for every group"):
+        replace(DRAIN, limits=Staleness(per_step=2, staleness=3, window=2))
 
 
 # faults

@@ -38,7 +38,8 @@ HIDDEN: Mapping[str, str] = {
 
 def paid(batch: TokenBatch, points: float, *, said: bool = True) -> TokenBatch:
     """The batch as a world would pay it in which a solved task is worth so many points, and which says so."""
-    columns = {name: points * batch.column(name) for name in ("layers_UL", "harm_U", "greedy_R", "counterfactual_R")}
+    returns = ("layers_UL", "harm_U", "won_UL", "flip_RK", "greedy_R", "counterfactual_R")
+    columns = {name: points * batch.column(name) for name in returns}
     columns["total_R"] = torch.full_like(batch.return_R, points if said else 0.0)
     return replace(batch, reward_U=points * batch.reward_U, return_R=points * batch.return_R).with_columns(columns)
 

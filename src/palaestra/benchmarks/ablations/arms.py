@@ -1,7 +1,8 @@
-"""The arms, the tables that compare them, and the budget that all of them have.
+"""The arms, the tables that compare them, and their budgets.
 
-Every arm but the warm start itself goes on from a warm start of its seed and its format, for equal processor time
-on one thread. What an arm does not name is as in `palaestra.benchmarks.learning`: the demo's settings.
+Every arm goes on from a policy of its seed that it shares with others: a warm start of its format, or what another arm
+trained. The arms of a table have equal processor time on one thread, or take equally many steps. What an arm does not
+name is as in `palaestra.benchmarks.learning`: the demo's settings.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,6 +14,9 @@ from palaestra.benchmarks.learning import LearningConfig
 from palaestra.trainers import ChoiceConfig, ExpertConfig, GrpoConfig, ModelConfig, ObjectiveConfig, SftConfig
 from palaestra.trainers.choice import ChoiceRule
 from palaestra.trainers.loops.config import StageConfig
+from palaestra.trainers.loops.saves import SaveConfig
+from palaestra.trainers.objectives.recipe import Spec
+from palaestra.trainers.rollouts.staleness import Staleness
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,14 +42,23 @@ Stages: TypeAlias = Mapping[str, StageConfig]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AblationArm:
-    """One way to go on from the warm start."""
+    """One way to go on from a policy."""
 
     what: str
     """In words, for a table's row."""
     stages: Callable[[AblationConfig], Stages]
-    """The stages after the warm start; their `cpu_seconds` are the budget."""
+    """The stages after the start."""
     format: str = "compact"
     """The chat format of the policy, and of its warm start."""
+    start: str | None = None
+    """The arm whose trained policy it goes on from; `None` for the warm start of its format."""
+
+
+def _describe_equal_time(config: AblationConfig) -> str:
+    return (
+        f"Every arm but a warm start trains for {config.cpu_seconds:g} s of processor time on one thread after a warm "
+        f"start of {config.sft.steps} steps."
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +67,18 @@ class AblationTable:
 
     question: str
     arms: tuple[str, ...]
-    against: str
-    """The arm that differences are taken from."""
+    against: str | Mapping[str, str]
+    """The arm that differences are taken from; or, by arm, the one that its difference is taken from."""
+    over: str
+    """What a table's columns call that arm, or those arms."""
+    budget: Callable[[AblationConfig], str] = _describe_equal_time
+    """What arms have in common, in a sentence."""
+
+    def reference(self, arm: str) -> str | None:
+        """The arm that the difference of `arm` is taken from; `None` where it has none."""
+        if isinstance(self.against, Mapping):
+            return self.against.get(arm)
+        return self.against if arm != self.against else None
 
 
 def _more_steps(config: AblationConfig) -> Stages:
@@ -86,6 +109,14 @@ def _gradient_on_points(config: AblationConfig) -> Stages:
     return {"grpo": replace(config.grpo, cpu_seconds=config.cpu_seconds, objective=ObjectiveConfig())}
 
 
+def _gradient_paid_by(reward: Spec) -> Callable[[AblationConfig], Stages]:
+    def stages(config: AblationConfig) -> Stages:
+        objective = ObjectiveConfig(parts={"rewards": [reward]})
+        return {"grpo": replace(config.grpo, cpu_seconds=config.cpu_seconds, objective=objective)}
+
+    return stages
+
+
 def _both(config: AblationConfig) -> Stages:
     return {
         "expert": replace(config.expert, cpu_seconds=0.8 * config.cpu_seconds),
@@ -95,6 +126,58 @@ def _both(config: AblationConfig) -> Stages:
 
 def _nothing(_: AblationConfig) -> Stages:
     return {}
+
+
+STALENESS = (1, 4, 16, 64)
+"""How many versions older than the trained weights those are that drew the rollouts."""
+_OBJECTIVES: Mapping[str, tuple[str, str]] = {
+    "grpo": ("grpo", "GRPO"),
+    "sapo": ("sapo", "SAPO"),
+    "vespo": ("vespo", "VESPO"),
+    "vcpo": ("vcpo_async", "VCPO"),
+    "decoupled": ("decoupled_ppo", "decoupled PPO"),
+}
+"""By the beginning of an arm's name: preset, and what rows call it."""
+_VERSIONS = 2 * max(STALENESS)
+"""Versions of the weights that the arms train, so that half of them have rollouts of the greatest staleness."""
+_STALE_GROUPS = 3
+"""Groups of each version: with few, that many versions fit the time of a cell."""
+
+
+def _versions(config: AblationConfig) -> int:
+    """The versions of arms with stale rollouts; in proportion fewer where other arms get less time than usual."""
+    usual = AblationConfig().cpu_seconds
+    return max(1, round(_VERSIONS * config.cpu_seconds / usual))
+
+
+def _describe_equal_versions(config: AblationConfig) -> str:
+    return (
+        "Every other arm goes on from the policy that `expert` trained with its seed, for "
+        f"{_versions(config)} versions of {config.grpo.updates} optimiser steps on {_STALE_GROUPS} groups of "
+        f"{config.grpo.group_size}, paid for solved tasks. Lag: how many versions older than the trained weights those "
+        "were that drew the tokens, as a mean over steps and at the last; it rises by 1 a step to the staleness."
+    )
+
+
+def _stale(preset: str, staleness: int) -> Callable[[AblationConfig], Stages]:
+    def stages(config: AblationConfig) -> Stages:
+        return {
+            "grpo": replace(
+                config.grpo,
+                steps=_versions(config),
+                limits=Staleness(per_step=_STALE_GROUPS, staleness=staleness),
+                in_flight="drain",
+                objective=ObjectiveConfig(preset=preset, parts=config.grpo.objective.parts),
+                alarms=replace(config.grpo.alarms, ess=1e-9),  # it would have stale rollouts drawn anew
+                save=SaveConfig(every=_VERSIONS // 4, minutes=None),  # a save holds all rollouts that wait
+            )
+        }
+
+    return stages
+
+
+def _stale_arm(objective: str, staleness: int) -> str:
+    return f"{objective}-stale-{staleness}"
 
 
 ARMS: Mapping[str, AblationArm] = MappingProxyType(
@@ -111,6 +194,20 @@ ARMS: Mapping[str, AblationArm] = MappingProxyType(
         "goldilocks": AblationArm(what="expert iteration, Goldilocks", stages=_choose_by("goldilocks")),
         "paced": AblationArm(what="expert iteration, PACED", stages=_choose_by("paced")),
         "gradient-points": AblationArm(what="policy gradient, paid by the checklist", stages=_gradient_on_points),
+        "gradient-flipped": AblationArm(
+            what="policy gradient, paid by the checklist with 21 % of its verdicts flipped",
+            stages=_gradient_paid_by({"part": "flipped", "share": 0.21}),
+        ),
+        "gradient-former-price": AblationArm(
+            what="policy gradient, paid by the former price of acting", stages=_gradient_paid_by("ungraded")
+        ),
+        **{
+            _stale_arm(objective, staleness): AblationArm(
+                what=f"{what}, staleness {staleness}", stages=_stale(preset, staleness), start="expert"
+            )
+            for staleness in STALENESS
+            for objective, (preset, what) in _OBJECTIVES.items()
+        },
     }
 )
 """By name. An arm that several tables compare is trained once a seed."""
@@ -121,24 +218,43 @@ TABLES: Mapping[str, AblationTable] = MappingProxyType(
             question="Does the rendering matter?",
             arms=("warm-start-opaque", "warm-start", "expert-opaque", "expert"),
             against="expert-opaque",
+            over="expert-opaque",
         ),
         "stages": AblationTable(
             question="Which stage teaches?",
             arms=("warm-start", "more-steps", "gradient", "expert", "both"),
             against="more-steps",
+            over="more-steps",
         ),
         "branching": AblationTable(
-            question="Is branching worth its time?", arms=("no-branching", "expert"), against="no-branching"
+            question="Is branching worth its time?",
+            arms=("no-branching", "expert"),
+            against="no-branching",
+            over="no-branching",
         ),
         "choosers": AblationTable(
             question="Which choice of tasks teaches most?",
             arms=("uniform", "expert", "goldilocks", "paced"),
             against="uniform",
+            over="uniform",
         ),
         "reward": AblationTable(
-            question="Does a denser reward teach more?",
-            arms=("warm-start", "gradient", "gradient-points"),
+            question="Does a better reward teach more, and more that transfers?",
+            arms=("warm-start", "gradient", "gradient-points", "gradient-flipped", "gradient-former-price"),
             against="gradient",
+            over="gradient",
+        ),
+        "staleness": AblationTable(
+            question="Which objective tolerates stale rollouts?",
+            arms=("expert", *(_stale_arm(objective, at) for at in STALENESS for objective in _OBJECTIVES)),
+            against={
+                _stale_arm(objective, at): _stale_arm("grpo", at)
+                for at in STALENESS
+                for objective in _OBJECTIVES
+                if objective != "grpo"
+            },
+            over="GRPO",
+            budget=_describe_equal_versions,
         ),
     }
 )

@@ -6,9 +6,10 @@ settings does not count as run. Runs and warm starts stay in a working folder, w
 
 import fcntl
 import multiprocessing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
 from time import monotonic
@@ -38,6 +39,7 @@ from palaestra.trainers import (
     run,
 )
 from palaestra.trainers.loops.config import StageConfig
+from palaestra.trainers.objectives import Metrics
 from palaestra.trainers.progress import OpenProgressBar, silent
 
 
@@ -70,16 +72,27 @@ class AblationCell:
     """By temperature and group: the share of episodes that did something forbidden, in percent."""
     unfinished: Mapping[str, Mapping[str, float]]
     """By temperature and group: the share of episodes that a budget or an unreadable turn ended, in percent."""
+    lag: Mapping[str, float] = field(default_factory=dict[str, float])
+    """How many versions older than the trained weights those were that drew the tokens: `mean` over the steps that had
+    a gradient, and `last` of them. Empty where no stage says so."""
+    start: str = ""
+    """The digest of the policy that it began with, where that is another arm's: arms are compared where it is equal."""
 
 
 _CELL = TypeAdapter(AblationCell)
 
 
-def settings_digest(arm: str, config: AblationConfig, material: LearningMaterial) -> str:
-    """What must be equal for a cell to count as run."""
+def settings_digests(config: AblationConfig, material: LearningMaterial) -> dict[str, str]:
+    """By arm: what must be equal for a cell to count as run."""
     shown = [episode.digest() for episode in material.demonstrations]
-    stages = {name: [type(stage).__name__, stage] for name, stage in ARMS[arm].stages(config).items()}
-    return digest([config, ARMS[arm].format, stages, material.tasks, shown])
+
+    def of(name: str) -> str:
+        arm = ARMS[name]
+        stages = {name: [type(stage).__name__, stage] for name, stage in arm.stages(config).items()}
+        before = [] if arm.start is None else [of(arm.start)]
+        return digest([config, arm.format, stages, material.tasks, shown, *before])
+
+    return {name: of(name) for name in ARMS}
 
 
 def ablation_material(world: str | None, config: AblationConfig) -> LearningMaterial:
@@ -103,7 +116,7 @@ def read_cells(folder: Path, config: AblationConfig, material: LearningMaterial)
         RecordError: a file cannot be read.
     """
     found: dict[CellKey, AblationCell] = {}
-    wanted = {arm: settings_digest(arm, config, material) for arm in ARMS}
+    wanted = settings_digests(config, material)
     for file in sorted(folder.glob("*.json")):
         try:
             cell = _CELL.validate_json(file.read_bytes())
@@ -168,17 +181,10 @@ def run_cell(world: str | None, key: CellKey, config: AblationConfig, cells: Pat
         InfrastructureError: the world failed in some episode of an evaluation; no file is written.
     """
     torch.set_num_threads(1)
-    arm = ARMS[key.arm]
     material = ablation_material(world, config)
     demonstrations = write_demonstrations(material, config.demonstrations, work)
-    start = _warm_start(arm.format, key.seed, config, material, demonstrations, work)
-    stages = {name: _with_demonstrations(stage, demonstrations) for name, stage in arm.stages(config).items()}
-    folder = work / str(key)
-    checkpoint = start
-    if stages:
-        settings = _settings(key.seed, material, PolicyConfig(checkpoint=start), stages)
-        run(plan_run(settings, bar=silent), folder / "run", bar=silent, say=_say_nothing)
-        checkpoint = folder / "run" / list(stages)[-1] / "checkpoint"
+    trained = _train(key, config, material, demonstrations, work)
+    folder, checkpoint = work / str(key), trained.checkpoint
     policy = load_policy(checkpoint)
     evaluations = {
         f"{temperature:g}": evaluate_policy(
@@ -199,18 +205,52 @@ def run_cell(world: str | None, key: CellKey, config: AblationConfig, cells: Pat
             f"{key}: the world failed in {faults} episodes of the evaluations; remove {folder}/evaluation-* and start "
             "the command again"
         )
-    progress = {name: read_progress(folder / "run" / name / "checkpoint") for name in stages}
+    progress = {name: read_progress(folder / "run" / name / "checkpoint") for name in trained.stages}
     cell = AblationCell(
         arm=key.arm,
         seed=key.seed,
-        settings=settings_digest(key.arm, config, material),
+        settings=settings_digests(config, material)[key.arm],
         steps={name: one.step for name, one in progress.items()},
         cpu_seconds={name: round(one.cpu_seconds, 1) for name, one in progress.items()},
         solved={at: _solved(one, material.heldout) for at, one in evaluations.items()},
         harmed={at: _shares(one, "harmed", material.heldout) for at, one in evaluations.items()},
         unfinished={at: _shares(one, "unfinished", material.heldout) for at, one in evaluations.items()},
+        lag=_lag([row for one in progress.values() for row in one.history]),
+        start="" if ARMS[key.arm].start is None else load_policy(trained.start).digest(),
     )
     write_file(cells / f"{key}.json", orjson.dumps(cell))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _TrainedArm:
+    """An arm that was trained with a seed."""
+
+    start: Path
+    """The checkpoint that it went on from."""
+    checkpoint: Path
+    """What it came to."""
+    stages: tuple[str, ...]
+    """The names of its stages, in order."""
+
+
+def _train(
+    key: CellKey, config: AblationConfig, material: LearningMaterial, demonstrations: Path, work: Path
+) -> _TrainedArm:
+    """The trained arm. The first cell that needs it trains it, and cells that go on from it wait meanwhile."""
+    arm = ARMS[key.arm]
+    if arm.start is None:
+        start = _warm_start(arm.format, key.seed, config, material, demonstrations, work)
+    else:
+        start = _train(CellKey(arm.start, key.seed), config, material, demonstrations, work).checkpoint
+    stages = {name: _with_demonstrations(stage, demonstrations) for name, stage in arm.stages(config).items()}
+    checkpoint = start
+    if stages:
+        folder = work / str(key) / "run"
+        with _locked(work / f"{key}.lock"):
+            settings = _settings(key.seed, material, PolicyConfig(checkpoint=start), stages)
+            run(plan_run(settings, bar=silent), folder, bar=silent, say=_say_nothing)
+        checkpoint = folder / list(stages)[-1] / "checkpoint"
+    return _TrainedArm(start=start, checkpoint=checkpoint, stages=tuple(stages))
 
 
 def _warm_start(
@@ -218,9 +258,7 @@ def _warm_start(
 ) -> Path:
     """The checkpoint of the warm start that arms of this format and seed share; trained by the first that needs it."""
     folder = work / f"start-{form}-{seed}"
-    make_folder(work)
-    with (work / f"start-{form}-{seed}.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # the other cells of the seed wait, rather than train it as well
+    with _locked(work / f"start-{form}-{seed}.lock"):
         settings = _settings(
             seed,
             material,
@@ -229,6 +267,15 @@ def _warm_start(
         )
         run(plan_run(settings, bar=silent), folder, bar=silent, say=_say_nothing)
     return folder / "sft" / "checkpoint"
+
+
+@contextmanager
+def _locked(path: Path) -> Generator[None]:
+    """Hold a lock that other cells wait for, rather than train the same policy as well."""
+    make_folder(path.parent)
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _settings(
@@ -264,6 +311,11 @@ def _shares(evaluation: Evaluation, measure: Measure, groups: Sequence[HeldoutGr
         group.name: round(fmean(one.value for one in evaluation.observations(measure, tasks=frozenset(group.tasks))), 2)
         for group in groups
     }
+
+
+def _lag(history: Sequence[Metrics]) -> dict[str, float]:
+    lags = [row["staleness/mean"] for row in history if "staleness/mean" in row]
+    return {"mean": round(fmean(lags), 2), "last": lags[-1]} if lags else {}
 
 
 def _say_nothing(_: str) -> None:

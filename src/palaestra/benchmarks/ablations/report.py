@@ -1,6 +1,7 @@
 """What the finished cells say, as tables: each seed by itself, and which cells are not run."""
 
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 
 from palaestra.benchmarks.ablations.arms import ARMS, TABLES, AblationConfig, AblationTable
 from palaestra.benchmarks.ablations.cells import AblationCell, CellKey
@@ -42,53 +43,68 @@ def _table(
     groups: Sequence[str],
     seeds: int,
 ) -> Table:
-    rows = [_row(arm, table.against, cells, config, group, seeds) for group in groups for arm in table.arms]
     temperatures = [f"{temperature:g}" for temperature in config.temperatures]
+    has_lag = any(cell.lag.get("last") for key, cell in cells.items() if key.arm in table.arms)
     return Table(
         title=f"{name}: {table.question}",
         columns=(
             "held-out tasks",
             "arm",
-            *(
-                text
-                for at in temperatures
-                for text in (f"solved at temperature {at}, %", f"over {table.against} at {at}")
-            ),
+            *(text for at in temperatures for text in (f"solved at temperature {at}, %", f"over {table.over} at {at}")),
             "harm, %",
             "unfinished, %",
+            *(["lag"] if has_lag else []),
             "not run",
         ),
-        rows=tuple(rows),
-        note=f"Every arm but a warm start trains for {config.cpu_seconds:g} s of processor time on one thread "
-        f"after a warm start of {config.sft.steps} steps; {config.samples} episodes of each held-out task. Claims are "
-        "about training, so their unit is the training seed, and each seed's value is listed; differences are paired "
-        f"by seed and task. Harm and unfinished episodes are at temperature {temperatures[0]}.",
+        rows=tuple(
+            _row(arm, table.reference(arm), cells, config, group, seeds, has_lag=has_lag)
+            for group in groups
+            for arm in table.arms
+        ),
+        note=f"{table.budget(config)} {config.samples} episodes of each held-out task. Claims are about training, so "
+        "their unit is the training seed, and each seed's value is listed; differences are paired by seed and task. "
+        f"Harm and unfinished episodes are at temperature {temperatures[0]}.",
     )
 
 
 def _row(
-    arm: str, against: str, cells: Mapping[CellKey, AblationCell], config: AblationConfig, group: str, seeds: int
+    arm: str,
+    reference: str | None,
+    cells: Mapping[CellKey, AblationCell],
+    config: AblationConfig,
+    group: str,
+    seeds: int,
+    *,
+    has_lag: bool,
 ) -> tuple[str, ...]:
     own = {seed: cell for seed in range(seeds) if (cell := cells.get(CellKey(arm, seed)))}
-    other = {seed: cell for seed in own if (cell := cells.get(CellKey(against, seed)))}
+    other = {} if reference is None else _partners(own, reference, cells)
     figures: list[str] = []
     for temperature in config.temperatures:
         at = f"{temperature:g}"
         after = [one for cell in own.values() for one in _observations(cell, at, group)]
         before = [one for cell in other.values() for one in _observations(cell, at, group)]
-        paired = [one for seed, cell in own.items() if seed in other for one in _observations(cell, at, group)]
+        paired = [one for seed in other for one in _observations(own[seed], at, group)]
         figures.append(estimate(after, "solved", Unit.TRAINING_SEED).text() if after else "")
-        figures.append(
-            difference(before, paired, "solved", Unit.TRAINING_SEED).text(signed=True)
-            if before and arm != against
-            else ""
-        )
+        figures.append(difference(before, paired, "solved", Unit.TRAINING_SEED).text(signed=True) if before else "")
     first = f"{config.temperatures[0]:g}"
     for shares in ("harmed", "unfinished"):
         values = [getattr(cell, shares)[first][group] for cell in own.values()]
-        figures.append(f"{sum(values) / len(values):.1f}" if values else "")
+        figures.append(f"{fmean(values):.1f}" if values else "")
+    if has_lag:
+        lags = [cell.lag for cell in own.values() if cell.lag]
+        mean, last = (fmean(lag[name] for lag in lags) if lags else 0.0 for name in ("mean", "last"))
+        figures.append(f"{mean:.1f}, last {last:.1f}" if lags else "")
     lacking = [str(seed) for seed in range(seeds) if seed not in own]
     return group, ARMS[arm].what, *figures, f"seed {', '.join(lacking)}" if lacking else ""
+
+
+def _partners(
+    own: Mapping[int, AblationCell], reference: str, cells: Mapping[CellKey, AblationCell]
+) -> dict[int, AblationCell]:
+    """By seed the reference's cells; none that began with another policy than the arm's cell of that seed."""
+    found = {seed: cells.get(CellKey(reference, seed)) for seed in own}
+    return {seed: cell for seed, cell in found.items() if cell is not None and cell.start == own[seed].start}
 
 
 def _observations(cell: AblationCell, temperature: str, group: str) -> list[Observation]:

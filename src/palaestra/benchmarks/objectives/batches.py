@@ -69,11 +69,15 @@ def batch_of(
 
 
 def _columns(episodes: Sequence[ToyEpisode], turns: Sequence[ToyTurn]) -> dict[str, Tensor]:
-    """One agent; every turn can be read, calls one tool and does no harm; the rubric is one expectation."""
+    """One agent; every turn can be read, calls one tool and does no harm; its rubric has one expectation."""
     zero_U = torch.zeros(len(turns), dtype=torch.float64)
     one_R = torch.ones(len(episodes), dtype=torch.float64)
     layers_UL = torch.zeros(len(turns), len(LAYERS), dtype=torch.float64)
     layers_UL[:, LAYERS.index("outcome")] = _floats(turn.reward for turn in turns)
+    won_UL, shares_RL = torch.zeros_like(layers_UL), torch.zeros(len(episodes), len(LAYERS), dtype=torch.float64)
+    shares_RL[:, LAYERS.index("outcome")] = 1.0
+    won = chain.from_iterable([*(0.0 for _ in one.turns[1:]), one.total * one.passed] for one in episodes)
+    won_UL[:, LAYERS.index("outcome")] = _floats(won)
     met = chain.from_iterable([*(0.0 for _ in one.turns[1:]), float(one.passed)] for one in episodes)
     return {
         "anchor_U": torch.tensor([turn.anchor for turn in turns]),
@@ -90,6 +94,10 @@ def _columns(episodes: Sequence[ToyEpisode], turns: Sequence[ToyTurn]) -> dict[s
         "met_UC": _floats(met)[:, None],
         "open_UC": torch.ones_like(zero_U)[:, None],
         "points_RC": one_R[:, None],
+        "won_UL": won_UL,
+        "shares_RL": shares_RL,
+        "flip_RK": torch.zeros_like(one_R)[:, None],
+        "chance_RK": torch.zeros_like(one_R)[:, None],
         "switch_U": _floats(turn.switch for turn in turns),
         "goal_U": torch.tensor([turn.goal for turn in turns]),
     }

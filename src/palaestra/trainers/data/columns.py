@@ -3,7 +3,7 @@
 A last turn that the world never answered did nothing and was paid nothing; it went on with the subgoal of the one
 before.
 
-Axes: U turns, R trajectories, L layers of a rubric, C its expectations.
+Axes: U turns, R trajectories, L layers of a rubric, C its expectations, K all of its criteria, prohibitions too.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from palaestra.records import LAYERS, CriterionSpec, ToolEvent
+from palaestra.seeding import Stream
 from palaestra.tools import PlannedTurn, read_plan
 from palaestra.trajectory import Episode, Turn
 
@@ -34,6 +35,7 @@ def rollout_columns(episodes: Sequence[Episode], turns: Sequence[int]) -> dict[s
     every = list(chain.from_iterable(answered))
     expected = [[spec for spec in episode.rubric if spec.kind == "expect"] for episode in episodes]
     width = max(map(len, expected), default=0)
+    criteria = max((len(episode.rubric) for episode in episodes), default=0)
     plans = [_plans(one) for one in answered]
     anchors = chain.from_iterable(_anchors(e, one) for e, one in zip(episodes, answered, strict=True))
     return {
@@ -58,6 +60,13 @@ def rollout_columns(episodes: Sequence[Episode], turns: Sequence[int]) -> dict[s
             width,
         ),
         "points_RC": _table([_shares(specs) for specs in expected], width),
+        "won_UL": _table(
+            list(chain.from_iterable(_won(one, specs) for one, specs in zip(answered, expected, strict=True))),
+            len(LAYERS),
+        ),
+        "shares_RL": _table([_layer_shares(specs) for specs in expected], len(LAYERS)),
+        "flip_RK": _table(list(map(_flips, episodes)), criteria),
+        "chance_RK": _table(list(map(_chances, episodes)), criteria),
         "switch_U": _floats(begins for one in plans for begins, _ in one),
         "goal_U": _numbers(goal for one in plans for _, goal in one),
     }
@@ -137,6 +146,44 @@ def _open_criteria(turns: _Answered, specs: Sequence[CriterionSpec]) -> list[lis
 def _shares(specs: Sequence[CriterionSpec]) -> list[float]:
     total = sum(spec.points for spec in specs)
     return [spec.points / total if total else 0.0 for spec in specs]
+
+
+def _won(turns: _Answered, specs: Sequence[CriterionSpec]) -> list[list[float]]:
+    """The points that expectations won in each turn, by layer; negative where one that was met no longer holds."""
+    points: list[list[float]] = [[0.0] * len(LAYERS)]
+    rows: list[list[float]] = []
+    for turn in turns:
+        points.append(points[-1] if turn is None else _by_layer([spec for spec in specs if spec.id in turn.met]))
+        rows.append([now - before for before, now in zip(*points[-2:], strict=True)])
+    return rows
+
+
+def _layer_shares(specs: Sequence[CriterionSpec]) -> list[float]:
+    points = _by_layer(specs)
+    return [one / (sum(points) or 1.0) for one in points]
+
+
+def _by_layer(specs: Sequence[CriterionSpec]) -> list[float]:
+    return [float(sum(spec.points for spec in specs if spec.layer == layer)) for layer in LAYERS]
+
+
+def _flips(episode: Episode) -> list[float]:
+    """What the points would change by if the last verdict on each criterion were the other one."""
+    turns = list(episode.turns)
+    counts = frozenset((*turns[-1].met, *turns[-1].violated)) if turns else frozenset[str]()
+    return [
+        float(spec.points if (spec.kind == "expect") != (spec.id in counts) else -spec.points)
+        for spec in episode.rubric
+    ]
+
+
+def _chances(episode: Episode) -> list[float]:
+    """Of each criterion a number drawn evenly from [0, 1), by the trajectory's name and its seed, which is the run's.
+
+    It has 24 bits, so that none is rounded to 1.
+    """
+    stream = Stream.root("verdicts", episode.seed, episode.id)
+    return [stream.split(spec.id).below(2**24) / 2**24 for spec in episode.rubric]
 
 
 def _plans(turns: _Answered) -> list[tuple[bool, int]]:

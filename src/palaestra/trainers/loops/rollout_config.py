@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from palaestra.trainers.branching import GrpoBranchingConfig
 from palaestra.trainers.choice import ChoiceConfig
@@ -44,8 +44,10 @@ class GroupStageConfig:
     engine: NativeConfig = field(default_factory=NativeConfig)
     vllm: VllmConfig | None = None
     """Draws with vLLM in place of our own engine; such a run cannot be replayed."""
-    in_flight: InFlight = "keep"
-    """What new weights do to turns under way."""
+    in_flight: InFlight | Literal["drain"] = "keep"
+    """What new weights do to turns under way; with "drain" there are none: a step first waits for every group that may
+    be begun, so rollouts are exactly `limits.staleness` versions old (fewer in the first steps), and no work overlaps
+    with training."""
     save: SaveConfig = field(default_factory=SaveConfig)
     """When it is saved; what was rolled out since a save is recorded, and not lost."""
 
@@ -61,6 +63,11 @@ class GroupStageConfig:
             raise ValueError(
                 f"play.temperature={self.play.temperature}: the trajectories of a group would be alike, and nothing "
                 "could be learnt from them; train with 1, and evaluate with 0"
+            )
+        if self.in_flight == "drain" and self.limits.window:
+            raise ValueError(
+                f'in_flight="drain", limits.window={self.limits.window}: a step waits for every group, so none is '
+                "overtaken; leave the window out"
             )
         if self.rule.kind == "partial" and max(self.rule.minimum, self.rule.enough or 1) > self.group_size:
             raise ValueError(

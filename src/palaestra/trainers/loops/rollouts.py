@@ -80,6 +80,7 @@ class StageRollouts:
         say: Callable[[str], None] = print,
     ) -> None:
         self._config = config
+        self._drains = config.in_flight == "drain"
         self._plan = plan
         self._chooser = chooser
         self._brancher = brancher
@@ -142,6 +143,7 @@ class StageRollouts:
             version=step,
             wanted=wanted,
             refill=refill,
+            drain=self._drains,
             say=self._fault,
         )
         stack.push_async_callback(self._source.close)
@@ -197,7 +199,8 @@ class StageRollouts:
 
     async def _come(self, step: int, asked: frozenset[str], ask: AskColumns | None) -> StepRollouts:
         self.phase = "rollouts"
-        if (recorded := self.record.kept.get(step)) is not None:
+        # Where the age of rollouts is exact those of later steps were begun at a recorded one, and have to be again.
+        if not self._drains and (recorded := self.record.kept.get(step)) is not None:
             return await self._again(recorded, asked, ask)
         for batch in self.record.quarantined:
             text = f"step {batch.step + 1}: {len(batch.groups)} groups are left out, since training on them diverged"
@@ -289,7 +292,8 @@ class StageRollouts:
             version: How many steps were trained.
         """
         if weights is not None:
-            await self._engine.update_weights(weights, version, in_flight=self._config.in_flight)
+            in_flight = "keep" if self._config.in_flight == "drain" else self._config.in_flight
+            await self._engine.update_weights(weights, version, in_flight=in_flight)
         self._source.advance(version)
 
     def drop_older(self, version: int) -> None:

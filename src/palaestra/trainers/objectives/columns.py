@@ -18,7 +18,7 @@ ColumnSource: TypeAlias = Literal["rollout", "head", "policy", "now", "norms", "
 policy as the batch's first step finds it, or as each step does; a backward pass for each trajectory; the reference
 policy; the critic; or a filler: a judge, further rollouts, demonstrations, or a function of a user's."""
 _NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*_[TUR][A-Z]*", re.ASCII)
-_RETURNS = frozenset({"layers_UL", "harm_U", "greedy_R", "counterfactual_R"})
+_RETURNS = frozenset({"layers_UL", "harm_U", "won_UL", "flip_RK", "greedy_R", "counterfactual_R"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +66,10 @@ _OURS: Mapping[str, tuple[ColumnSource, str]] = {
     "met_UC": ("rollout", "1 where the criterion was met after the turn; padded with 0"),
     "open_UC": ("rollout", "1 where all that the criterion is after were met before the turn; padded with 0"),
     "points_RC": ("rollout", "what share of the rubric's points each expectation is worth; padded with 0"),
+    "won_UL": ("rollout", "the points that expectations won in the turn, by layer, before any rule about ends"),
+    "shares_RL": ("rollout", "what share of the rubric's points the expectations of each layer are worth"),
+    "flip_RK": ("rollout", "what the points would change by if the verdict on the criterion were the other one"),
+    "chance_RK": ("rollout", "a random number in [0, 1) for each criterion, the same whenever the record is read"),
     "switch_U": ("rollout", "1 where the turn began a new subgoal (planner format), else 0"),
     "goal_U": ("rollout", "the turn's subgoal, as a number"),
     "temperature_T": ("head", "at which each trained token was sampled (IntroLLM)"),

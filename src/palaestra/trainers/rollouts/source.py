@@ -34,6 +34,8 @@ class GroupSource:
         version: Of the weights to begin with: steps that were trained before.
         wanted: Whether a complete group is worth a step's place; otherwise it is dropped, and the next one takes it.
         refill: How many may be dropped so for each that a step takes; beyond that, groups are taken as they are.
+        drain: Whether a step's groups are taken only once every group that may be begun is complete. Each group is
+            then begun exactly `limits.staleness` versions before its step, or at the first version.
         say: Told, in a sentence, of every group that is dropped.
     """
 
@@ -47,9 +49,11 @@ class GroupSource:
         version: int = 0,
         wanted: Callable[[RolloutGroup], bool] | None = None,
         refill: int = 0,
+        drain: bool = False,
         say: Callable[[str], None] = print,
     ) -> None:
         self._wanted = wanted
+        self._drain = drain
         self._refill = refill
         self._pool = pool
         self._plan = plan
@@ -127,6 +131,8 @@ class GroupSource:
     def _taken(self, only: Sequence[int] | None) -> list[RolloutGroup] | None:
         if self._fault is not None:
             raise self._fault
+        if self._drain and (self._order.may_begin() or self.complete < self.pending):
+            return None
         chosen = self._order.take() if only is None else self._order.take_these(only)
         if chosen is None:
             return None

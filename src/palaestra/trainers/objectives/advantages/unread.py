@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 _SHAPED = (
     "bounded",
+    "flipped",
     "harm-scale",
     "kl-in-reward",
     "laconic",
@@ -12,6 +13,7 @@ _SHAPED = (
     "solved",
     "tool-bonus",
     "unfinished",
+    "ungraded",
 )
 """Parts that change what is paid, by more than its unit."""
 

@@ -3,21 +3,25 @@
 What is said of a whole trajectory goes to its last turn; one that never wrote a turn has nothing to be paid for.
 """
 
+from palaestra.trainers.objectives.rewards.flipped import FlippedVerdicts
 from palaestra.trainers.objectives.rewards.kl import KlInReward
 from palaestra.trainers.objectives.rewards.laconic import Laconic
 from palaestra.trainers.objectives.rewards.last import pay_at_end
 from palaestra.trainers.objectives.rewards.overlong import SoftOverlong, overlong_penalty
 from palaestra.trainers.objectives.rewards.pay import PayBounded, PayHarmScale, PaySolved, PayUnfinished
 from palaestra.trainers.objectives.rewards.tools import ToolBonus
+from palaestra.trainers.objectives.rewards.ungraded import PayUngraded
 from palaestra.trainers.objectives.rewards.unit import RewardUnit
 
 __all__ = [
+    "FlippedVerdicts",
     "KlInReward",
     "Laconic",
     "PayBounded",
     "PayHarmScale",
     "PaySolved",
     "PayUnfinished",
+    "PayUngraded",
     "RewardUnit",
     "SoftOverlong",
     "ToolBonus",
