@@ -14,6 +14,7 @@ from crash.loops import (
     CONFIGS,
     SFT,
     SYNC,
+    WARM,
     WORLD,
     Stopped,
     Told,
@@ -45,7 +46,7 @@ def played(directory: Path) -> list[list[Episode]]:
 @pytest.fixture(scope="module")
 def warm(tmp_path_factory: pytest.TempPathFactory) -> Policy:
     """A policy that has seen the oracle, and makes calls, some of them right."""
-    return run(sft_loop(steps=60), tmp_path_factory.mktemp("warm") / "sft").policy
+    return run(sft_loop(steps=WARM), tmp_path_factory.mktemp("warm") / "sft").policy
 
 
 @pytest.fixture(scope="module", params=["sync", "async"])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from crash.loops import SYNC, Stopped, grpo_loop, run, sft_loop, stopped
+from crash.loops import SYNC, WARM, Stopped, grpo_loop, run, sft_loop, stopped
 from palaestra.trainers.data.flatten import flatten
 from palaestra.trainers.loops import RecordedRun, recorded_batches
 from palaestra.trainers.objectives import ObjectiveConfig
@@ -19,7 +19,7 @@ FLIPPED: Mapping[str, Any] = {"part": "flipped", "share": 0.21}
 @pytest.fixture(scope="module")
 def warm(tmp_path_factory: pytest.TempPathFactory) -> Policy:
     """A policy that has seen the oracle."""
-    return run(sft_loop(steps=50), tmp_path_factory.mktemp("warm") / "sft").policy
+    return run(sft_loop(steps=WARM), tmp_path_factory.mktemp("warm") / "sft").policy
 
 
 @pytest.mark.parametrize("reward", [FLIPPED, {"part": "ungraded"}], ids=lambda reward: reward["part"])

@@ -16,7 +16,7 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from crash.killer import files_of_at_most
-from crash.loops import SYNC, WORLD, Told, grpo_loop, ledger, run, sft_loop
+from crash.loops import SYNC, WARM, WORLD, Told, grpo_loop, ledger, run, sft_loop
 from crash.moody import DEED, MOODY_ID, NAN_ID
 from palaestra.errors import (
     CheckpointError,
@@ -38,7 +38,7 @@ from palaestra.trainers.rollouts.groups import RolloutGroup
 @pytest.fixture(scope="module")
 def warm(tmp_path_factory: pytest.TempPathFactory) -> Policy:
     """A policy that has seen the oracle, and makes calls, some of them right."""
-    return run(sft_loop(steps=50), tmp_path_factory.mktemp("warm") / "sft").policy
+    return run(sft_loop(steps=WARM), tmp_path_factory.mktemp("warm") / "sft").policy
 
 
 @pytest.fixture(scope="module")
