@@ -87,13 +87,13 @@ def test_arms_with_stale_rollouts_differ_in_objective_and_staleness_alone() -> N
     config = AblationConfig()
     stages = {arm: stale_stage(arm, config) for arm in STALE}
     assert {ARMS[arm].start for arm in STALE} == {"expert"}
+    first = stages[STALE[0]]
     for arm, stage in stages.items():
         objective, _, staleness = arm.rpartition("-stale-")
         assert (stage.limits.staleness, stage.in_flight) == (int(staleness), "drain")
         assert stage.objective.preset.startswith(objective)
         assert stage.objective.parts == config.grpo.objective.parts
         assert stage.steps >= 2 * stage.limits.staleness
-        first = stages[STALE[0]]
         limits = replace(first.limits, staleness=stage.limits.staleness)
         assert replace(first, objective=stage.objective, limits=limits) == stage
     assert first.learner == config.grpo.learner

@@ -36,7 +36,7 @@ POLICY = PolicyConfig(
 SFT = SftConfig(
     steps=30, batch=4, warmup_steps=2, learner=LearnerConfig(lr=0.02), save=SaveConfig(every=5, background=False)
 )
-WARM = 70
+WARM = 60
 """Steps of a warm start after which groups of the library have unequal returns: what policy gradient learns from."""
 SYNC = GrpoConfig(
     steps=4,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from crash.loops import ASYNC, SYNC, WARM, Stopped, grpo_loop, ledger, run, sft_loop, stopped
+from crash.loops import ASYNC, SYNC, Stopped, grpo_loop, ledger, run, sft_loop, stopped
 from palaestra.errors import ConfigError
 from palaestra.trainers.data.flatten import flatten
 from palaestra.trainers.engines.vllm import VllmConfig
@@ -27,7 +27,7 @@ RANGE = TemperatureRange(low=0.5, high=1.5, epsilon=1.0)
 @pytest.fixture(scope="module")
 def warm(tmp_path_factory: pytest.TempPathFactory) -> Policy:
     """A policy that has seen the oracle."""
-    return run(sft_loop(steps=WARM), tmp_path_factory.mktemp("warm")).policy
+    return run(sft_loop(steps=70), tmp_path_factory.mktemp("warm")).policy
 
 
 def config(steps: int = 4, *, base: GrpoConfig = SYNC, temperature: float = 1.0, **head: Any) -> GrpoConfig:
