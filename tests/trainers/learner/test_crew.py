@@ -46,7 +46,7 @@ learner = {{ lr = 2e-3 }}
 """
 
 
-def settings(folder: Path, *, sft: int = 30, grpo: int = 2, lr: float = 0.02) -> Path:
+def settings(folder: Path, *, sft: int = 20, grpo: int = 2, lr: float = 0.02) -> Path:
     path = folder / "settings.toml"
     path.write_text(SETTINGS.format(env_id=LIBRARY_ID, sft=sft, grpo=grpo).replace("lr = 0.02", f"lr = {lr}"))
     return path
