@@ -110,7 +110,7 @@ EXPORTS = {
         "TableInfo overlay_on"
     ),
     "palaestra.benchmarks.pages": ("ParityItem ParityResult measure_parity parity_items parity_table random_action"),
-    "palaestra.envs.surfaces": "generic_surface pages_surface",
+    "palaestra.envs.surfaces": "generated_surfaces generic_surface pages_surface",
     "palaestra.envs.surfaces.pages": "pages_surface",
     "palaestra.envs.kit": (
         "CHANGED_FROM CITIES DESK_SYNONYMS MAIL_HOSTS PAGE STREETS CaseDraft CaseRow CaseStatus CaseType Cursor "

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from palaestra.envs import Task, World, call, family, kit
 from palaestra.envs.state import Base, Schema
-from palaestra.envs.surfaces import generic_surface, pages_surface
+from palaestra.envs.surfaces import generated_surfaces
 from palaestra.envs.user import Persona, UserFact
 from palaestra.errors import ToolRefusal
 from palaestra.record import record
@@ -285,10 +285,7 @@ HUMAN_RESOURCES = World(
     briefing=briefing,
     talking=partial(briefing, contact="The employee answers what you send with `reply`: ask what is left open."),
     rules=RULES,
-    surfaces={
-        "generic": generic_surface(SCHEMA, TOOLBOX, role="agent"),
-        "pages": pages_surface(SCHEMA, TOOLBOX, role="agent"),
-    },
+    surfaces=generated_surfaces(SCHEMA, TOOLBOX, role="agent"),
     draft=Desk,
     families=__name__,
     tempers=True,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from crash.loops import ASYNC, WARM, grpo_loop, run, sft_loop
+from crash.loops import ASYNC, grpo_loop, run, sft_loop
 from engines.interpreter import vllm_python
 from palaestra.errors import ConfigError
 from palaestra.trainers.engines.vllm import VllmConfig
@@ -14,7 +14,7 @@ from palaestra.trainers.loops import RecordedRun, recorded_batches
 
 @pytest.mark.xdist_group("vllm")
 def test_a_run_learns_from_what_vllm_draws_and_gives_it_new_weights(tmp_path: Path) -> None:
-    warm = run(sft_loop(steps=WARM), tmp_path / "sft").policy
+    warm = run(sft_loop(steps=40), tmp_path / "sft").policy
     config = replace(ASYNC, steps=3, vllm=VllmConfig(python=vllm_python()))
     result = run(grpo_loop(warm, config), tmp_path / "grpo")
     assert result.policy.digest() != warm.digest()

@@ -22,7 +22,7 @@ from datetime import datetime
 from pathlib import Path
 
 from palaestra.envs.kit import contents, format_moment
-from palaestra.envs.surfaces import generic_surface, pages_surface
+from palaestra.envs.surfaces import generated_surfaces
 from palaestra.envs.world import World
 from palaestra.envs.worlds.storefront.confidential import ACCOUNT, HOLD
 from palaestra.envs.worlds.storefront.desk import Desk
@@ -114,10 +114,7 @@ STOREFRONT = World(
     # No bundled task asks to reopen a ticket, to search builds or to edit an account: an agent must leave them alone,
     # and families of others (`palaestra tasks new`) use them.
     optional_tools=("reopen_ticket", "search_builds", "update_customer"),
-    surfaces={
-        "generic": generic_surface(SCHEMA, TOOLBOX, role=ROLE),
-        "pages": pages_surface(SCHEMA, TOOLBOX, role=ROLE),
-    },
+    surfaces=generated_surfaces(SCHEMA, TOOLBOX, role=ROLE),
     release=Path(__file__).with_name("release.json"),
     noise=NOISE,
     guards={
