@@ -246,6 +246,19 @@ def test_a_subgoal_is_a_few_words_of_a_tools_name(tools: list[str], subgoal: str
     assert subgoal_of([ToolCall(tool=tool, arguments={}) for tool in tools]) == subgoal
 
 
+def test_commands_that_lead_somewhere_are_one_subgoal_and_each_thing_done_another() -> None:
+    commands = [
+        ("go to cabinet 6", "look around"), ("open cabinet 6", "look around"), ("go to sinkbasin 1", "look around"),
+        ("take potato 1 from sinkbasin 1", "take potato"), ("go to microwave 1", "look around"),
+        ("heat potato 1 with microwave 1", "heat potato"), ("7", "call"),
+    ]  # fmt: skip
+    current: str | None = "look up order"
+    for command, subgoal in commands:
+        current = subgoal_of([ToolCall(tool="act", arguments={"command": command})], current)
+        assert current == subgoal
+    assert subgoal_of([ToolCall(tool="run_job", arguments={"command": "go", "times": 2})]) == "run job"
+
+
 @given(turns=st.lists(st.lists(calls, max_size=2), max_size=5), current=st.none() | texts)
 def test_a_subgoal_is_the_same_for_the_same_calls_and_never_empty(
     turns: list[list[ToolCall]], current: str | None

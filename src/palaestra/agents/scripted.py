@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
+from palaestra.errors import TaskError
 from palaestra.protocols import Action
 from palaestra.records import JsonSchema, Message, ToolCall
 from palaestra.seeding import Stream
@@ -33,14 +34,26 @@ class ScriptedAgent:
 FINISH: Action = {"tool": "finish", "arguments": {}}
 
 
-def as_action(call: ToolCall) -> Action:
-    """A call as an action of one turn."""
-    return {"tool": call.tool, "arguments": dict(call.arguments)}
+def as_action(turn: ToolCall | Action) -> Action:
+    """A turn as an action: a call of one turn, or what is an action already."""
+    return {"tool": turn.tool, "arguments": dict(turn.arguments)} if isinstance(turn, ToolCall) else turn
 
 
-def oracle(calls: Callable[[], Sequence[ToolCall]]) -> ScriptedAgent:
-    """Plays a task's own solution, one call a turn; a trusted caller hands it in."""
-    return ScriptedAgent(lambda: [as_action(call) for call in calls()])
+def oracle(solution: Callable[[], Sequence[ToolCall | Action] | None]) -> ScriptedAgent:
+    """Plays a task's own solution; a trusted caller hands it in.
+
+    Args:
+        solution: The turns: calls, as worlds of Palaestra's have them, or actions, as benchmarks have them. `None`
+            where a benchmark has none; the episode then begins with a `TaskError`.
+    """
+
+    def actions() -> list[Action]:
+        turns = solution()
+        if turns is None:
+            raise TaskError("the task has no solution of its own; take tasks that have one, or a file of episodes")
+        return [as_action(turn) for turn in turns]
+
+    return ScriptedAgent(actions)
 
 
 def no_op() -> ScriptedAgent:

@@ -1,10 +1,12 @@
 """ALFWorld as it is installed: its solution wins, its floors are what they are, and episodes do not touch."""
 
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
+import orjson
 import pytest
 
 import palaestra
@@ -23,7 +25,7 @@ TYPES = [
 SOLVED = [f"alfworld/generated-{job}/1000000" for job in TYPES]
 TASK, OTHER = SOLVED[5], SOLVED[2]
 SOURCES = Path(palaestra.__file__).parents[1]
-MAKE = """
+ALONE = """
 import json, pathlib, sys, types
 sys.path.insert(0, ".")
 package = types.ModuleType("palaestra")
@@ -33,15 +35,34 @@ for name in ("benchmarks", "benchmarks.external"):
     module = types.ModuleType("palaestra." + name)
     module.__path__ = ["palaestra/" + name.replace(".", "/")]
     sys.modules["palaestra." + name] = module
+"""
+"""Makes the adapter's modules known where nothing of Palaestra is installed."""
+MAKE = f"""{ALONE}
 from palaestra.benchmarks.external.alfworld.problem import Problem
 from palaestra.benchmarks.external.alfworld.rooms import chore
 folder = pathlib.Path(sys.argv[1], "json_2.1.1", "valid_unseen", "setting", "trial")
 folder.mkdir(parents=True)
 game = Problem(chore("pick_and_place_simple", "generated-test", 3), 3).game()
-(folder / "game.tw-pddl").write_text(json.dumps({**game, "solvable": True}))
-(folder / "traj_data.json").write_text(json.dumps({"task_type": "pick_and_place_simple"}))
+(folder / "game.tw-pddl").write_text(json.dumps({{**game, "solvable": True}}))
+(folder / "traj_data.json").write_text(json.dumps({{"task_type": "pick_and_place_simple"}}))
 """
 """Writes a game in the layout of the official ones."""
+PLAY = f"""{ALONE}
+from palaestra.benchmarks.external.alfworld import served
+if sys.argv[1] == "plain":
+    served.reuse_work = lambda: None
+bench = served.bench({{}})
+said = []
+for task in json.loads(sys.argv[2]):
+    game = bench.begin(task, 0)
+    said.append(game.opening())
+    for turn in game.gold():
+        said += [game.legal(draw) for draw in range(0, 60, 7)]
+        said += [game.turn(turn["calls"], ""), game.state()]
+    game.close()
+print(json.dumps(said))
+"""
+"""Plays solutions, and prints all that a game says, and commands that it takes."""
 BAD = ["", 7, None, ["look"], "x" * 500, "two\nlines"]
 
 
@@ -56,6 +77,14 @@ def _python() -> Path:
     found = find_installed("alfworld", BENCHMARKS.get("alfworld").installation)
     assert found is not None
     return found.python
+
+
+def _run_alone(program: str, *arguments: str) -> str:
+    """What a program prints under the benchmark's own interpreter."""
+    command = [str(_python()), "-c", program, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=SOURCES)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def _act(value: Any) -> Any:
@@ -86,6 +115,21 @@ def test_the_solution_solves(task: str) -> None:
     env.close()
 
 
+@pytest.mark.parametrize("task", SOLVED)
+def test_the_solution_takes_only_what_the_game_has_shown(task: str) -> None:
+    env = _env(task=task)
+    start, _ = env.reset(seed=0)
+    told = str(start[-1]["content"])
+    turns: Any = env.oracle()
+    for turn in turns:
+        named = re.findall(r"[a-z]+ \d+", turn[0]["arguments"]["command"])
+        assert named
+        assert not [name for name in named if not re.search(rf"\b{name}\b", told)]
+        observation, *_ = env.step(turn)
+        told += "".join(str(message["content"]) for message in observation)
+    env.close()
+
+
 def test_the_same_turns_show_the_same_in_a_fresh_process() -> None:
     shown = list[Any]()
     for seconds in (300.0, 301.0):
@@ -98,6 +142,13 @@ def test_the_same_turns_show_the_same_in_a_fresh_process() -> None:
         env.close()
         worker.close()
     assert shown[0] == shown[1]
+
+
+def test_reused_translations_and_texts_change_nothing_that_a_game_says() -> None:
+    tasks = [task.removeprefix("alfworld/") for task in (TASK, OTHER, TASK)]
+    plain, reused = (_run_alone(PLAY, how, orjson.dumps(tasks).decode()) for how in ("plain", "reused"))
+    assert len(orjson.loads(plain)) > 100
+    assert plain == reused
 
 
 def test_two_episodes_do_not_touch() -> None:
@@ -169,9 +220,7 @@ def test_a_folder_without_games_is_refused(tmp_path: Path) -> None:
 
 
 def test_official_games_are_listed_and_solved_by_the_planner(tmp_path: Path) -> None:
-    command = [str(_python()), "-c", MAKE, str(tmp_path)]
-    made = subprocess.run(command, capture_output=True, text=True, check=False, cwd=SOURCES)
-    assert made.returncode == 0, made.stderr
+    _run_alone(MAKE, str(tmp_path))
     env = _env(games=str(tmp_path), split="valid_unseen")
     assert env.ids("valid_unseen") == ("alfworld/pick_and_place_simple/valid_unseen.setting.trial",)
     env.reset(seed=0, options={"task": env.ids("valid_unseen")[0]})

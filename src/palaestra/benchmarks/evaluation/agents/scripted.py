@@ -11,10 +11,9 @@ from palaestra.agents import (
     PatientAgent,
     ReadOnlyAgent,
     SchemaRandom,
-    ScriptedAgent,
-    as_action,
     finish_at_once,
     no_op,
+    oracle,
 )
 from palaestra.benchmarks.evaluation.agents.agent import AgentSession, EvaluatedEpisodeAgent, NoReferenceSolution
 from palaestra.envs import ToolEnv
@@ -48,16 +47,16 @@ class EvaluatedScript(EvaluatedEpisodeAgent):
 
 def _oracle(world: Any) -> Agent:
     """The task's own solution; patient, so that what was refused for the moment alone is asked for again."""
-    return PatientAgent(ScriptedAgent(lambda: _solution(world)))
+    return PatientAgent(oracle(lambda: _solution(world)))
 
 
-def _solution(world: Any) -> Sequence[Action]:
+def _solution(world: Any) -> Sequence[Action | ToolCall]:
     calls: Sequence[Action | ToolCall] | None = world.oracle()
     if calls is None:
         raise NoReferenceSolution(
             f"no gold: {world.task.id} has no solution of its own, so the oracle cannot play it and has no score there"
         )
-    return [as_action(call) if isinstance(call, ToolCall) else call for call in calls]
+    return calls
 
 
 def _always_refuse(world: Any) -> Agent:

@@ -26,6 +26,7 @@ ALFWORLD = Benchmark(
     ),
     splits={
         "generated-test": "games made here in the rooms that the package keeps for tests",
+        "generated-dev": "other games made here in the rooms that the package has for training, to choose settings by",
         "generated-train": "games made here in the rooms that the package has for training",
         "valid_unseen": "the official games in unseen rooms, 134; only where the option games names their folder",
         "valid_seen": "the official games in seen rooms, 140; only where the option games names their folder",
@@ -35,10 +36,11 @@ ALFWORLD = Benchmark(
     options={"games": "", "admissible": False},
     opening_tells=True,
     notes=(
-        "The splits generated-test and generated-train are not ALFWorld's published games: they are made here from "
-        "seeds, with the package's rooms, domain, goals and grammar, and no score on them may be compared with "
-        "published ones. `games=FOLDER` adds the official ones, where FOLDER holds json_2.1.1 as alfworld-download "
-        "leaves it ($ALFWORLD_DATA). Solved is what the game calls won; there is no partial credit. `admissible=True` "
-        "adds the commands that the game takes to each answer, as many published agents are given them."
+        "The splits generated-test, generated-dev and generated-train are not ALFWorld's published games: they are "
+        "made here from seeds, with the package's rooms, domain, goals and grammar, and no score on them may be "
+        "compared with published ones. `games=FOLDER` adds the official ones, where FOLDER holds json_2.1.1 as "
+        "alfworld-download leaves it ($ALFWORLD_DATA). Solved is what the game calls won; there is no partial credit. "
+        "`admissible=True` adds the commands that the game takes to each answer, as many published agents are given "
+        "them."
     ),
 )

@@ -1,11 +1,12 @@
 """A game that is made here, as the package plays it: a problem in its domain, its grammar, and a solution."""
 
+from collections.abc import Container
 from importlib import import_module
 from pathlib import Path
 from random import Random
 from typing import Any
 
-from palaestra.benchmarks.external.alfworld.rooms import CONSTANTS, LAMP, TREATED, Chore
+from palaestra.benchmarks.external.alfworld.rooms import CONSTANTS, LAMP, TREATED, Chore, places_of
 
 # Any: what is installed where this runs, and not where types are checked.
 INFO: Any = import_module("alfworld.info")
@@ -71,13 +72,17 @@ class Problem:
     # A solution
 
     def solution(self) -> list[Step]:
-        """Commands that win, one after the other, with ids in place of names."""
+        """Commands that win, one after the other, with ids in place of names.
+
+        Whoever gives them knows no more than the game has said: a thing is looked for in the receptacles that may hold
+        its kind, in the order in which the game lists them, and first where it has been seen.
+        """
         walk = _Walk()
-        things = self._chore.room.things
-        wanted = [n for n, (name, _, _) in enumerate(things) if name == self._chore.thing]
-        for n in wanted[: 2 if self._chore.job == "pick_two_obj_and_place" else 1]:
-            thing, place = self._things[n], self._receptacles[things[n][2]]
-            walk.go(place, opened=self._openable(place))
+        taken = set[int]()
+        for _ in range(2 if self._chore.job == "pick_two_obj_and_place" else 1):
+            n = self._find(walk, self._chore.thing, taken)
+            taken.add(n)
+            thing, place = self._things[n], self._receptacles[self._chore.room.things[n][2]]
             walk.steps.append(("take", thing, "from", place))
             if self._chore.job in TREATED:
                 where = self._first(TREATED[self._chore.job][1])
@@ -85,12 +90,28 @@ class Problem:
                 walk.steps.append((self._chore.job.split("_")[1], thing, "with", where))
             if self._chore.target:
                 target = self._first(self._chore.target)
-                walk.go(target, opened=self._openable(target))
+                walk.look_into(target, openable=self._openable(target))
                 walk.steps.append(("move", thing, "to", target))
             else:
-                walk.go(self._lamp())
+                self._find(walk, LAMP)
                 walk.steps.append(("use", _thing(LAMP, 1)))
         return walk.steps
+
+    def _find(self, walk: "_Walk", kind: str, taken: Container[int] = ()) -> int:
+        """Go to where a thing of a kind is, looking for it; which one it is."""
+        types = places_of(kind, [name for name, _ in self._chore.room.receptacles])
+        places = [id for id in self._receptacles if self._type(id) in types]
+        for place in sorted(places, key=lambda id: id not in walk.seen):
+            held = [
+                n
+                for n, (name, _, at) in enumerate(self._chore.room.things)
+                if name == kind and self._receptacles[at] == place and n not in taken
+            ]
+            if held or place not in walk.seen:
+                walk.look_into(place, openable=self._openable(place))
+            if held:
+                return held[0]
+        raise AssertionError(f"no {kind} in the room")
 
     def _first(self, job: str) -> str:
         """The first receptacle of a type."""
@@ -98,10 +119,6 @@ class Problem:
 
     def _openable(self, receptacle: str) -> bool:
         return self._type(receptacle) in CONSTANTS.OPENABLE_CLASS_SET
-
-    def _lamp(self) -> str:
-        """Where the lamp is."""
-        return next(self._receptacles[place] for name, _, place in self._chore.room.things if name == LAMP)
 
     def _type(self, receptacle: str) -> str:
         return self._chore.room.receptacles[self._receptacles.index(receptacle)][0]
@@ -112,17 +129,22 @@ class _Walk:
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
+        self.seen: set[str] = set()
+        """Receptacles whose things the game has told."""
         self._at = ""
-        self._opened: set[str] = set()
 
-    def go(self, place: str, *, opened: bool = False) -> None:
-        """Go somewhere, and have it open."""
+    def go(self, place: str) -> None:
+        """Go somewhere."""
         if self._at != place:
             self.steps.append(("go to", place))
             self._at = place
-        if opened and place not in self._opened:
+
+    def look_into(self, place: str, *, openable: bool) -> None:
+        """Go somewhere, have it open, and see what is in it."""
+        self.go(place)
+        if openable and place not in self.seen:
             self.steps.append(("open", place))
-            self._opened.add(place)
+        self.seen.add(place)
 
 
 def _thing(name: str, number: int) -> str:

@@ -21,7 +21,11 @@ TYPES = (
     "pick_cool_then_place_in_recep",
     "pick_two_obj_and_place",
 )
-SCENES = {"generated-test": CONSTANTS.TEST_SCENE_NUMBERS, "generated-train": CONSTANTS.TRAIN_SCENE_NUMBERS}
+SCENES = {
+    "generated-test": CONSTANTS.TEST_SCENE_NUMBERS,
+    "generated-dev": CONSTANTS.TRAIN_SCENE_NUMBERS,
+    "generated-train": CONSTANTS.TRAIN_SCENE_NUMBERS,
+}
 TREATED = {
     "pick_clean_then_place_in_recep": ("Cleanable", "SinkBasin"),
     "pick_heat_then_place_in_recep": ("Heatable", "Microwave"),
@@ -79,10 +83,10 @@ def _plan(scene: int) -> tuple[dict[str, int], list[str]]:
     placed = json.loads((LAYOUTS / f"FloorPlan{scene}-openable.json").read_text())
     counted = Counter(_BASINS.get(name, name) for name in (key.split("|")[0] for key in placed))
     receptacles = {name: min(max(counted[name], 1), _MOST) for name in sorted(_FIXED) if name in {*there, *counted}}
-    return receptacles, sorted(name for name in there if name not in _FIXED and _places(name, receptacles))
+    return receptacles, sorted(name for name in there if name not in _FIXED and places_of(name, receptacles))
 
 
-def _places(thing: str, receptacles: Iterable[str]) -> list[str]:
+def places_of(thing: str, receptacles: Iterable[str]) -> list[str]:
     """The types of receptacles that a thing may be in."""
     if thing == LAMP:
         return [name for name in receptacles if name in _LAMP_ON]
@@ -100,8 +104,8 @@ def _goals(job: str, receptacles: dict[str, int], kinds: list[str]) -> list[tupl
     return [
         (kind, target)
         for kind in wanted
-        for target in _places(kind, receptacles)
-        if len(_places(kind, receptacles)) > 1 and (job not in TREATED or target != TREATED[job][1])
+        for target in places_of(kind, receptacles)
+        if len(places_of(kind, receptacles)) > 1 and (job not in TREATED or target != TREATED[job][1])
     ]
 
 
@@ -116,7 +120,7 @@ def _furnished(
         many = 1 if kind == LAMP else draws.randint(1, 3)
         if kind == thing and job == "pick_two_obj_and_place":
             many = max(many, 2)
-        allowed = _places(kind, receptacles)
+        allowed = places_of(kind, receptacles)
         places = [n for n, (name, _) in enumerate(stand) if name in allowed and not (kind == thing and name == target)]
         things += [(kind, number, draws.choice(places)) for number in range(1, many + 1)]
     return Room(scene, stand, tuple(things))

@@ -14,6 +14,7 @@ from typing import Any
 
 from palaestra.benchmarks.external.alfworld.official import game, games, root
 from palaestra.benchmarks.external.alfworld.problem import Problem
+from palaestra.benchmarks.external.alfworld.reuse import find_plan, free_library, reuse_work
 from palaestra.benchmarks.external.alfworld.rooms import TYPES, chore
 from palaestra.benchmarks.external.protocol import (
     WireCall,
@@ -36,7 +37,11 @@ CORE: Any = import_module("textworld.core")
 PDDL: Any = import_module("textworld.envs.pddl.pddl")
 MISC: Any = import_module("alfworld.agents.utils.misc")
 
-SEEDS = {"generated-test": range(1_000_000, 1_000_020), "generated-train": range(50)}
+SEEDS = {
+    "generated-test": range(1_000_000, 1_000_020),
+    "generated-dev": range(500_000, 500_010),
+    "generated-train": range(50),
+}
 BUDGET = 50
 """Turns, as the published agents have."""
 MOST = 200
@@ -113,9 +118,9 @@ def _official(split: str, job: str, id: str) -> WireTask:
     }
 
 
-def _env(data: Mapping[str, Any], *, plan: bool) -> Any:
-    """A game as the package plays it, and its first state; with the planner's plan, if wanted."""
-    env: Any = PDDL.PddlEnv(CORE.EnvInfos(admissible_commands=True, policy_commands=plan))
+def _env(data: Mapping[str, Any]) -> Any:
+    """A game as the package plays it, before its first state."""
+    env: Any = PDDL.PddlEnv(CORE.EnvInfos(admissible_commands=True))
     env.load(data)
     names = MISC.Demangler(game_infos=env._entity_infos)  # as the package's own wrapper does
     for info in env._entity_infos.values():
@@ -134,7 +139,7 @@ class ALFWorldGame:
 
     def __init__(self, data: Mapping[str, Any], problem: Problem | None, *, admissible: bool) -> None:
         self._data, self._problem, self._admissible = data, problem, admissible
-        self._env = _env(data, plan=False)
+        self._env = _env(data)
         self._state: Any = self._env.reset()
         self._won = False
 
@@ -181,7 +186,7 @@ class ALFWorldGame:
     def gold(self) -> list[WireTurn] | None:
         """Our plan where the game was made here, and the planner's else."""
         if self._problem is None:
-            return [_turn(str(command)) for command in _env(self._data, plan=True).reset()["policy_commands"]]
+            return [_turn(str(command)) for command in _plan(self._data)]
         names = {id: info.name for id, info in self._env._entity_infos.items()}
         return [_turn(" ".join(names.get(part, part) for part in step)) for step in self._problem.solution()]
 
@@ -198,6 +203,16 @@ class ALFWorldGame:
     def close(self) -> None:
         """Free it."""
         self._env.close()
+        free_library(self._env.downward_lib)
+
+
+def _plan(data: Mapping[str, Any]) -> list[str]:
+    """The planner's solution of a game, from its beginning."""
+    env = _env(data)
+    env.reset()
+    commands = find_plan(env)
+    free_library(env.downward_lib)
+    return commands
 
 
 def _turn(command: str) -> WireTurn:
@@ -210,4 +225,5 @@ def bench(options: Mapping[str, Any]) -> ALFWorld:
     Raises:
         ValueError: the folder that was named holds no games.
     """
+    reuse_work()
     return ALFWorld(root(str(options.get("games") or "")), admissible=bool(options.get("admissible")))
