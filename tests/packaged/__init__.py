@@ -6,6 +6,7 @@ it, whose rotary positions pair neighbours where ours pair halves.
 
 import zipfile
 from collections.abc import Mapping
+from dataclasses import replace
 from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
@@ -15,9 +16,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from decoders import varied
 from palaestra.trainers.model.decoder import Decoder
 from palaestra.trainers.model.shape import DecoderShape
 from palaestra.trainers.pretrained import PretrainedModel
+from palaestra.trainers.pretrained.gguf import convert_gguf
 
 gguf: Any = import_module("gguf")  # the package declares few of its types
 SHAPE = DecoderShape(
@@ -150,6 +153,18 @@ def _gguf_name(name: str) -> str:
         return whole[name]
     layer, _, rest = name.removeprefix("model.layers.").partition(".")
     return f"blk.{layer}.{_NAMES[rest.removesuffix('.weight')]}.weight"
+
+
+def write_checkpoint(folder: Path) -> None:
+    """A model that reads 8,192 tokens, installed as a checkpoint. Its tokenizer has little more than bytes.
+
+    Args:
+        folder: An existing folder; the GGUF file stands beside it.
+    """
+    shape = replace(SHAPE, context=8192, hidden=96, heads=3, kv_heads=1)
+    file = folder.with_suffix(".gguf")
+    write_gguf(varied(shape, deviation=0.05), file)
+    convert_gguf(file, folder, format_name="smollm2")
 
 
 def write_wheel(folder: Path, files: Mapping[str, bytes], *, version: str = "1.0") -> Path:

@@ -3,8 +3,8 @@
 import errno
 import os
 import shutil
-from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -21,11 +21,15 @@ from palaestra.benchmarks.learning import (
     LearningConfig,
     LearningMaterial,
     LearningResult,
+    choose_families,
+    digest_base,
+    estimate_time,
     groups_by_training,
     learn,
     learning_document,
     learning_panels,
     learning_tables,
+    limit_tasks,
 )
 from palaestra.benchmarks.viewer import render_page
 from palaestra.contamination import Guard
@@ -84,8 +88,9 @@ def run_demo(
 
     Raises:
         StorageError: `out` could not be written; what stood there is untouched.
-        CheckpointError: what an interrupted demo left is of other settings, or damaged.
-        UnknownNameError: no such world is registered.
+        CheckpointError: what an interrupted demo left is of other settings, or damaged; or the base is no checkpoint.
+        ConfigError: the base is not installed.
+        UnknownNameError: no such world is registered, or no such base exists.
         PackError: the world's pack cannot be read or loaded.
     """
     env_id = find_world(world)
@@ -97,8 +102,18 @@ def run_demo(
     sweep(out)
     _begin(parts, config, PACKS.find(env_id), say)
     with saving(out) as directory:  # opened first: a place that cannot be written is found out before the work
+        if config.base is not None:
+            families = demo_families(env, tool_env, most=config.families)
+            groups = heldout_groups(tool_env, families=families, each=config.heldout)
+            say(estimate_time(config, tasks=sum(len(group.tasks) for group in groups), seeds=seeds))
         episodes, proof = _proved(env, tool_env, parts / "proof", bar, say)
-        material = demo_material(env, tool_env, demonstrations=config.most_demonstrations)
+        material = demo_material(
+            env,
+            tool_env,
+            demonstrations=config.most_demonstrations,
+            families=config.families,
+            heldout=config.heldout,
+        )
         runs = [
             learn(material, config, seed=seed, directory=parts / f"seed-{seed}", bar=bar, say=say)
             for seed in range(seeds)
@@ -112,7 +127,8 @@ def run_demo(
 
 def _begin(parts: Path, config: LearningConfig, pack: Pack, say: Callable[[str], None]) -> None:
     """Clear away what other code or settings left; what these left stays."""
-    begun = digest([config, pack.env_id, _source_digests(pack)])
+    base = [] if config.base is None else [digest_base(config.base)]
+    begun = digest([config, pack.env_id, _source_digests(pack), *base])
     label = parts / "begun"
     if parts.exists() and not label.exists() and any(not path.name.startswith(".begun.") for path in parts.iterdir()):
         raise StorageError(
@@ -159,26 +175,35 @@ def _proved(
     return episodes, proof
 
 
-def demo_material(env: gym.Env[Any, Any], world: ToolEnv, *, demonstrations: int) -> LearningMaterial:
+def demo_material(
+    env: gym.Env[Any, Any],
+    world: ToolEnv,
+    *,
+    demonstrations: int,
+    families: int | None = None,
+    heldout: int | None = None,
+) -> LearningMaterial:
     """The oracle's episodes of the families that the demo learns from, and the tasks that it is measured on.
 
     Args:
         env: The environment that the oracle plays in.
         world: The same, unwrapped.
         demonstrations: Of each family, at most.
+        families: Learn from so many families at most; see `demo_families`.
+        heldout: Measure on so many tasks of each family and group at most.
     """
-    families = dict.fromkeys(task.rpartition("/")[0] for task in demo_task_ids(world, "train"))
-    shown = [one for family in families for one in islice(_demonstrations(env, world, family), demonstrations)]
-    groups = heldout_groups(world)
-    heldout = {task for group in groups for task in group.tasks}
-    twin_families = {one.twin_of: one.id for one in world.task_set.families.values() if one.twin_of is not None}
+    chosen = demo_families(env, world, most=families)
+    shown = [one for family in chosen for one in islice(_demonstrations(env, world, family), demonstrations)]
+    groups = heldout_groups(world, families=chosen, each=heldout)
+    measured = {task for group in groups for task in group.tasks}
+    twin_families = _twin_families(world)
     twins: dict[str, str] = {}
-    for task in sorted(heldout):
+    for task in sorted(measured):
         family, _, index = task.rpartition("/")
-        if (twin := f"{twin_families.get(family)}/{index}") in heldout:
+        if (twin := f"{twin_families.get(family)}/{index}") in measured:
             twins[task] = twin
     return LearningMaterial(
-        world=WorldConfig(env_id=world.env_id, families=world.world.demo),
+        world=WorldConfig(env_id=world.env_id, families=_names(chosen) if families else world.world.demo),
         demonstrations=shown,
         heldout=groups,
         twins=twins,
@@ -200,14 +225,65 @@ def _demonstrations(env: gym.Env[Any, Any], world: ToolEnv, family: str) -> Iter
         yield episode
 
 
-def heldout_groups(world: ToolEnv) -> tuple[HeldoutGroup, ...]:
+def demo_families(env: gym.Env[Any, Any], world: ToolEnv, *, most: int | None = None) -> tuple[str, ...]:
+    """The ids of the families that the demo learns from.
+
+    Args:
+        env: The environment that the oracle plays in.
+        world: The same, unwrapped.
+        most: Take so many at most: those with short solutions, see `choose_families`.
+    """
+    families = tuple(dict.fromkeys(task.rpartition("/")[0] for task in demo_task_ids(world, "train")))
+    if most is None or len(families) <= most:
+        return families
+    examples = {family: next(_demonstrations(env, world, family)) for family in families}
+    return choose_families(examples, _twin_families(world), most)
+
+
+def _twin_families(world: ToolEnv) -> dict[str, str]:
+    """The refusal twin of each family that has one."""
+    return {one.twin_of: one.id for one in world.task_set.families.values() if one.twin_of is not None}
+
+
+def _names(families: Iterable[str]) -> tuple[str, ...]:
+    """Names of families without the world's."""
+    return tuple(family.split("/")[1] for family in families)
+
+
+def heldout_groups(
+    world: ToolEnv, *, families: Collection[str] | None = None, each: int | None = None
+) -> tuple[HeldoutGroup, ...]:
     """The held-out tasks by what is new in them: records; wordings as well; families as well.
 
     A world that names no families for the demo has those of `heldout` alone.
+
+    Args:
+        world: Whose tasks.
+        families: The ids of the families that are learnt from; all of the demo's if not said. The demo's other families
+            are left out, with their refusal twins. The twins of those that are learnt from stay.
+        each: Take so many tasks of each family at most.
     """
+    trained = {task.rpartition("/")[0] for task in demo_task_ids(world, "train")}
+    chosen = trained if families is None else set(families)
+    twins = _twin_families(world)
+    left_out = trained - chosen
+    left_out |= {twins[family] for family in left_out if family in twins} - chosen
+    left_out -= {twins[family] for family in chosen if family in twins}
+    groups = [
+        replace(group, tasks=tuple(task for task in group.tasks if task.rpartition("/")[0] not in left_out))
+        for group in _all_groups(world, chosen)
+    ]
+    if each is not None:
+        groups = [replace(group, tasks=limit_tasks(group.tasks, each)) for group in groups]
+    return tuple(group for group in groups if group.tasks)
+
+
+def _all_groups(world: ToolEnv, trained: Collection[str]) -> tuple[HeldoutGroup, ...]:
+    """Every held-out task, where the families `trained` are learnt from."""
     unseen = world.world.demo_unseen
     if not unseen:
-        return groups_by_training(world.task_set.ids("train"), world.task_set.ids("heldout"))
+        shown = [task for task in world.task_set.ids("train") if task.rpartition("/")[0] in trained]
+        return groups_by_training(shown, world.task_set.ids("heldout"))
     return (
         HeldoutGroup(name="new records", tasks=tuple(demo_task_ids(world, "heldout-records"))),
         HeldoutGroup(name="new wordings", tasks=tuple(demo_task_ids(world, "heldout"))),

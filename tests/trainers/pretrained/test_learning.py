@@ -1,15 +1,12 @@
 """An installed model goes through stages and engine as any policy: whole or with adapters, in its own format."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from decoders import varied
-from packaged import SHAPE, write_gguf
+from packaged import write_checkpoint
 from palaestra.trainers import load_policy, plan_run, read_config, run
-from palaestra.trainers.pretrained.gguf import convert_gguf
 from palaestra.trainers.run_folder import read_run
 
 CONTEXT = 6000
@@ -19,9 +16,7 @@ CONTEXT = 6000
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of a tokenizer that has little more than bytes, so prompts are long."""
     folder = tmp_path_factory.mktemp("checkpoint")
-    shape = replace(SHAPE, context=8192, hidden=96, heads=3, kv_heads=1)
-    write_gguf(varied(shape, deviation=0.05), folder.parent / "tiny.gguf")
-    convert_gguf(folder.parent / "tiny.gguf", folder, format_name="smollm2")
+    write_checkpoint(folder)
     return folder
 
 

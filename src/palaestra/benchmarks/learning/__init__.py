@@ -1,5 +1,6 @@
 """Whether a policy learns to solve tasks, measured on tasks that it never saw."""
 
+from palaestra.benchmarks.learning.base import digest_base, find_base
 from palaestra.benchmarks.learning.material import (
     HeldoutGroup,
     LearningMaterial,
@@ -7,21 +8,30 @@ from palaestra.benchmarks.learning.material import (
     groups_by_training,
     write_demonstrations,
 )
+from palaestra.benchmarks.learning.pretrained import estimate_time, pretrained_config
 from palaestra.benchmarks.learning.report import learning_document, learning_panels, learning_tables
-from palaestra.benchmarks.learning.run import STAGES, LearningConfig, LearningResult, MeasuredPolicy, learn
+from palaestra.benchmarks.learning.run import BASE, STAGES, LearningConfig, LearningResult, MeasuredPolicy, learn
+from palaestra.benchmarks.learning.selection import choose_families, limit_tasks
 
 __all__ = [
+    "BASE",
     "STAGES",
     "HeldoutGroup",
     "LearningConfig",
     "LearningMaterial",
     "LearningResult",
     "MeasuredPolicy",
+    "choose_families",
+    "digest_base",
+    "estimate_time",
     "evaluate_policy",
+    "find_base",
     "groups_by_training",
     "learn",
     "learning_document",
     "learning_panels",
     "learning_tables",
+    "limit_tasks",
+    "pretrained_config",
     "write_demonstrations",
 ]

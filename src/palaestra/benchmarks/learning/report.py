@@ -33,6 +33,11 @@ def _names(runs: Sequence[LearningResult]) -> list[str]:
     return list(runs[0].parts)
 
 
+def _first_policy(runs: Sequence[LearningResult]) -> str:
+    """The policy that others are compared with: the base, or the warm start of fresh weights."""
+    return _names(runs)[0]
+
+
 def _temperatures(runs: Sequence[LearningResult]) -> list[float]:
     return list(runs[0].parts[_WARM].evaluations)
 
@@ -58,42 +63,45 @@ def _pairs(
 
 
 def _solved_table(runs: Sequence[LearningResult], material: LearningMaterial) -> Table:
-    temperatures = _temperatures(runs)
+    temperatures, first = _temperatures(runs), _first_policy(runs)
     rows: list[tuple[str, ...]] = []
     for group in material.heldout:
         for name in _names(runs):
             cells: list[str] = []
             for temperature in temperatures:
                 own = _observations(runs, name, temperature, "solved", group)
-                warm = _observations(runs, _WARM, temperature, "solved", group)
+                before = _observations(runs, first, temperature, "solved", group)
                 cells.append(estimate(own, "solved", group.unit).text())
-                cells.append("" if name == _WARM else difference(warm, own, "solved", group.unit).text(signed=True))
+                cells.append("" if name == first else difference(before, own, "solved", group.unit).text(signed=True))
             rows.append((group.name, name, *cells))
     return Table(
         title="Share of held-out episodes that solve their task, in percent",
-        columns=("held-out tasks", "policy", *_headings(temperatures)),
+        columns=("held-out tasks", "policy", *_headings(runs)),
         rows=tuple(rows),
         note=f"{_counted(runs, material)} {_units(runs, material)}",
     )
 
 
-def _headings(temperatures: Sequence[float]) -> list[str]:
-    return [text for t in temperatures for text in (f"solved at temperature {t:g}", f"over the warm start at {t:g}")]
+def _headings(runs: Sequence[LearningResult]) -> list[str]:
+    first = _first_policy(runs).replace("-", " ")
+    return [
+        text for t in _temperatures(runs) for text in (f"solved at temperature {t:g}", f"over the {first} at {t:g}")
+    ]
 
 
 def _pair_table(runs: Sequence[LearningResult], material: LearningMaterial) -> Table:
-    temperatures = _temperatures(runs)
+    first = _first_policy(runs)
     rows: list[tuple[str, ...]] = []
     for name in _names(runs):
         cells: list[str] = []
-        for temperature in temperatures:
-            own, warm = (_pairs(runs, one, temperature, material) for one in (name, _WARM))
+        for temperature in _temperatures(runs):
+            own, before = (_pairs(runs, one, temperature, material) for one in (name, first))
             cells.append(estimate(own, "solved", Unit.FAMILY).text())
-            cells.append("" if name == _WARM else difference(warm, own, "solved", Unit.FAMILY).text(signed=True))
+            cells.append("" if name == first else difference(before, own, "solved", Unit.FAMILY).text(signed=True))
         rows.append((name, *cells))
     return Table(
         title="Pairs of a task and its refusal twin that are both solved, in percent",
-        columns=("policy", *_headings(temperatures)),
+        columns=("policy", *_headings(runs)),
         rows=tuple(rows),
         note=f"{len(material.twins)} pairs: the same request, once to be granted and once to be refused. {FEW_UNITS}",
     )

@@ -1,14 +1,15 @@
 """One training run, and how each of its policies does on tasks that it never saw.
 
 A warm start from few demonstrations, expert iteration, and a short policy gradient on solved tasks alone; if asked for,
-controls that get as much. Stages are those of `palaestra train`. Every part is saved when it is done, and within the
-stages as they go.
+controls that get as much. Stages are those of `palaestra train`. A run begins with fresh weights, or with a pretrained
+base, which is evaluated too. Every part is saved when it is done, and within the stages as they go.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from palaestra.benchmarks.learning.base import find_base
 from palaestra.benchmarks.learning.evaluation import Evaluation
 from palaestra.benchmarks.learning.material import LearningMaterial, evaluate_policy, write_demonstrations
 from palaestra.trainers import (
@@ -39,6 +40,8 @@ from palaestra.trajectory import Episode
 
 STAGES = {"sft": "warm-start", "expert": "expert-iteration", "grpo": "policy-gradient"}
 """The names of the policies that the stages come to."""
+BASE = "base"
+"""The name of the pretrained policy that a run begins with."""
 _FURTHER = 3
 """Times as many demonstrations, in the control that has more of them."""
 
@@ -61,6 +64,14 @@ class LearningConfig:
 
     model: ModelConfig = field(default_factory=ModelConfig)
     """A fresh one is made; it reads and writes the format `compact`."""
+    base: str | None = None
+    """A pretrained model's name or a checkpoint's folder, to begin with in place of a fresh `model`."""
+    families: int | None = None
+    """Families to learn from at most; all that the world names for the demo without it."""
+    heldout: int | None = None
+    """Held-out tasks of each family in each group at most; all of them without it."""
+    device: str = "cpu"
+    """Where training works: "auto" (CUDA where there is one), or a name of torch's."""
     demonstrations: int = 20
     """Of each family, for the warm start and for what is mixed in later."""
     sft: SftConfig = field(default_factory=lambda: SftConfig(steps=400))
@@ -121,7 +132,7 @@ class LearningResult:
 
     seed: int
     parts: Mapping[str, MeasuredPolicy]
-    """The policies by name: the warm start, each later stage, then the controls."""
+    """The policies by name: the base if there is one, the warm start, each later stage, then the controls."""
 
 
 def learn(
@@ -137,16 +148,19 @@ def learn(
 
     Raises:
         CheckpointError: what is there is of other settings, or damaged.
+        ConfigError: the base is not installed.
+        UnknownNameError: no such base exists.
         StorageError: the disk refuses; the last save stands.
     """
+    base = None if config.base is None else find_base(config.base)
     few = write_demonstrations(material, config.demonstrations, directory)
 
-    def train(place: str, stages: Mapping[str, StageConfig], *, start: Path | None = None) -> Path:
+    def train(place: str, stages: Mapping[str, StageConfig], *, start: Path | None = base) -> Path:
         policy = PolicyConfig(model=config.model) if start is None else PolicyConfig(checkpoint=start)
         settings = TrainConfig(
             seed=seed,
             threads=config.threads,
-            device="cpu",
+            device=config.device,
             world=(material.world,),
             policy=policy,
             stages=stages,
@@ -155,7 +169,7 @@ def learn(
         run(plan_run(settings, bar=bar), directory / place, bar=bar, say=say)
         return directory / place
 
-    def measure(name: str, checkpoint: Path) -> MeasuredPolicy:
+    def measure(name: str, checkpoint: Path, progress: StageProgress | None = None) -> MeasuredPolicy:
         policy = load_policy(checkpoint)
         evaluations: dict[float, Evaluation] = {}
         first: list[Episode] = []
@@ -173,8 +187,15 @@ def learn(
             )
             first = first or episodes
         return MeasuredPolicy(
-            policy=policy, progress=read_progress(checkpoint), evaluations=evaluations, episodes=first
+            policy=policy,
+            progress=progress or read_progress(checkpoint),
+            evaluations=evaluations,
+            episodes=first,
         )
+
+    parts: dict[str, MeasuredPolicy] = {}
+    if base is not None:
+        parts[BASE] = measure(BASE, base, StageProgress(config=""))
 
     stages: dict[str, StageConfig] = {
         "sft": replace(config.sft, demonstrations=few),
@@ -183,11 +204,11 @@ def learn(
     }
     trained = train("run", stages)
     checkpoints = {stage: trained / stage / "checkpoint" for stage in stages}
-    parts = {name: measure(name, checkpoints[stage]) for stage, name in STAGES.items()}
+    parts |= {name: measure(name, checkpoints[stage]) for stage, name in STAGES.items()}
     if config.controls:
         many = write_demonstrations(material, _FURTHER * config.demonstrations, directory)
         for control in _controls(config, parts, few, many):
-            start = checkpoints["sft"] if control.continues else None
+            start = checkpoints["sft"] if control.continues else base
             folder = train(control.name, {control.stage: control.config}, start=start)
             parts[control.name] = measure(control.name, folder / control.stage / "checkpoint")
     return LearningResult(seed=seed, parts=parts)
@@ -201,7 +222,7 @@ class _Control:
     stage: str
     config: StageConfig
     continues: bool = True
-    """Whether it begins with the warm start; otherwise with fresh weights."""
+    """Whether it begins with the warm start; otherwise with what the run begins with."""
 
 
 def _controls(

@@ -1,0 +1,152 @@
+"""The settings of a run that begins with a pretrained base, and the time that it takes.
+
+A storefront prompt of SmolLM2 has some 3,150 tokens, and a solved episode of a short family 1,150 more. Two processor
+cores put about a million such tokens through training in an hour. So the run learns from few families and few
+sequences, and each policy is measured once on each task.
+"""
+
+from dataclasses import replace
+from os import cpu_count
+
+from palaestra.benchmarks.learning.run import STAGES, LearningConfig
+from palaestra.trainers import (
+    BranchingConfig,
+    ChoiceConfig,
+    ExpertConfig,
+    GrpoConfig,
+    LearnerConfig,
+    NativeConfig,
+    ObjectiveConfig,
+    PlayConfig,
+    PoolConfig,
+    SftConfig,
+    Staleness,
+)
+from palaestra.trainers.device import resolve_device, resolve_precision
+from palaestra.trainers.learner import LoraConfig
+
+_CONTEXT = 8192
+_ROWS = 16
+_PROMPT, _REST = 3150, 1150
+"""Tokens of a storefront prompt in the format `smollm2`, and of the rest of a solved episode of the short families."""
+_TRAINED_A_SECOND = 117.0
+"""Tokens that training puts through SmolLM2-135M in a second of one thread, in bfloat16: docs/training.md."""
+_RECOMPUTED = 4 / 3
+"""Times as long with checkpointing, which computes each block's forward pass once more."""
+_EPISODE_SECONDS = 15.0
+"""Seconds of one thread that an episode takes, in bfloat16: some 8 for a trained policy, some 20 for the base."""
+_SINGLE_PRECISION = 2.6
+"""Times as long in single precision."""
+_EFFICIENCY = 0.9
+"""The speed of each of several threads, against one thread alone."""
+_CONTROLS = 3
+
+
+def _learner(lr: float) -> LearnerConfig:
+    return LearnerConfig(
+        lr=lr, weight_decay=0.0, micro_tokens=5120, precision="auto", lora=LoraConfig(rank=16, alpha=32)
+    )
+
+
+def pretrained_config(base: str, *, controls: bool = False) -> LearningConfig:
+    """The defaults for a pretrained base.
+
+    Args:
+        base: A pretrained model's name, or a checkpoint's folder.
+        controls: Whether to train controls as well.
+    """
+    play = PlayConfig(context=_CONTEXT, turn=84, turns=14)
+    pool = PoolConfig(agents=_ROWS)
+    engine = NativeConfig(rows=_ROWS, capacity=_ROWS * _CONTEXT, precision="auto", device="auto")
+    return LearningConfig(
+        base=base,
+        demonstrations=20,
+        families=6,
+        heldout=2,
+        sft=SftConfig(steps=32, batch=4, warmup_steps=4, learner=_learner(1e-3)),
+        expert=ExpertConfig(
+            steps=2,
+            updates=5,
+            batch=4,
+            demonstration_share=0.5,
+            group_size=4,
+            limits=Staleness(per_step=8),
+            learner=_learner(5e-4),
+            choice=ChoiceConfig(rule="bandit", instances="endless"),
+            branching=BranchingConfig(pivots=("best",), continuations=2),
+            patience=None,
+            play=play,
+            pool=pool,
+            engine=engine,
+        ),
+        grpo=GrpoConfig(
+            steps=2,
+            updates=1,
+            group_size=4,
+            limits=Staleness(per_step=5),
+            objective=ObjectiveConfig(parts={"rewards": ["solved"]}),
+            # A group's prompt is processed once where the whole group is one micro-batch, which needs checkpointing:
+            # without it, 8,192 tokens take 8 GB.
+            learner=replace(_learner(1e-4), layout="shared", micro_tokens=_CONTEXT, checkpointing=True),
+            patience=None,
+            play=play,
+            pool=pool,
+            engine=engine,
+        ),
+        controls=controls,
+        samples=1,
+        temperatures=(0.3,),
+        device="auto",
+    )
+
+
+def estimate_time(config: LearningConfig, *, tasks: int, seeds: int = 1) -> str:
+    """What a run with a pretrained base trains and plays, and how long that takes, in a sentence.
+
+    The time is an estimate from measurements with SmolLM2-135M in the Storefront.
+
+    Args:
+        config: The run's settings.
+        tasks: The held-out tasks.
+        seeds: The number of runs.
+    """
+    sft, expert, grpo = config.sft, config.expert, config.grpo
+    branched = 0 if expert.branching is None else len(expert.branching.pivots) * expert.branching.continuations
+    played = {
+        "expert": expert.steps * expert.limits.per_step * (expert.group_size + branched),
+        "grpo": grpo.steps * grpo.limits.per_step * grpo.group_size,
+    }
+    imitated = {"sft": sft.steps * sft.batch, "expert": expert.steps * expert.updates * expert.batch}
+    prompts = grpo.steps * grpo.updates * grpo.limits.per_step  # the layout processes a group's prompt once
+    tokens = {stage: count * (_PROMPT + _REST) for stage, count in imitated.items()}
+    tokens["grpo"] = prompts * (_PROMPT + grpo.group_size * _REST)
+    learners = {"sft": sft.learner, "expert": expert.learner, "grpo": grpo.learner}
+    seconds = {
+        stage: tokens[stage] / _TRAINED_A_SECOND * (_RECOMPUTED if learner.checkpointing else 1.0)
+        + played.get(stage, 0) * _EPISODE_SECONDS
+        for stage, learner in learners.items()
+    }
+    total = sum(seconds.values())
+    if config.controls:
+        total += 2 * (seconds["expert"] + seconds["grpo"]) + seconds["sft"] + seconds["expert"]
+    policies = 1 + len(STAGES) + _CONTROLS * config.controls
+    measured = policies * tasks * sum(config.samples if temperature else 1 for temperature in config.temperatures)
+    total += measured * _EPISODE_SECONDS
+    return (
+        f"base {config.base}: trains on {sum(tokens.values()) / 1e6:.1f} million tokens, plays {sum(played.values())} "
+        f"episodes in training and {measured} in evaluation; {_time(config, seeds * total)}"
+    )
+
+
+def _time(config: LearningConfig, seconds: float) -> str:
+    """An estimate in words, of seconds of one thread in bfloat16."""
+    if resolve_device(config.device).startswith("cuda"):
+        return "estimated time on this GPU: minutes"
+    precision = resolve_precision("auto", "cpu")
+    threads = min(config.threads, cpu_count() or 1)
+    speed = 1.0 if threads == 1 else _EFFICIENCY * threads
+    hours = seconds / 3600 / speed * (1.0 if precision == "bf16" else _SINGLE_PRECISION)
+    return (
+        f"estimated time: {hours:.1f} hours on {threads} idle cores in {precision} for a model of SmolLM2-135M's size; "
+        "on a GPU minutes"
+    )
