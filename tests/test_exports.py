@@ -53,8 +53,9 @@ EXPORTS = {
         "Demonstration FamilyLearnability Imitator demonstrate learnability_table measure_learnability play_imitator"
     ),
     "palaestra.benchmarks.learning": (
-        "BASE STAGES HeldoutGroup LearningConfig LearningMaterial LearningResult MeasuredPolicy choose_families "
-        "digest_base estimate_time evaluate_policy find_base groups_by_training learn learning_document "
+        "BASE CONTROLS STAGES HeldoutGroup LearningConfig LearningMaterial LearningResult MeasuredPolicy "
+        "choose_families "
+        "digest_base estimate_time evaluate_policy find_base groups_by_training learn learn_at_once learning_document "
         "learning_panels learning_tables limit_tasks pretrained_config write_demonstrations"
     ),
     "palaestra.benchmarks.methods": (

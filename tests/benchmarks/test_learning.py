@@ -13,6 +13,7 @@ import pytest
 from crash.loops import EXPERT, POLICY, SFT, SYNC, WORLD, demonstrations
 from palaestra.benchmarks.curves import png, svg
 from palaestra.benchmarks.learning import (
+    CONTROLS,
     STAGES,
     HeldoutGroup,
     LearningConfig,
@@ -21,13 +22,14 @@ from palaestra.benchmarks.learning import (
     MeasuredPolicy,
     groups_by_training,
     learn,
+    learn_at_once,
     learning_document,
     learning_panels,
     learning_tables,
 )
 from palaestra.benchmarks.learning.evaluation import EVALUATION, Evaluation, TaskResult
 from palaestra.benchmarks.statistics import Observation, Unit, estimate_share, paired_difference
-from palaestra.errors import CheckpointError
+from palaestra.errors import CheckpointError, StorageError
 from palaestra.records import EndReason
 from palaestra.table import Table
 from palaestra.trainers import (
@@ -354,6 +356,52 @@ def test_a_run_that_is_done_is_read(whole: tuple[LearningResult, Path]) -> None:
         assert part.policy.digest() == run.parts[name].policy.digest()
         assert part.evaluations == run.parts[name].evaluations
     assert {path: path.stat().st_mtime_ns for path in kept} == written
+
+
+def test_processes_of_their_own_come_to_the_same_policies_seed_by_seed(
+    tmp_path: Path, whole: tuple[LearningResult, Path]
+) -> None:
+    shown: dict[str, list[str]] = {}
+
+    class Steps:
+        def __init__(self, title: str) -> None:
+            self._title = title
+
+        def step(self, at: str, count: int = 1) -> None:
+            shown.setdefault(self._title, []).extend([at] * count)
+
+    @contextmanager
+    def bar(title: str, total: int) -> Generator[ProgressBar]:
+        assert total
+        yield Steps(title)
+
+    runs = learn_at_once(LIBRARY, CONFIG, seeds=2, directory=tmp_path, jobs=2, bar=bar, say=silent)
+    parts = ("stages", *CONTROLS)
+    assert sorted(shown.pop("policies")) == sorted(f"seed {seed}, {part}" for seed in (0, 1) for part in parts)
+    assert not shown.keys() - {"openings"}, "nothing is left to train or to evaluate in this process"
+    assert [run.seed for run in runs] == [0, 1]
+    assert all(list(run.parts) == NAMES for run in runs)
+    assert found(runs[0]) == found(whole[0])
+    assert found(runs[1]) != found(whole[0])
+
+
+def test_a_process_that_fails_is_told_and_the_others_are_finished(tmp_path: Path) -> None:
+    (tmp_path / "seed-0").mkdir()
+    (tmp_path / "seed-0" / "run").write_text("in the way")
+    said: list[str] = []
+
+    @contextmanager
+    def bar(title: str, total: int) -> Generator[ProgressBar]:
+        class Nothing:
+            def step(self, at: str, count: int = 1) -> None:
+                del at, count
+
+        yield Nothing()
+
+    with pytest.raises(StorageError):
+        learn_at_once(LIBRARY, SHORT, seeds=2, directory=tmp_path, jobs=2, bar=bar, say=said.append)
+    assert [text.partition(":")[0] for text in said] == ["seed 0, stages"]
+    assert load_policy(tmp_path / "seed-1" / "run" / "grpo" / "checkpoint")
 
 
 def test_an_evaluation_of_other_settings_is_done_anew(tmp_path: Path) -> None:

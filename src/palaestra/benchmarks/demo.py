@@ -25,7 +25,7 @@ from palaestra.benchmarks.learning import (
     digest_base,
     estimate_time,
     groups_by_training,
-    learn,
+    learn_at_once,
     learning_document,
     learning_panels,
     learning_tables,
@@ -68,6 +68,7 @@ def run_demo(
     seeds: int = 1,
     world: str | None = None,
     config: LearningConfig | None = None,
+    jobs: int = 1,
     bar: OpenProgressBar,
     say: Callable[[str], None] = lambda _: None,
 ) -> DemoReport:
@@ -83,6 +84,7 @@ def run_demo(
         seeds: Training runs, with the seeds 0, 1, ...
         world: The world, by id or by the folder of its pack; the default world if not said.
         config: How they train; the default is what fits twelve minutes on two cores.
+        jobs: Policies that are trained at once, each in a process; `config.threads` is 1 where it is more than 1.
         bar: Opens a progress bar of a title and a number of steps.
         say: Told, in a sentence, where a part goes on from.
 
@@ -114,10 +116,7 @@ def run_demo(
             families=config.families,
             heldout=config.heldout,
         )
-        runs = [
-            learn(material, config, seed=seed, directory=parts / f"seed-{seed}", bar=bar, say=say)
-            for seed in range(seeds)
-        ]
+        runs = learn_at_once(material, config, seeds=seeds, directory=parts, jobs=jobs, bar=bar, say=say)
         tables = [*learning_tables(runs, material), rollout_table(episodes), *proof_tables(proof)]
         report = DemoReport(episodes=episodes, proof=proof, material=material, runs=runs, tables=tables)
         _write(directory, report)

@@ -1,5 +1,6 @@
 """`palaestra demo`: the main job, from rollout to proof to a policy that learns, and a page to read it all on."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -42,8 +43,8 @@ def demo(
     short families and few tasks. It is evaluated before and after. The command first prints an estimate of the time:
     some two hours for smollm2 on two idle cores.
 
-    With --controls, three further policies get as much time or as many rollouts. After an interruption, the same
-    command resumes from the last save.
+    With --controls, three further policies get as much time or as many rollouts. Several policies are trained at
+    once, one on each core. After an interruption, the same command resumes from the last save.
 
     Examples: `palaestra demo --seeds 3 --controls`, `palaestra demo --base smollm2 --out runs/smollm2`,
     `palaestra demo --world examples/worlds/human_resources`
@@ -52,11 +53,18 @@ def demo(
     from palaestra.benchmarks.learning import LearningConfig, pretrained_config  # noqa: PLC0415
 
     console = output()
+    if base is not None:
+        config, jobs = pretrained_config(base, controls=controls), 1
+    elif controls or seeds > 1:
+        config, jobs = LearningConfig(controls=controls, threads=1), os.cpu_count() or 1
+    else:
+        config, jobs = LearningConfig(), 1
     report = run_demo(
         out,
         seeds=seeds,
         world=world,
-        config=LearningConfig(controls=controls) if base is None else pretrained_config(base, controls=controls),
+        config=config,
+        jobs=jobs,
         bar=bar,
         say=lambda text: console.print(text, style="dim", highlight=False, markup=False, soft_wrap=True),
     )

@@ -16,7 +16,7 @@ class TerminalProgressBar(Protocol):
     """Work that moves on in steps."""
 
     def step(self, at: str, count: int = 1) -> None:
-        """So many more are done, the last of them named `at`."""
+        """So many more are done; `at` names the last of them, or with a count of 0 what is under way."""
         ...
 
 
@@ -50,7 +50,7 @@ class LogBar:
         self._began = self._last = clock()
 
     def step(self, at: str, count: int = 1) -> None:
-        """So many more are done, the last of them named `at`."""
+        """So many more are done; `at` names the last of them, or with a count of 0 what is under way."""
         self._done += count
         now = self._clock()
         if now - self._last < SECONDS:
@@ -58,7 +58,7 @@ class LogBar:
         self._last = now
         of = "" if self._total is None else f"/{self._total}"
         left = ""
-        if self._total is not None:
+        if self._total is not None and self._done:
             seconds = (now - self._began) / self._done * (self._total - self._done)
             left = f", about {seconds:.0f} s left"
         self._write(f"{self._title}: {self._done}{of} in {now - self._began:.0f} s{left} ({at})")

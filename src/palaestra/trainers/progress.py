@@ -9,7 +9,7 @@ class ProgressBar(Protocol):
     """Something that shows how far long work is."""
 
     def step(self, at: str, count: int = 1) -> None:
-        """So many more are done."""
+        """So many more are done; `at` names the last of them, or with a count of 0 what is under way."""
         ...
 
 

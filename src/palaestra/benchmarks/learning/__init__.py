@@ -9,12 +9,22 @@ from palaestra.benchmarks.learning.material import (
     write_demonstrations,
 )
 from palaestra.benchmarks.learning.pretrained import estimate_time, pretrained_config
+from palaestra.benchmarks.learning.processes import learn_at_once
 from palaestra.benchmarks.learning.report import learning_document, learning_panels, learning_tables
-from palaestra.benchmarks.learning.run import BASE, STAGES, LearningConfig, LearningResult, MeasuredPolicy, learn
+from palaestra.benchmarks.learning.run import (
+    BASE,
+    CONTROLS,
+    STAGES,
+    LearningConfig,
+    LearningResult,
+    MeasuredPolicy,
+    learn,
+)
 from palaestra.benchmarks.learning.selection import choose_families, limit_tasks
 
 __all__ = [
     "BASE",
+    "CONTROLS",
     "STAGES",
     "HeldoutGroup",
     "LearningConfig",
@@ -28,6 +38,7 @@ __all__ = [
     "find_base",
     "groups_by_training",
     "learn",
+    "learn_at_once",
     "learning_document",
     "learning_panels",
     "learning_tables",

@@ -152,38 +152,128 @@ def learn(
         UnknownNameError: no such base exists.
         StorageError: the disk refuses; the last save stands.
     """
-    base = None if config.base is None else find_base(config.base)
-    few = write_demonstrations(material, config.demonstrations, directory)
+    training = _Training(material, config, seed=seed, directory=directory, bar=bar, say=say)
+    parts = training.learn_by_stages()
+    for control in CONTROLS if config.controls else ():
+        parts[control] = training.learn_control(control, parts)
+    return LearningResult(seed=seed, parts=parts)
 
-    def train(place: str, stages: Mapping[str, StageConfig], *, start: Path | None = base) -> Path:
-        policy = PolicyConfig(model=config.model) if start is None else PolicyConfig(checkpoint=start)
+
+def learn_control(
+    material: LearningMaterial,
+    config: LearningConfig,
+    control: str,
+    *,
+    seed: int,
+    directory: Path,
+    bar: OpenProgressBar,
+    say: Callable[[str], None],
+) -> MeasuredPolicy:
+    """Train and evaluate one control with one seed, after the stages, going on from what `directory` holds.
+
+    Args:
+        material: See `learn`.
+        config: See `learn`.
+        control: One of `CONTROLS`.
+        seed: See `learn`.
+        directory: See `learn`.
+        bar: Opens a progress bar.
+        say: Told where the run goes on from.
+
+    Raises:
+        PalaestraError: see `learn`.
+    """
+    training = _Training(material, config, seed=seed, directory=directory, bar=bar, say=say)
+    return training.learn_control(control, training.learn_by_stages())
+
+
+class _Training:
+    """What is trained and evaluated with one seed."""
+
+    def __init__(
+        self,
+        material: LearningMaterial,
+        config: LearningConfig,
+        *,
+        seed: int,
+        directory: Path,
+        bar: OpenProgressBar,
+        say: Callable[[str], None],
+    ) -> None:
+        self._material = material
+        self._config = config
+        self._seed = seed
+        self._directory = directory
+        self._bar = bar
+        self._say = say
+        self._base = None if config.base is None else find_base(config.base)
+
+    def learn_by_stages(self) -> dict[str, MeasuredPolicy]:
+        """The base if there is one, and what each stage comes to."""
+        few = write_demonstrations(self._material, self._config.demonstrations, self._directory)
+        parts: dict[str, MeasuredPolicy] = {}
+        if self._base is not None:
+            parts[BASE] = self._measure(BASE, self._base, StageProgress(config=""))
+        stages: dict[str, StageConfig] = {
+            "sft": replace(self._config.sft, demonstrations=few),
+            "expert": replace(self._config.expert, demonstrations=few),
+            "grpo": self._config.grpo,
+        }
+        folder = self._train("run", stages, start=self._base)
+        return parts | {name: self._measure(name, folder / stage / "checkpoint") for stage, name in STAGES.items()}
+
+    def learn_control(self, name: str, parts: Mapping[str, MeasuredPolicy]) -> MeasuredPolicy:
+        """What a control comes to; `parts` are the policies of the stages."""
+        few = write_demonstrations(self._material, self._config.demonstrations, self._directory)
+        control = _CONTROLS[name]
+        if control.stage == "rejection":
+            stage: StageConfig = _rejection(self._config, few)
+        else:
+            stage = self._supervised(control, parts, few)
+        start = self._directory / "run" / "sft" / "checkpoint" if control.continues else self._base
+        folder = self._train(name, {control.stage: stage}, start=start)
+        return self._measure(name, folder / control.stage / "checkpoint")
+
+    def _supervised(self, control: "_Control", parts: Mapping[str, MeasuredPolicy], few: Path) -> SftConfig:
+        """Supervised steps for the processor time of the stages, less the warm start's where it goes on from that."""
+        warm, *later = (parts[name].progress.cpu_seconds for name in STAGES.values())
+        shown = few
+        if control.times > 1:
+            count = control.times * self._config.demonstrations
+            shown = write_demonstrations(self._material, count, self._directory)
+        seconds = sum(later) if control.continues else warm + sum(later)
+        return replace(self._config.sft, demonstrations=shown, cpu_seconds=seconds)
+
+    def _train(self, place: str, stages: Mapping[str, StageConfig], *, start: Path | None) -> Path:
+        policy = PolicyConfig(model=self._config.model) if start is None else PolicyConfig(checkpoint=start)
         settings = TrainConfig(
-            seed=seed,
-            threads=config.threads,
-            device=config.device,
-            world=(material.world,),
+            seed=self._seed,
+            threads=self._config.threads,
+            device=self._config.device,
+            world=(self._material.world,),
             policy=policy,
             stages=stages,
             trackers=("jsonl",),
         )
-        run(plan_run(settings, bar=bar), directory / place, bar=bar, say=say)
-        return directory / place
+        folder = self._directory / place
+        run(plan_run(settings, bar=self._bar), folder, bar=self._bar, say=self._say)
+        return folder
 
-    def measure(name: str, checkpoint: Path, progress: StageProgress | None = None) -> MeasuredPolicy:
+    def _measure(self, name: str, checkpoint: Path, progress: StageProgress | None = None) -> MeasuredPolicy:
         policy = load_policy(checkpoint)
         evaluations: dict[float, Evaluation] = {}
         first: list[Episode] = []
-        for temperature in config.temperatures:
+        for temperature in self._config.temperatures:
             evaluations[temperature], episodes = evaluate_policy(
                 policy,
-                material,
-                config.expert,
-                directory / f"evaluation-{name}-{temperature:g}",
-                samples=config.samples if temperature else 1,
-                name=f"seed {seed}, {name}, temperature {temperature:g}",
+                self._material,
+                self._config.expert,
+                self._directory / f"evaluation-{name}-{temperature:g}",
+                samples=self._config.samples if temperature else 1,
+                name=f"seed {self._seed}, {name}, temperature {temperature:g}",
                 temperature=temperature,
-                bar=bar,
-                say=say,
+                bar=self._bar,
+                say=self._say,
             )
             first = first or episodes
         return MeasuredPolicy(
@@ -193,50 +283,31 @@ def learn(
             episodes=first,
         )
 
-    parts: dict[str, MeasuredPolicy] = {}
-    if base is not None:
-        parts[BASE] = measure(BASE, base, StageProgress(config=""))
-
-    stages: dict[str, StageConfig] = {
-        "sft": replace(config.sft, demonstrations=few),
-        "expert": replace(config.expert, demonstrations=few),
-        "grpo": config.grpo,
-    }
-    trained = train("run", stages)
-    checkpoints = {stage: trained / stage / "checkpoint" for stage in stages}
-    parts |= {name: measure(name, checkpoints[stage]) for stage, name in STAGES.items()}
-    if config.controls:
-        many = write_demonstrations(material, _FURTHER * config.demonstrations, directory)
-        for control in _controls(config, parts, few, many):
-            start = checkpoints["sft"] if control.continues else base
-            folder = train(control.name, {control.stage: control.config}, start=start)
-            parts[control.name] = measure(control.name, folder / control.stage / "checkpoint")
-    return LearningResult(seed=seed, parts=parts)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Control:
     """A run that gets as much as the stages after the warm start, and does something plainer with it."""
 
-    name: str
     stage: str
-    config: StageConfig
     continues: bool = True
     """Whether it begins with the warm start; otherwise with what the run begins with."""
+    times: int = 1
+    """As many demonstrations as the warm start has, times this."""
 
 
-def _controls(
-    config: LearningConfig, parts: Mapping[str, MeasuredPolicy], few: Path, many: Path
-) -> tuple[_Control, ...]:
-    """The controls. The first two get the processor time of the other run.
+_CONTROLS: Mapping[str, _Control] = {
+    "more-steps": _Control(stage="sft"),
+    "more-demonstrations": _Control(stage="sft", continues=False, times=_FURTHER),
+    "rejection-sampling": _Control(stage="rejection"),
+}
+CONTROLS = tuple(_CONTROLS)
+"""The names of the controls. The first two get the processor time of the stages."""
 
-    Rejection sampling gets expert iteration's rollouts and optimiser steps, but no round learns from another.
-    """
-    warm, *later = (parts[name].progress.cpu_seconds for name in STAGES.values())
-    steps = replace(config.sft, demonstrations=few, cpu_seconds=sum(later))
-    more = replace(config.sft, demonstrations=many, cpu_seconds=warm + sum(later))
+
+def _rejection(config: LearningConfig, few: Path) -> RejectionConfig:
+    """Rejection sampling with expert iteration's rollouts and optimiser steps; no round learns from another."""
     expert = config.expert
-    rejection = RejectionConfig(
+    return RejectionConfig(
         rounds=expert.steps,
         steps=expert.steps * expert.updates,
         batch=expert.batch,
@@ -251,9 +322,4 @@ def _controls(
         play=expert.play,
         pool=expert.pool,
         engine=expert.engine,
-    )
-    return (
-        _Control(name="more-steps", stage="sft", config=steps),
-        _Control(name="more-demonstrations", stage="sft", config=more, continues=False),
-        _Control(name="rejection-sampling", stage="rejection", config=rejection),
     )

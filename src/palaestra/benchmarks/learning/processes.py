@@ -1,0 +1,180 @@
+"""Several policies of a measurement trained at once, each in a process of its own, on one thread.
+
+Processes leave their parts where `learn` finds them, so the result is read afterwards as if nothing had run at once.
+"""
+
+import multiprocessing
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import monotonic
+from typing import Protocol
+
+import torch
+
+from palaestra import register_world
+from palaestra.benchmarks.learning.material import LearningMaterial
+from palaestra.benchmarks.learning.run import CONTROLS, LearningConfig, LearningResult, learn, learn_control
+from palaestra.packs import PACKS
+from palaestra.trainers import OpenProgressBar, ProgressBar
+
+_EVERY = 5.0
+"""Seconds between two looks at what the processes do."""
+
+
+def learn_at_once(
+    material: LearningMaterial,
+    config: LearningConfig,
+    *,
+    seeds: int,
+    directory: Path,
+    jobs: int,
+    bar: OpenProgressBar,
+    say: Callable[[str], None],
+) -> list[LearningResult]:
+    """Train and evaluate with the seeds 0, 1, ..., going on from what `directory` holds.
+
+    A seed's stages are trained before its controls, because these get the processor time that those took.
+
+    Args:
+        material: What is learnt from and measured on.
+        config: How each seed trains; its `threads` is 1 where `jobs` is more.
+        seeds: How many.
+        directory: A folder of each seed lies in it.
+        jobs: Policies that are trained at once; with 1 all happens in this process.
+        bar: Opens a progress bar.
+        say: Told where a part goes on from.
+
+    Raises:
+        PalaestraError: see `learn`.
+    """
+    if jobs > 1:
+        _train_ahead(material, config, seeds=seeds, directory=directory, jobs=jobs, bar=bar, say=say)
+    return [
+        learn(material, config, seed=seed, directory=_folder(directory, seed), bar=bar, say=say)
+        for seed in range(seeds)
+    ]
+
+
+def _folder(directory: Path, seed: int) -> Path:
+    return directory / f"seed-{seed}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """What one process trains."""
+
+    seed: int
+    control: str | None = None
+    """`None` for the stages."""
+
+    def __str__(self) -> str:
+        return f"seed {self.seed}, {self.control or 'stages'}"
+
+
+class _News(Protocol):
+    """What a process tells of its work."""
+
+    def put(self, item: tuple[str, str]) -> None:
+        """Tell the name of a job and how far it is."""
+        ...
+
+    def get(self) -> tuple[str, str]:
+        """The first that was not read yet."""
+        ...
+
+    def empty(self) -> bool:
+        """Whether all was read."""
+        ...
+
+
+def _train_ahead(
+    material: LearningMaterial,
+    config: LearningConfig,
+    *,
+    seeds: int,
+    directory: Path,
+    jobs: int,
+    bar: OpenProgressBar,
+    say: Callable[[str], None],
+) -> None:
+    env_id = material.world.env_id
+    place = PACKS.find(env_id).place if env_id in PACKS else None
+    context = multiprocessing.get_context("spawn")  # a forked torch waits for threads that it has not
+    waiting = [_Job(seed) for seed in range(seeds)]
+    controls = CONTROLS if config.controls else ()
+    running: dict[Future[None], _Job] = {}
+    under_way: dict[str, str] = {}
+    failed: list[BaseException] = []
+    with (
+        bar("policies", seeds * (1 + len(controls))) as shown,
+        context.Manager() as manager,
+        ProcessPoolExecutor(jobs, context) as pool,
+    ):
+        news: _News = manager.Queue()
+        while waiting or running:
+            while waiting and len(running) < jobs:
+                job = waiting.pop(0)
+                running[pool.submit(_train, place, material, config, job, directory, news)] = job
+            done, _ = wait(running, timeout=_EVERY, return_when=FIRST_COMPLETED)
+            while not news.empty():
+                name, text = news.get()
+                under_way[name] = text
+            for one in done:
+                job = running.pop(one)
+                under_way.pop(str(job), None)
+                if (error := one.exception()) is not None:
+                    say(f"{job}: {error}; what is under way is finished first")
+                    failed.append(error)
+                    waiting.clear()
+                    continue
+                shown.step(str(job))
+                if job.control is None and not failed:
+                    waiting += [_Job(job.seed, control) for control in controls]
+            shown.step("; ".join(f"{name}: {text}" for name, text in sorted(under_way.items())), 0)
+    if failed:
+        raise failed[0]
+
+
+def _train(
+    place: str | None, material: LearningMaterial, config: LearningConfig, job: _Job, directory: Path, news: _News
+) -> None:
+    """Train and measure what the job names; the parts stay in its seed's folder."""
+    torch.set_num_threads(config.threads)
+    if place is not None:
+        register_world(place, env_id=material.world.env_id)
+    folder = _folder(directory, job.seed)
+
+    def bar(title: str, total: int) -> AbstractContextManager[ProgressBar]:
+        return nullcontext(_Reporter(str(job), title, total, news))
+
+    if job.control is None:
+        learn(material, replace(config, controls=False), seed=job.seed, directory=folder, bar=bar, say=_say_nothing)
+    else:
+        learn_control(material, config, job.control, seed=job.seed, directory=folder, bar=bar, say=_say_nothing)
+
+
+class _Reporter:
+    """A progress bar whose state another process shows."""
+
+    def __init__(self, job: str, title: str, total: int, news: _News) -> None:
+        self._job = job
+        self._title = title
+        self._total = total
+        self._news = news
+        self._done = 0
+        self._last = 0.0
+
+    def step(self, at: str, count: int = 1) -> None:
+        """So many more are done."""
+        del at
+        self._done += count
+        if (now := monotonic()) - self._last >= _EVERY:
+            self._last = now
+            self._news.put((self._job, f"{self._title} {self._done}/{self._total}"))
+
+
+def _say_nothing(_: str) -> None:
+    """Where parts go on from is of no interest while several go on."""
