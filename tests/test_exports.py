@@ -32,8 +32,8 @@ EXPORTS = {
         "ChatReply Endpoint EndpointConfig RemoteAgent RemoteChat RemoteChatConfig RequestedCall TokenUsage"
     ),
     "palaestra.benchmarks.ablations": (
-        "ARMS TABLES AblationArm AblationCell AblationConfig AblationTable CellKey ablation_markdown ablation_material "
-        "ablation_tables read_cells run_cells"
+        "ARMS SITES TABLES AblationArm AblationCell AblationConfig AblationSite AblationTable CellKey "
+        "ablation_markdown ablation_tables read_cells run_cells site_materials"
     ),
     "palaestra.benchmarks.credit": (
         "METHODS CreditConfig CreditDesign CreditEstimator CreditFigures CreditReading CriticBudget CriticReading "
@@ -56,10 +56,7 @@ EXPORTS = {
         "BASE CONTROLS STAGES HeldoutGroup LearningConfig LearningMaterial LearningResult MeasuredPolicy "
         "choose_families "
         "digest_base estimate_time evaluate_policy find_base groups_by_training learn learn_at_once learning_document "
-        "learning_panels learning_tables limit_tasks pretrained_config write_demonstrations"
-    ),
-    "palaestra.benchmarks.methods": (
-        "METHODS MethodResult MethodsConfig compare_methods material_of methods_markdown methods_tables"
+        "learning_panels learning_tables limit_tasks place_of pretrained_config write_demonstrations"
     ),
     "palaestra.benchmarks.objectives": (
         "FULL QUICK Bandit Copying Dependency Junction OffPolicyReport OffPolicyScale Planning PolicyTable Toy "

@@ -12,19 +12,23 @@ from crash.loops import EXPERT, POLICY, SFT, SYNC
 from packs import write_pack
 from palaestra.benchmarks.ablations import (
     ARMS,
+    SITES,
     TABLES,
     AblationCell,
     AblationConfig,
     CellKey,
     ablation_markdown,
-    ablation_material,
     ablation_tables,
     read_cells,
     run_cells,
+    site_materials,
 )
+from palaestra.benchmarks.ablations.arms import METHODS, RATES, TUNED
 from palaestra.benchmarks.ablations.cells import run_cell, settings_digests
+from palaestra.benchmarks.ablations.sites import LONG
+from palaestra.benchmarks.learning import LearningMaterial
 from palaestra.benchmarks.learning.evaluation import Evaluation
-from palaestra.errors import InfrastructureError, RecordError
+from palaestra.errors import ConfigError, InfrastructureError, RecordError
 from palaestra.table import Table
 from palaestra.trainers import GrpoConfig, load_policy
 from palaestra.trainers.choice import ChoiceConfig
@@ -45,6 +49,10 @@ SMALL = AblationConfig(
     samples=2,
 )
 GROUP = "new records"
+
+
+def library(config: AblationConfig = SMALL) -> Mapping[str, LearningMaterial]:
+    return site_materials(LIBRARY_ID, ["demo"], config.demonstrations)
 
 
 def budget(stage: StageConfig) -> float:
@@ -112,28 +120,64 @@ def test_rewards_are_ordered_from_none_by_way_of_the_outcome_and_the_checklist_t
 
 def test_arms_differ_from_each_other_and_every_one_is_in_a_table() -> None:
     config = AblationConfig(demonstrations=1)
-    material = ablation_material(LIBRARY_ID, config)
-    assert len(set(settings_digests(config, material).values())) == len(ARMS)
+    one = library(config)["demo"]
+    of_site = {site: [arm for arm, of in ARMS.items() if of.site == site] for site in SITES}
+    for site, arms in of_site.items():
+        digests = settings_digests(config, {site: one})
+        assert list(digests) == arms
+        assert len(set(digests.values())) == len(arms) > 0
     assert {arm for table in TABLES.values() for arm in table.arms} == set(ARMS)
     for table in TABLES.values():
+        assert table.site in SITES
         references = {arm: reference for arm in table.arms if (reference := table.reference(arm)) is not None}
         assert references
         assert all(reference in table.arms for reference in references.values())
         assert all(reference != arm for arm, reference in references.items())
 
 
+def test_long_families_are_long_and_rates_are_not_chosen_on_what_is_measured() -> None:
+    chosen, measured = site_materials(None, ["long-dev", "long"], 1).values()
+    assert chosen.world == measured.world
+    assert [one.digest() for one in chosen.demonstrations] == [one.digest() for one in measured.demonstrations]
+    assert {one.task.family.partition("/")[2] for one in measured.demonstrations} == set(LONG)
+    assert all(one.score.passed and len(list(one.turns)) >= 12 for one in measured.demonstrations)
+    assert chosen.tasks
+    assert measured.tasks
+    assert not set(chosen.tasks) & set(measured.tasks)
+
+
+@pytest.mark.parametrize("site", ["long", "alfworld"])
+def test_methods_differ_in_objective_and_in_a_rate_that_was_tried(site: str) -> None:
+    config = AblationConfig()
+    for method in METHODS:
+        final = stale_stage(f"{method}-{site}", config)
+        tried = {rate: stale_stage(f"{method}-{site}-{rate:g}", config) for rate in RATES}
+        assert final == tried[TUNED[site][method]]
+        for rate, stage in tried.items():
+            assert stage == replace(final, learner=replace(final.learner, lr=rate))
+    first, *others = (stale_stage(f"{method}-{site}", config) for method in METHODS)
+    for other in others:
+        assert replace(other, objective=first.objective, learner=first.learner) == first
+    assert ARMS[f"grpo-{site}"].warm_start(config) == ARMS[f"warm-start-{site}-dev"].warm_start(config)
+
+
+def test_other_worlds_have_no_long_families() -> None:
+    with pytest.raises(ConfigError, match="the long families are those of the default world"):
+        site_materials(LIBRARY_ID, ["long"], 1)
+
+
 @pytest.mark.parametrize("arm", ["warm-start", "no-branching", "gradient"])
 def test_a_cell_is_kept_and_the_same_command_comes_to_the_same_cell(arm: str, tmp_path: Path) -> None:
     key = CellKey(arm, 1)
-    run_cell(LIBRARY_ID, key, SMALL, tmp_path / "cells", tmp_path / "work")
-    material = ablation_material(LIBRARY_ID, SMALL)
+    run_cell(library()["demo"], key, SMALL, tmp_path / "cells", tmp_path / "work")
+    material = library()
     (cell,) = read_cells(tmp_path / "cells", SMALL, material).values()
     assert set(cell.steps.values()) == ({1} if cell.steps else set())  # the first step ends so short a time
     assert list(cell.steps) == list(ARMS[arm].stages(SMALL))
     for groups in cell.solved.values():
-        assert {task for tasks in groups.values() for task in tasks} == set(material.tasks)
+        assert {task for tasks in groups.values() for task in tasks} == set(material["demo"].tasks)
         assert all(len(own) == SMALL.samples for tasks in groups.values() for own in tasks.values())
-    run_cell(LIBRARY_ID, key, SMALL, tmp_path / "again", tmp_path / "other work")
+    run_cell(library()["demo"], key, SMALL, tmp_path / "again", tmp_path / "other work")
     (again,) = read_cells(tmp_path / "again", SMALL, material).values()
     assert (again.solved, again.harmed, again.unfinished) == (cell.solved, cell.harmed, cell.unfinished)
 
@@ -145,10 +189,10 @@ def test_arms_with_stale_rollouts_go_on_from_one_policy_and_say_how_old_their_ro
     config = replace(SMALL, sft=replace(SFT, steps=60))  # so that rollouts differ
     versions_per_second = 5 / config.cpu_seconds
     monkeypatch.setattr("palaestra.benchmarks.ablations.arms._VERSIONS", int(versions_per_second * 300))
-    material = ablation_material(LIBRARY_ID, config)
+    material = library(config)
     keys = [CellKey(arm, 0) for arm in ("grpo-stale-1", "decoupled-stale-4")]
     for key in keys:
-        run_cell(LIBRARY_ID, key, config, tmp_path / "cells", tmp_path / "work")
+        run_cell(library()["demo"], key, config, tmp_path / "cells", tmp_path / "work")
     found = read_cells(tmp_path / "cells", config, material)
     assert list(found) == sorted(keys)
     assert {cell.steps["grpo"] for cell in found.values()} == {5}
@@ -166,15 +210,17 @@ def test_arms_with_stale_rollouts_go_on_from_one_policy_and_say_how_old_their_ro
     assert lags["decoupled-stale-4"] == [{0}, {1}, {2}, {3}, {4}]
     for key, cell in found.items():
         assert 0 < cell.lag["mean"] <= cell.lag["last"] <= int(key.arm.rpartition("-")[2])
-    (table,) = ablation_tables(found, config, [group.name for group in material.heldout], names=["staleness"], seeds=1)
+    (table,) = ablation_tables(
+        found, config, {"demo": [group.name for group in material["demo"].heldout]}, names=["staleness"], seeds=1
+    )
     assert "lag" in table.columns
     assert "5 versions of 2 optimiser steps on 3 groups of 4" in table.note
 
 
 def test_a_cell_of_other_settings_does_not_count_as_run(tmp_path: Path) -> None:
-    run_cell(LIBRARY_ID, CellKey("warm-start", 0), SMALL, tmp_path / "cells", tmp_path / "work")
+    run_cell(library()["demo"], CellKey("warm-start", 0), SMALL, tmp_path / "cells", tmp_path / "work")
     for other in (replace(SMALL, samples=3), replace(SMALL, demonstrations=1), replace(SMALL, sft=SFT)):
-        assert read_cells(tmp_path / "cells", other, ablation_material(LIBRARY_ID, other)) == {}
+        assert read_cells(tmp_path / "cells", other, library(other)) == {}
 
 
 def test_a_cell_whose_world_failed_is_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,28 +229,29 @@ def test_a_cell_whose_world_failed_is_no_result(tmp_path: Path, monkeypatch: pyt
 
     monkeypatch.setattr("palaestra.benchmarks.ablations.cells.evaluate_policy", fail)
     with pytest.raises(InfrastructureError, match="warm-start-0: the world failed in 4 episodes"):
-        run_cell(LIBRARY_ID, CellKey("warm-start", 0), SMALL, tmp_path / "cells", tmp_path / "work")
+        run_cell(library()["demo"], CellKey("warm-start", 0), SMALL, tmp_path / "cells", tmp_path / "work")
     assert not (tmp_path / "cells").exists()
 
 
 def test_a_damaged_cell_is_named(tmp_path: Path) -> None:
     (tmp_path / "expert-0.json").write_bytes(orjson.dumps({"arm": "expert"}))
     with pytest.raises(RecordError, match=r"expert-0\.json.*remove it to run the cell anew"):
-        read_cells(tmp_path, SMALL, ablation_material(LIBRARY_ID, SMALL))
+        read_cells(tmp_path, SMALL, library())
 
 
 def test_processes_of_their_own_run_the_cells_of_a_world_that_a_pack_holds(tmp_path: Path) -> None:
     pack = str(write_pack(tmp_path / "ablation_ward", id="ablation-ward"))
     keys = [CellKey("warm-start", seed) for seed in (0, 1)]
-    run_cells(pack, keys, SMALL, cells=tmp_path / "cells", work=tmp_path / "work", jobs=2, bar=silent, say=print)
-    assert sorted(read_cells(tmp_path / "cells", SMALL, ablation_material(pack, SMALL))) == keys
+    materials = site_materials(pack, ["demo"], SMALL.demonstrations)
+    run_cells(materials, keys, SMALL, cells=tmp_path / "cells", work=tmp_path / "work", jobs=2, bar=silent, say=print)
+    assert sorted(read_cells(tmp_path / "cells", SMALL, materials)) == keys
 
 
 def test_no_cell_begins_when_the_time_is_over_and_the_ones_left_are_named(tmp_path: Path) -> None:
     said: list[str] = []
     keys = [CellKey("expert", 0), CellKey("uniform", 2)]
     run_cells(
-        LIBRARY_ID, keys, SMALL, cells=tmp_path, work=tmp_path, jobs=1, minutes=0, bar=silent, say=said.append
+        library(), keys, SMALL, cells=tmp_path, work=tmp_path, jobs=1, minutes=0, bar=silent, say=said.append
     )  # fmt: skip
     assert said == ["0 minutes are over; not run: expert-0, uniform-2"]
 
@@ -218,7 +265,7 @@ def branching() -> Table:
         made("no-branching", 0, {"w/a/0": (1, 0), "w/b/0": (0, 0)}),
     ]
     found = {CellKey(cell.arm, cell.seed): cell for cell in cells}
-    (table,) = ablation_tables(found, SMALL, [GROUP], names=["branching", "reward"], seeds=3)
+    (table,) = ablation_tables(found, SMALL, {"demo": [GROUP]}, names=["branching", "reward"], seeds=3)
     return table
 
 
@@ -243,7 +290,7 @@ def test_stale_arms_are_compared_with_grpo_at_their_staleness_where_both_began_a
         )
     ]
     found = {CellKey(cell.arm, cell.seed): cell for cell in cells}
-    (table,) = ablation_tables(found, SMALL, [GROUP], names=["staleness"], seeds=2)
+    (table,) = ablation_tables(found, SMALL, {"demo": [GROUP]}, names=["staleness"], seeds=2)
     rows = {row[1]: dict(zip(table.columns, row, strict=True)) for row in table.rows}
     assert rows["VESPO, staleness 1"]["over GRPO at 1"] == "+100.0, 1 training seed"  # seed 1 began otherwise
     assert rows["VESPO, staleness 4"]["over GRPO at 1"] == rows["GRPO, staleness 1"]["over GRPO at 1"] == ""

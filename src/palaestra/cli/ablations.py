@@ -18,11 +18,19 @@ def ablations(
     tables: Annotated[
         list[str] | None,
         typer.Argument(
-            help="Tables: rendering, stages, branching, choosers, reward, staleness. Default: all, in this order."
+            help="Tables: rendering, stages, branching, choosers, reward, long-dev, long, alfworld-dev, alfworld, "
+            "staleness. Default: all, in this order."
         ),
     ] = None,
     world: WorldOption = None,
-    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Training runs per arm, with seeds 0, 1, ...")] = 3,
+    seeds: Annotated[
+        int | None,
+        typer.Option(
+            "--seeds",
+            min=1,
+            help="Training runs per arm, with seeds 0, 1, ... Default: 3; long, alfworld: 5; *-dev: 1.",
+        ),
+    ] = None,
     cpu_seconds: Annotated[
         float | None,
         typer.Option(
@@ -65,10 +73,10 @@ def ablations(
         AblationConfig,
         CellKey,
         ablation_markdown,
-        ablation_material,
         ablation_tables,
         read_cells,
         run_cells,
+        site_materials,
     )
 
     names = tables or list(TABLES)
@@ -83,17 +91,15 @@ def ablations(
         sft=replace(usual.sft, steps=steps or usual.sft.steps),
     )
     console = output()
-    material = ablation_material(world, config)
-    keys = [
-        CellKey(arm, seed)
-        for arm in dict.fromkeys(arm for name in names for arm in TABLES[name].arms)
-        for seed in range(seeds)
-    ]
-    finished = read_cells(cells, config, material)
+    materials = site_materials(world, {TABLES[name].site for name in names}, config.demonstrations)
+    keys = dict.fromkeys(
+        CellKey(arm, seed) for name in names for arm in TABLES[name].arms for seed in range(seeds or TABLES[name].seeds)
+    )
+    finished = read_cells(cells, config, materials)
     lacking = [key for key in keys if key not in finished]
     if lacking:
         run_cells(
-            world,
+            materials,
             lacking,
             config,
             cells=cells,
@@ -103,8 +109,9 @@ def ablations(
             bar=bar,
             say=lambda text: console.print(text, style="dim", highlight=False),
         )
-    found = read_cells(cells, config, material)
-    shown = ablation_tables(found, config, [group.name for group in material.heldout], names=names, seeds=seeds)
+    found = read_cells(cells, config, materials)
+    groups = {site: [group.name for group in one.heldout] for site, one in materials.items()}
+    shown = ablation_tables(found, config, groups, names=names, seeds=seeds)
     for table in shown:
         console.print(table.for_terminal())
     if not shown:

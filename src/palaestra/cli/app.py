@@ -18,7 +18,6 @@ from palaestra.cli import (
     diagnose,
     evaluate,
     floors,
-    methods,
     models,
     objectives,
     pages,
@@ -50,7 +49,6 @@ tasks.app.command(
     name="detect", epilog="Example: `palaestra tasks detect runs/demo/trajectories.jsonl --json findings.json`"
 )(detect.detect_in_trajectories)
 bench.app.command()(credit.credit)
-bench.app.command()(methods.methods)
 bench.app.command()(ablations.ablations)
 bench.app.command()(pages.pages)
 bench.app.command()(floors.suites)

@@ -1,17 +1,28 @@
 """The arms, the tables that compare them, and their budgets.
 
-Every arm goes on from a policy of its seed that it shares with others: a warm start of its format, or what another arm
-trained. The arms of a table have equal processor time on one thread, or take equally many steps. What an arm does not
-name is as in `palaestra.benchmarks.learning`: the demo's settings.
+Every arm goes on from a policy of its seed that it shares with others: a warm start of its site and format, or what
+another arm trained. The arms of a table have equal processor time on one thread, or take equally many steps. What an
+arm does not name is as in `palaestra.benchmarks.learning`: the demo's settings.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from types import MappingProxyType
 from typing import TypeAlias
 
+from palaestra.benchmarks.ablations.sites import SITES
 from palaestra.benchmarks.learning import LearningConfig
-from palaestra.trainers import ChoiceConfig, ExpertConfig, GrpoConfig, ModelConfig, ObjectiveConfig, SftConfig
+from palaestra.trainers import (
+    ChoiceConfig,
+    ExpertConfig,
+    GrpoConfig,
+    LearnerConfig,
+    ModelConfig,
+    ObjectiveConfig,
+    PlayConfig,
+    SftConfig,
+)
 from palaestra.trainers.choice import ChoiceRule
 from palaestra.trainers.loops.config import StageConfig
 from palaestra.trainers.loops.saves import SaveConfig
@@ -48,10 +59,25 @@ class AblationArm:
     """In words, for a table's row."""
     stages: Callable[[AblationConfig], Stages]
     """The stages after the start."""
-    format: str = "compact"
-    """The chat format of the policy, and of its warm start."""
+    site: str = "demo"
+    """Where it is trained and measured: a name of `SITES`."""
+    format: str | None = None
+    """The chat format of the policy, and of its warm start, where it is not the site's."""
     start: str | None = None
-    """The arm whose trained policy it goes on from; `None` for the warm start of its format."""
+    """The arm whose trained policy it goes on from; `None` for the warm start of its site and format."""
+
+    @property
+    def chat_format(self) -> str:
+        """The format of its policy."""
+        return self.format or SITES[self.site].format
+
+    def warm_start(self, config: AblationConfig) -> SftConfig:
+        """The supervised steps that come before all else."""
+        return replace(config.sft, steps=SITES[self.site].steps or config.sft.steps)
+
+    def play(self, config: AblationConfig) -> PlayConfig:
+        """The limits of its episodes."""
+        return SITES[self.site].play or config.expert.play
 
 
 def _describe_equal_time(config: AblationConfig) -> str:
@@ -73,6 +99,14 @@ class AblationTable:
     """What a table's columns call that arm, or those arms."""
     budget: Callable[[AblationConfig], str] = _describe_equal_time
     """What arms have in common, in a sentence."""
+    seeds: int = 3
+    """Training runs of each arm, unless more or fewer are asked for."""
+
+    @property
+    def site(self) -> str:
+        """Where its arms are trained and measured."""
+        (site,) = {ARMS[arm].site for arm in self.arms}
+        return site
 
     def reference(self, arm: str) -> str | None:
         """The arm that the difference of `arm` is taken from; `None` where it has none."""
@@ -180,6 +214,92 @@ def _stale_arm(objective: str, staleness: int) -> str:
     return f"{objective}-stale-{staleness}"
 
 
+METHODS: Mapping[str, tuple[str, ObjectiveConfig]] = MappingProxyType(
+    {
+        "grpo": ("GRPO", ObjectiveConfig(parts={"rewards": ["solved"]})),
+        **{
+            preset: (name, ObjectiveConfig(preset=preset, parts={"rewards": ["solved"], "regularisers": []}))
+            for preset, name in (("gigpo", "GiGPO"), ("hiper", "HiPER"), ("seeupo", "SeeUPO"))
+        },
+    }
+)
+"""Ways to give credit, by the beginning of an arm's name: what rows call it, and its preset. They are paid for solved
+tasks, and without terms against a reference policy."""
+RATES = (1e-4, 3e-4, 1e-3)
+"""The learning rates that each of them tries on `dev`."""
+TUNED: Mapping[str, Mapping[str, float]] = MappingProxyType(
+    {site: MappingProxyType(dict.fromkeys(METHODS, 3e-4)) for site in ("long", "alfworld")}
+)
+"""By site and method: the rate that solved most of `dev`, by the tables `long-dev` and `alfworld-dev`."""
+
+
+def _method(method: str, site: str, rate: float) -> Callable[[AblationConfig], Stages]:
+    def stages(config: AblationConfig) -> Stages:
+        return {
+            "grpo": replace(
+                config.grpo,
+                cpu_seconds=config.cpu_seconds,
+                objective=METHODS[method][1],
+                learner=replace(config.grpo.learner, lr=rate),
+                play=SITES[site].play or config.grpo.play,
+                critic=replace(config.grpo.critic, learner=LearnerConfig(lr=2e-3, layout="shared"), updates=2),
+            )
+        }
+
+    return stages
+
+
+def _method_arms(site: str) -> dict[str, AblationArm]:
+    """The arms of a site, those that choose a rate on `dev`, and the warm start alone."""
+    trained = {
+        f"{method}-{site}": AblationArm(what=name, stages=_method(method, site, TUNED[site][method]), site=site)
+        for method, (name, _) in METHODS.items()
+    }
+    tried = {
+        f"{method}-{site}-{rate:g}": AblationArm(
+            what=f"{name}, learning rate {rate:g}", stages=_method(method, site, rate), site=f"{site}-dev"
+        )
+        for method, (name, _) in METHODS.items()
+        for rate in RATES
+    }
+    return {
+        f"warm-start-{site}": AblationArm(what="warm start alone", stages=_nothing, site=site),
+        **trained,
+        f"warm-start-{site}-dev": AblationArm(what="warm start alone", stages=_nothing, site=f"{site}-dev"),
+        **tried,
+    }
+
+
+def _method_tables(site: str) -> dict[str, AblationTable]:
+    trained = tuple(f"{method}-{site}" for method in METHODS)
+    tried = tuple(f"{method}-{site}-{rate:g}" for method in METHODS for rate in RATES)
+    return {
+        f"{site}-dev": AblationTable(
+            question="Which learning rate is best for each way to give credit?",
+            arms=(f"warm-start-{site}-dev", *tried),
+            against=f"warm-start-{site}-dev",
+            over="the warm start",
+            budget=partial(_describe_site, site),
+            seeds=1,
+        ),
+        site: AblationTable(
+            question="Which way to give credit teaches most?",
+            arms=(f"warm-start-{site}", *trained),
+            against=f"grpo-{site}",
+            over="GRPO",
+            budget=partial(_describe_site, site),
+            seeds=5,
+        ),
+    }
+
+
+def _describe_site(site: str, config: AblationConfig) -> str:
+    return (
+        f"{SITES[site].what}, in the format {SITES[site].format}. Every arm but a warm start trains for "
+        f"{config.cpu_seconds:g} s of processor time on one thread after a warm start of {SITES[site].steps} steps."
+    )
+
+
 ARMS: Mapping[str, AblationArm] = MappingProxyType(
     {
         "warm-start": AblationArm(what="warm start alone", stages=_nothing),
@@ -208,6 +328,8 @@ ARMS: Mapping[str, AblationArm] = MappingProxyType(
             for staleness in STALENESS
             for objective, (preset, what) in _OBJECTIVES.items()
         },
+        **_method_arms("long"),
+        **_method_arms("alfworld"),
     }
 )
 """By name. An arm that several tables compare is trained once a seed."""
@@ -244,6 +366,8 @@ TABLES: Mapping[str, AblationTable] = MappingProxyType(
             against="gradient",
             over="gradient",
         ),
+        **_method_tables("long"),
+        **_method_tables("alfworld"),
         "staleness": AblationTable(
             question="Which objective tolerates stale rollouts?",
             arms=("expert", *(_stale_arm(objective, at) for at in STALENESS for objective in _OBJECTIVES)),

@@ -13,26 +13,31 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
 from time import monotonic
+from typing import TypeAlias
 
-import gymnasium as gym
 import orjson
 import torch
 from pydantic import TypeAdapter, ValidationError
 
-from palaestra.benchmarks.ablations.arms import ARMS, AblationConfig
-from palaestra.benchmarks.demo import demo_material
-from palaestra.benchmarks.learning import HeldoutGroup, LearningMaterial, evaluate_policy, write_demonstrations
+from palaestra import register_world
+from palaestra.benchmarks.ablations.arms import ARMS, AblationArm, AblationConfig
+from palaestra.benchmarks.learning import (
+    HeldoutGroup,
+    LearningMaterial,
+    evaluate_policy,
+    place_of,
+    write_demonstrations,
+)
 from palaestra.benchmarks.learning.evaluation import Evaluation, Measure
 from palaestra.digest import digest
 from palaestra.durable import make_folder, write_file
-from palaestra.envs import ToolEnv
-from palaestra.envs.target import find_world
 from palaestra.errors import InfrastructureError, RecordError
 from palaestra.record import record
 from palaestra.trainers import (
     GrpoConfig,
     PolicyConfig,
     TrainConfig,
+    env_id_of,
     load_policy,
     plan_run,
     read_progress,
@@ -82,41 +87,32 @@ class AblationCell:
 _CELL = TypeAdapter(AblationCell)
 
 
-def settings_digests(config: AblationConfig, material: LearningMaterial) -> dict[str, str]:
-    """By arm: what must be equal for a cell to count as run."""
-    shown = [episode.digest() for episode in material.demonstrations]
+Materials: TypeAlias = Mapping[str, LearningMaterial]
+"""By the name of a site."""
+
+
+def settings_digests(config: AblationConfig, materials: Materials) -> dict[str, str]:
+    """By arm of the sites at hand: what must be equal for a cell to count as run."""
+    shown = {site: [episode.digest() for episode in one.demonstrations] for site, one in materials.items()}
 
     def of(name: str) -> str:
         arm = ARMS[name]
         stages = {name: [type(stage).__name__, stage] for name, stage in arm.stages(config).items()}
+        begun = [arm.chat_format, arm.warm_start(config), arm.play(config)]
         before = [] if arm.start is None else [of(arm.start)]
-        return digest([config, arm.format, stages, material.tasks, shown, *before])
+        return digest([config, begun, stages, materials[arm.site].tasks, shown[arm.site], *before])
 
-    return {name: of(name) for name in ARMS}
-
-
-def ablation_material(world: str | None, config: AblationConfig) -> LearningMaterial:
-    """The demonstrations and the held-out tasks of a world.
-
-    Raises:
-        UnknownNameError: no such world is registered.
-        PackError: the world's pack cannot be read or loaded.
-    """
-    env_id = find_world(world)
-    env = gym.make(env_id)
-    tool_env = env.unwrapped
-    assert isinstance(tool_env, ToolEnv), f"{env_id} is Palaestra's own"
-    return demo_material(env, tool_env, demonstrations=config.demonstrations)
+    return {name: of(name) for name, arm in ARMS.items() if arm.site in materials}
 
 
-def read_cells(folder: Path, config: AblationConfig, material: LearningMaterial) -> dict[CellKey, AblationCell]:
-    """The finished cells in `folder`; those of other settings are left out.
+def read_cells(folder: Path, config: AblationConfig, materials: Materials) -> dict[CellKey, AblationCell]:
+    """The finished cells in `folder` of the sites at hand; those of other settings are left out.
 
     Raises:
         RecordError: a file cannot be read.
     """
     found: dict[CellKey, AblationCell] = {}
-    wanted = settings_digests(config, material)
+    wanted = settings_digests(config, materials)
     for file in sorted(folder.glob("*.json")):
         try:
             cell = _CELL.validate_json(file.read_bytes())
@@ -128,7 +124,7 @@ def read_cells(folder: Path, config: AblationConfig, material: LearningMaterial)
 
 
 def run_cells(
-    world: str | None,
+    materials: Materials,
     keys: Sequence[CellKey],
     config: AblationConfig,
     *,
@@ -142,7 +138,7 @@ def run_cells(
     """Run cells in order, each in a process of its own, and write each to `cells` when it is done.
 
     Args:
-        world: By id or by the folder of its pack; the default world if not said.
+        materials: What is learnt from and measured on, of each site that the cells need.
         keys: Which cells; each is run, whatever `cells` holds.
         config: What all have in common.
         cells: The folder of finished cells.
@@ -164,7 +160,9 @@ def run_cells(
             while left and len(running) < jobs and (until is None or monotonic() < until):
                 key = left.pop(0)
                 say(f"{key}: begins; its run is in {work / str(key)}")
-                running[pool.submit(run_cell, world, key, config, cells, work)] = key
+                material = materials[ARMS[key.arm].site]
+                place = place_of(material)
+                running[pool.submit(_run_cell_in, place, material, key, config, cells, work)] = key
             if not running:
                 say(f"{minutes:g} minutes are over; not run: {', '.join(map(str, left))}")
                 return
@@ -174,23 +172,30 @@ def run_cells(
                 shown.step(str(running.pop(one)))
 
 
-def run_cell(world: str | None, key: CellKey, config: AblationConfig, cells: Path, work: Path) -> None:
+def _run_cell_in(
+    place: str | None, material: LearningMaterial, key: CellKey, config: AblationConfig, cells: Path, work: Path
+) -> None:
+    if place is not None:
+        register_world(place, env_id=env_id_of(material.world))
+    run_cell(material, key, config, cells, work)
+
+
+def run_cell(material: LearningMaterial, key: CellKey, config: AblationConfig, cells: Path, work: Path) -> None:
     """Train and measure one arm with one seed, on one thread, and write its file.
 
     Raises:
         InfrastructureError: the world failed in some episode of an evaluation; no file is written.
     """
     torch.set_num_threads(1)
-    material = ablation_material(world, config)
-    demonstrations = write_demonstrations(material, config.demonstrations, work)
-    trained = _train(key, config, material, demonstrations, work)
+    arm = ARMS[key.arm]
+    trained = _train(key, config, material, work)
     folder, checkpoint = work / str(key), trained.checkpoint
     policy = load_policy(checkpoint)
     evaluations = {
         f"{temperature:g}": evaluate_policy(
             policy,
             material,
-            config.expert,
+            replace(config.expert, play=arm.play(config)),
             folder / f"evaluation-{temperature:g}",
             samples=config.samples,
             name=f"{key} {temperature:g}",
@@ -209,14 +214,14 @@ def run_cell(world: str | None, key: CellKey, config: AblationConfig, cells: Pat
     cell = AblationCell(
         arm=key.arm,
         seed=key.seed,
-        settings=settings_digests(config, material)[key.arm],
+        settings=settings_digests(config, {arm.site: material})[key.arm],
         steps={name: one.step for name, one in progress.items()},
         cpu_seconds={name: round(one.cpu_seconds, 1) for name, one in progress.items()},
         solved={at: _solved(one, material.heldout) for at, one in evaluations.items()},
         harmed={at: _shares(one, "harmed", material.heldout) for at, one in evaluations.items()},
         unfinished={at: _shares(one, "unfinished", material.heldout) for at, one in evaluations.items()},
         lag=_lag([row for one in progress.values() for row in one.history]),
-        start="" if ARMS[key.arm].start is None else load_policy(trained.start).digest(),
+        start="" if arm.start is None else load_policy(trained.start).digest(),
     )
     write_file(cells / f"{key}.json", orjson.dumps(cell))
 
@@ -233,15 +238,14 @@ class _TrainedArm:
     """The names of its stages, in order."""
 
 
-def _train(
-    key: CellKey, config: AblationConfig, material: LearningMaterial, demonstrations: Path, work: Path
-) -> _TrainedArm:
+def _train(key: CellKey, config: AblationConfig, material: LearningMaterial, work: Path) -> _TrainedArm:
     """The trained arm. The first cell that needs it trains it, and cells that go on from it wait meanwhile."""
     arm = ARMS[key.arm]
+    demonstrations = write_demonstrations(material, config.demonstrations, work / _training_site(arm))
     if arm.start is None:
-        start = _warm_start(arm.format, key.seed, config, material, demonstrations, work)
+        start = _warm_start(arm, key.seed, config, material, demonstrations, work)
     else:
-        start = _train(CellKey(arm.start, key.seed), config, material, demonstrations, work).checkpoint
+        start = _train(CellKey(arm.start, key.seed), config, material, work).checkpoint
     stages = {name: _with_demonstrations(stage, demonstrations) for name, stage in arm.stages(config).items()}
     checkpoint = start
     if stages:
@@ -253,17 +257,27 @@ def _train(
     return _TrainedArm(start=start, checkpoint=checkpoint, stages=tuple(stages))
 
 
+def _training_site(arm: AblationArm) -> str:
+    """The site without what tells on which tasks it is measured."""
+    return arm.site.removesuffix("-dev")
+
+
 def _warm_start(
-    form: str, seed: int, config: AblationConfig, material: LearningMaterial, demonstrations: Path, work: Path
+    arm: AblationArm,
+    seed: int,
+    config: AblationConfig,
+    material: LearningMaterial,
+    demonstrations: Path,
+    work: Path,
 ) -> Path:
-    """The checkpoint of the warm start that arms of this format and seed share; trained by the first that needs it."""
-    folder = work / f"start-{form}-{seed}"
-    with _locked(work / f"start-{form}-{seed}.lock"):
+    """The checkpoint of the warm start that arms of this site, format and seed share; trained by the first of them."""
+    folder = work / f"start-{_training_site(arm)}-{arm.chat_format}-{seed}"
+    with _locked(folder.with_name(f"{folder.name}.lock")):
         settings = _settings(
             seed,
             material,
-            PolicyConfig(format=form, model=config.model),
-            {"sft": _with_demonstrations(config.sft, demonstrations)},
+            PolicyConfig(format=arm.chat_format, model=config.model),
+            {"sft": _with_demonstrations(arm.warm_start(config), demonstrations)},
         )
         run(plan_run(settings, bar=silent), folder, bar=silent, say=_say_nothing)
     return folder / "sft" / "checkpoint"

@@ -14,22 +14,22 @@ from palaestra.table import Table
 def ablation_tables(
     cells: Mapping[CellKey, AblationCell],
     config: AblationConfig,
-    groups: Sequence[str],
+    groups: Mapping[str, Sequence[str]],
     *,
     names: Sequence[str],
-    seeds: int,
+    seeds: int | None = None,
 ) -> list[Table]:
     """A table of each question that some cell answers.
 
     Args:
         cells: The finished ones.
         config: What they have in common.
-        groups: The names of the groups of held-out tasks.
+        groups: By site: the names of the groups of held-out tasks.
         names: Of the tables.
-        seeds: How many each arm should have.
+        seeds: How many each arm should have; a table's own number without it.
     """
     return [
-        _table(name, TABLES[name], cells, config, groups, seeds)
+        _table(name, TABLES[name], cells, config, groups[TABLES[name].site], seeds or TABLES[name].seeds)
         for name in names
         if any(key.arm in TABLES[name].arms for key in cells)
     ]

@@ -6,6 +6,7 @@ from palaestra.benchmarks.learning.material import (
     LearningMaterial,
     evaluate_policy,
     groups_by_training,
+    place_of,
     write_demonstrations,
 )
 from palaestra.benchmarks.learning.pretrained import estimate_time, pretrained_config
@@ -43,6 +44,7 @@ __all__ = [
     "learning_panels",
     "learning_tables",
     "limit_tasks",
+    "place_of",
     "pretrained_config",
     "write_demonstrations",
 ]

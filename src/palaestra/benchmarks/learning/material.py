@@ -12,6 +12,7 @@ from palaestra.benchmarks.statistics import Unit
 from palaestra.digest import digest
 from palaestra.durable import saving, sweep, verified, write_file
 from palaestra.errors import CheckpointError, RecordError
+from palaestra.packs import PACKS
 from palaestra.trainers import GroupStageConfig, OpenProgressBar, Policy, WorldConfig, env_id_of
 from palaestra.trajectory import Episode, dump_episode, read_episodes, write_episodes
 
@@ -42,6 +43,12 @@ class LearningMaterial:
     def tasks(self) -> tuple[str, ...]:
         """Every held-out task, group by group."""
         return tuple(task for group in self.heldout for task in group.tasks)
+
+
+def place_of(material: LearningMaterial) -> str | None:
+    """What another process registers the material's world by; `None` where importing Palaestra registers it."""
+    env_id = env_id_of(material.world)
+    return PACKS.find(env_id).place if env_id in PACKS else None
 
 
 def groups_by_training(trained: Sequence[str], heldout: Sequence[str]) -> tuple[HeldoutGroup, ...]:

@@ -15,10 +15,9 @@ from typing import Protocol
 import torch
 
 from palaestra import register_world
-from palaestra.benchmarks.learning.material import LearningMaterial
+from palaestra.benchmarks.learning.material import LearningMaterial, place_of
 from palaestra.benchmarks.learning.run import CONTROLS, LearningConfig, LearningResult, learn, learn_control
-from palaestra.packs import PACKS
-from palaestra.trainers import OpenProgressBar, ProgressBar
+from palaestra.trainers import OpenProgressBar, ProgressBar, env_id_of
 
 _EVERY = 5.0
 """Seconds between two looks at what the processes do."""
@@ -100,8 +99,7 @@ def _train_ahead(
     bar: OpenProgressBar,
     say: Callable[[str], None],
 ) -> None:
-    env_id = material.world.env_id
-    place = PACKS.find(env_id).place if env_id in PACKS else None
+    place = place_of(material)
     context = multiprocessing.get_context("spawn")  # a forked torch waits for threads that it has not
     waiting = [_Job(seed) for seed in range(seeds)]
     controls = CONTROLS if config.controls else ()
@@ -144,7 +142,7 @@ def _train(
     """Train and measure what the job names; the parts stay in its seed's folder."""
     torch.set_num_threads(config.threads)
     if place is not None:
-        register_world(place, env_id=material.world.env_id)
+        register_world(place, env_id=env_id_of(material.world))
     folder = _folder(directory, job.seed)
 
     def bar(title: str, total: int) -> AbstractContextManager[ProgressBar]:

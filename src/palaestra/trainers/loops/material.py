@@ -100,8 +100,20 @@ def env_id_of(config: WorldConfig) -> str:
         return config.env_id
 
 
-def demonstrations_of(config: WorldConfig, *, file: Path | None = None, bar: OpenProgressBar = silent) -> list[Episode]:
-    """Episodes of somebody who knows: those of `file`, or the oracle's on every task that is learnt from.
+def demonstrations_of(
+    config: WorldConfig,
+    *,
+    file: Path | None = None,
+    tasks: Sequence[str] | None = None,
+    bar: OpenProgressBar = silent,
+) -> list[Episode]:
+    """Episodes of somebody who knows: those of `file`, or the oracle's.
+
+    Args:
+        config: The world.
+        file: The episodes, as JSON lines or Parquet.
+        tasks: What the oracle plays; every task that is learnt from if not said.
+        bar: Opens a progress bar.
 
     Raises:
         RecordError: the file cannot be read.
@@ -114,10 +126,10 @@ def demonstrations_of(config: WorldConfig, *, file: Path | None = None, bar: Ope
         return episodes
     world = open_world(config)
     expert = oracle(world.oracle)
-    tasks = tasks_of(config)
+    chosen = tasks_of(config) if tasks is None else tasks
     episodes = list[Episode]()
-    with bar("demonstrations", len(tasks)) as shown:
-        for task in tasks:
+    with bar("demonstrations", len(chosen)) as shown:
+        for task in chosen:
             episodes.append(rollout(world, expert, name="oracle", seed=0, task=task))
             shown.step(task)
     return episodes
