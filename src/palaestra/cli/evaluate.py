@@ -32,9 +32,9 @@ def evaluate(
     agent: Annotated[
         str,
         typer.Argument(
-            help="oracle, a baseline (random, schema-random, no-op, finish-at-once, reader, junk, always-refuse), a "
-            "checkpoint's folder in Hugging Face's layout, an installed model (`palaestra models list`), or endpoint, "
-            "with --base-url and --model."
+            help="oracle, a baseline (random, schema-random, no-op, finish-at-once, reader, junk, always-refuse), "
+            "search (tries random actions in forks of the world: privileged), a checkpoint's folder in Hugging Face's "
+            "layout, an installed model (`palaestra models list`), or endpoint, with --base-url and --model."
         ),
     ] = "endpoint",
     suite: Annotated[

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluations import outcome, results, suite
+from palaestra.benchmarks.evaluation.agents.agent import PRIVILEGED
 from palaestra.benchmarks.evaluation.compare import Comparison, compare
 from palaestra.benchmarks.evaluation.report import comparison_markdown, comparison_sentences, comparison_table
 from palaestra.benchmarks.evaluation.results import Results
@@ -64,6 +65,17 @@ def by_task(results: Results, cell: str) -> dict[str, list[float]]:
         task: [100.0 * one.solved for one in results.outcomes if one.task == task and one.fault is None]
         for task in tasks
     }
+
+
+def test_an_agent_that_forks_the_world_is_compared_with_its_like_alone() -> None:
+    free, other = SMALL
+    searching, another = (
+        replace(one, settings=replace(one.settings, playing={"kind": "scripted", PRIVILEGED: True})) for one in SMALL
+    )
+    for pair in ((searching, other), (free, another)):
+        with pytest.raises(ConfigError, match="is privileged: it tries its actions in forks of the measured world"):
+            compare(*pair)
+    assert compare(searching, another).overall.difference == compare(free, other).overall.difference
 
 
 def test_every_figure_is_that_of_its_part() -> None:

@@ -312,3 +312,11 @@ def test_numbers_out_of_their_range_are_refused(options: dict[str, Any]) -> None
     (name,) = options
     with pytest.raises(ConfigError, match=f"{name}="):
         PlayOptions(**options)
+
+
+def test_a_search_says_that_it_forks_the_world_and_plays_the_same_again(tmp_path: Path) -> None:
+    one = play(tmp_path / "one", suite(env_id=LIBRARY_ID), agent="search")
+    assert play(tmp_path / "two", suite(env_id=LIBRARY_ID), agent="search") == one
+    assert not any(outcome.fault for outcome in one)
+    assert EvaluatedScript("search").described() == {"kind": "scripted", "agent": "search", "privileged": True}
+    assert "privileged" not in EvaluatedScript("random").described()

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
+from palaestra.benchmarks.evaluation.agents.agent import PRIVILEGED
 from palaestra.benchmarks.evaluation.metrics import by_task, observations
 from palaestra.benchmarks.evaluation.outcome import EpisodeOutcome
 from palaestra.benchmarks.evaluation.results import Results
@@ -88,9 +89,10 @@ def compare(
         measure: What is compared.
 
     Raises:
-        ConfigError: the suites differ, or no task has a score on both sides.
+        ConfigError: the suites differ, one side alone forked the world, or no task has a score on both sides.
     """
     _check_same(first.suite, second.suite)
+    _check_privilege(first, second)
     called = names or (first.agent, second.agent)
     sides = [_values(results, measure) for results in (first, second)]
     cells: list[Difference] = []
@@ -144,6 +146,16 @@ def _check_same(first: Suite, second: Suite) -> None:
             )
     if not others.keys() & {cell.id for cell in first.cells}:
         raise ConfigError(f"the runs of suite {first.name!r} share no cell; evaluate both agents on the same cells")
+
+
+def _check_privilege(first: Results, second: Results) -> None:
+    forked = [bool(results.settings.playing.get(PRIVILEGED)) for results in (first, second)]
+    if forked[0] != forked[1]:
+        one = (first if forked[0] else second).agent
+        raise ConfigError(
+            f"{one} is privileged: it tries its actions in forks of the measured world, and the other does not; "
+            "compare agents that both do, or neither"
+        )
 
 
 def _cautions(names: tuple[str, str], sides: tuple[Results, Results]) -> list[str]:

@@ -74,12 +74,12 @@ class LearningConfig:
     """Where training works: "auto" (CUDA where there is one), or a name of torch's."""
     demonstrations: int = 20
     """Of each family, for the warm start and for what is mixed in later."""
-    sft: SftConfig = field(default_factory=lambda: SftConfig(steps=400))
+    sft: SftConfig = field(default_factory=lambda: SftConfig(steps=1000))
     expert: ExpertConfig = field(
         default_factory=lambda: ExpertConfig(
-            steps=20,
+            steps=12,
             updates=60,
-            demonstration_share=0.5,
+            demonstration_share=0.3,
             learner=LearnerConfig(lr=2e-3),
             choice=ChoiceConfig(rule="bandit", instances="endless"),
             branching=BranchingConfig(pivots=("best",)),

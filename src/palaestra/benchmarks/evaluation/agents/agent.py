@@ -20,6 +20,8 @@ from palaestra.record import record
 from palaestra.records import JsonObject, JsonSchema
 from palaestra.trajectory import Episode
 
+PRIVILEGED = "privileged"
+"""In what an agent says of itself: it forks the world that it is measured in, so nobody ranks it beside others."""
 CUT_OFF = "cut off"
 """The trouble that a limit of tokens ended a turn."""
 

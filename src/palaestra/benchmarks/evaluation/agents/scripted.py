@@ -15,8 +15,15 @@ from palaestra.agents import (
     no_op,
     oracle,
 )
-from palaestra.benchmarks.evaluation.agents.agent import AgentSession, EvaluatedEpisodeAgent, NoReferenceSolution
+from palaestra.agents.search import LegalProposer, RequestCoverage, TreeSearchAgent
+from palaestra.benchmarks.evaluation.agents.agent import (
+    PRIVILEGED,
+    AgentSession,
+    EvaluatedEpisodeAgent,
+    NoReferenceSolution,
+)
 from palaestra.envs import ToolEnv
+from palaestra.errors import ConfigError
 from palaestra.proof.baselines import baselines
 from palaestra.protocols import Action, Agent
 from palaestra.records import JsonObject, ToolCall
@@ -34,8 +41,9 @@ class EvaluatedScript(EvaluatedEpisodeAgent):
         self._make = AGENT_NAMES[word]
 
     def described(self) -> JsonObject:
-        """Its name says all."""
-        return {"kind": "scripted", "agent": self.name}
+        """Its name says all, and whether it forks the world that it is measured in."""
+        forks: JsonObject = {PRIVILEGED: True} if self.name in _PRIVILEGED else {}
+        return {"kind": "scripted", "agent": self.name, **forks}
 
     def seat(self, env: Env, left: Callable[[], float]) -> AgentSession:
         """A fresh agent."""
@@ -67,6 +75,15 @@ def _always_refuse(world: Any) -> Agent:
 def _reader(world: Any) -> Agent:
     """Where a world does not say which tools look something up, it finishes at once."""
     return baselines(world)["reader"] if isinstance(world, ToolEnv) else ReadOnlyAgent(lambda _: ())
+
+
+def _search(world: Any) -> Agent:
+    """Random proposals, valued by how much of the request pages and records have shown."""
+    if not isinstance(world, ToolEnv):
+        raise ConfigError(
+            "search: it forks the world that it acts in, and this one cannot be forked; choose another agent"
+        )
+    return TreeSearchAgent(lambda: world, propose=LegalProposer(), value=RequestCoverage())
 
 
 def _schema_random(world: Any) -> Agent:
@@ -107,5 +124,8 @@ AGENT_NAMES: Mapping[str, Callable[[Any], Agent]] = {
     "random": lambda world: LegalRandom(world.legal_actions),
     "reader": _reader,
     "schema-random": _schema_random,
+    "search": _search,
 }
 """What each word makes of a world. Any: as above."""
+_PRIVILEGED = frozenset({"search"})
+"""The words of agents that try actions in forks of the world before they take them."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from palaestra.benchmarks.evaluation.agents.agent import PRIVILEGED
 from palaestra.benchmarks.evaluation.metrics import EvaluationFigures, TaskScores
 from palaestra.benchmarks.evaluation.report.findings import Findings, Rung, findings
 from palaestra.benchmarks.evaluation.results import Results
@@ -110,9 +111,16 @@ def cell_tables(found: Findings, cells: Sequence[Cell]) -> list[Table]:
             rows=tuple(rows),
             note="Points of 100, less what harm takes; harmful episodes did something forbidden. Every task counts the "
             "same. Episodes with a fault of the world, a server or an engine have no score and are in no figure. "
-            f"{_INTERVALS} Where none or all succeeded, a share has the exact binomial interval.{_broken(found)}",
+            f"{_INTERVALS} Where none or all succeeded, a share has the exact binomial interval."
+            f"{_broken(found)}{_privileged(found)}",
         )
     ]
+
+
+def _privileged(found: Findings) -> str:
+    if not found.results.settings.playing.get(PRIVILEGED):
+        return ""
+    return " The agent is privileged: it tried its actions in forks of the measured world. Rank it beside no other."
 
 
 def _scores(own: TaskScores) -> tuple[str, ...]:

@@ -1,0 +1,111 @@
+"""An agent that tries actions in forks of the world it acts in, and takes the one that leads furthest.
+
+It is privileged: it sees what its actions come to before it takes them. What it is told of a branch is what an agent in
+it would be told: messages, and whether the episode has ended. Points never reach it.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from palaestra.agents.scripted import FINISH
+from palaestra.agents.search.tree import SearchConfig, SearchTree
+from palaestra.protocols import Action, ForkableWorld
+from palaestra.records import JsonSchema, Message
+from palaestra.seeding import Stream
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A fork of the world, and what its agent was told so far."""
+
+    messages: tuple[Message, ...]
+    """From the beginning of the episode."""
+    world: ForkableWorld
+    """For proposers that draw from what a world offers. Whoever scores by it reads what agents never see."""
+
+
+class Proposer(Protocol):
+    """Proposes actions in a branch."""
+
+    def __call__(self, branch: Branch, count: int, stream: Stream) -> Sequence[Action]:
+        """At most `count` actions, the best first."""
+        ...
+
+
+class BranchValue(Protocol):
+    """Says how promising a branch is."""
+
+    def __call__(self, messages: Sequence[Message], *, seed: int) -> float:
+        """Between 0 and 1, by what was said and shown."""
+        ...
+
+
+class TreeSearchAgent:
+    """Searches before every turn, and keeps what it found below the turn that it takes.
+
+    Args:
+        world: Gives the world that is acted in, as it stands; it is forked, never changed.
+        propose: Proposes actions.
+        value: Says how promising a branch is.
+        config: How far the search looks.
+    """
+
+    privileged = True
+    """It forks the world that it is measured in, so it stands in no ranking beside agents that do not."""
+
+    def __init__(
+        self,
+        world: Callable[[], ForkableWorld],
+        *,
+        propose: Proposer,
+        value: BranchValue,
+        config: SearchConfig | None = None,
+    ) -> None:
+        self._world = world
+        self._propose = propose
+        self._value = value
+        self._config = config or SearchConfig()
+
+    def reset(self, tools: Sequence[JsonSchema], *, seed: int) -> None:
+        """Begin a new episode, with a stream of random numbers that the seed names."""
+        del tools
+        self._stream = Stream.root("tree-search", seed)
+        self._messages: tuple[Message, ...] = ()
+        self._tree: SearchTree[Branch, Action] | None = None
+
+    def act(self, messages: Sequence[Message]) -> Action:
+        """The action whose branch leads furthest; it finishes where nothing is proposed."""
+        self._messages = (*self._messages, *messages)
+        tree = self._tree
+        if tree is None or tree.root.state.world.digest() != self._world().digest():  # time passed, or noise differed
+            tree = self._begin()
+        tree.search()
+        action = tree.best()
+        if action is None:
+            self._tree = None
+            return FINISH
+        self._tree = tree if tree.descend(action) else None
+        return action
+
+    def _begin(self) -> SearchTree[Branch, Action]:
+        return SearchTree(
+            Branch(self._messages, self._world().fork()),
+            propose=self._proposed,
+            advance=_advance,
+            evaluate=self._evaluated,
+            config=self._config,
+        )
+
+    def _proposed(self, branch: Branch) -> Sequence[Action]:
+        return self._propose(branch, self._config.width, self._stream.split(f"propose {len(branch.messages)}"))
+
+    def _evaluated(self, branch: Branch) -> float:
+        return self._value(branch.messages, seed=self._stream.split(f"value {len(branch.messages)}").below(2**31))
+
+
+def _advance(branch: Branch, action: Action) -> tuple[Branch, bool]:
+    """The branch after an action. Its reward is thrown away unread."""
+    world: Any = branch.world.fork()  # any: `ForkableWorld` is what Gymnasium's interface lacks, and `step` is its own
+    said, _, terminated, truncated, _ = world.step(action)
+    return Branch((*branch.messages, *said), world), bool(terminated or truncated)

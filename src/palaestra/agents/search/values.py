@@ -1,0 +1,60 @@
+"""How promising a branch is, by what was said and shown in it."""
+
+import re
+from collections.abc import Sequence
+
+from palaestra.protocols import ChatModel
+from palaestra.records import Message
+
+_WORD = re.compile(r"[\w@.-]{3,}")
+_SCORE = re.compile(r"\d+(?:\.\d+)?")
+_QUESTION = (
+    "Read the transcript of an agent at work. Judge how effective its last action was and how promising the situation "
+    "is for what was asked. Answer with one number from 0 (hopeless) to 10 (done)."
+)
+_MOST = 10.0
+
+
+class RequestCoverage:
+    """The share of the request's words and ids that tools have shown since; it knows no rule and no record.
+
+    A page that shows what the request is about counts; work that is done there does not.
+    """
+
+    def __call__(self, messages: Sequence[Message], *, seed: int) -> float:
+        """Between 0 and 1; 0 where nothing was asked."""
+        del seed
+        asked = {word for one in messages if one["role"] == "user" for word in _words(one)}
+        shown = {word for one in messages if one["role"] == "tool" for word in _words(one)}
+        return len(asked & shown) / len(asked) if asked else 0.0
+
+
+def _words(message: Message) -> set[str]:
+    return {word.strip(".-").lower() for word in _WORD.findall(message["content"])}
+
+
+class ChatValue:
+    """What a language model says of a branch.
+
+    Args:
+        model: Who is asked.
+        most: Letters of the transcript that it reads, the last ones.
+    """
+
+    def __init__(self, model: ChatModel, *, most: int = 12_000) -> None:
+        self._model = model
+        self._most = most
+
+    def __call__(self, messages: Sequence[Message], *, seed: int) -> float:
+        """A tenth of the score that it gives.
+
+        Raises:
+            ValueError: its answer holds no number from 0 to 10.
+        """
+        text = "\n".join(f"[{one.get('name', one['role'])}] {one['content']}" for one in messages)[-self._most :]
+        asked: list[Message] = [{"role": "system", "content": _QUESTION}, {"role": "user", "content": text}]
+        answer = self._model.complete(asked, seed=seed)
+        found = _SCORE.search(answer)
+        if found is None or float(found[0]) > _MOST:
+            raise ValueError(f"a branch was valued at {answer[:80]!r}; ask a model that answers a number from 0 to 10")
+        return float(found[0]) / _MOST
