@@ -11,8 +11,9 @@ from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlsplit
 
-from playwright.sync_api import BrowserContext, Request, Route, sync_playwright
+from playwright.sync_api import BrowserContext, Request, Route
 
+from palaestra.browser.driver import Browser
 from palaestra.envs import ToolEnv
 from palaestra.envs.surfaces.pages.addresses import read_address, write_address
 from palaestra.envs.surfaces.pages.browser import PageBrowser
@@ -26,13 +27,6 @@ from palaestra.records import ToolCall
 
 ORIGIN = "http://site.test"
 """Where the pages seem to be; no name server is asked for it."""
-_FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--force-device-scale-factor=1",
-    "--hide-scrollbars",
-    "--font-render-hinting=none",
-)
 _SEEN = """() => [...document.querySelectorAll('[data-id]')].map(e => {
   const tag = e.tagName.toLowerCase(), type = e.type
   const role = tag === 'a' ? 'link' : tag === 'button' ? 'button' : tag === 'select' ? 'combobox'
@@ -82,8 +76,7 @@ class Chromium:
     """
 
     def __init__(self, program: str) -> None:
-        self._playwright = sync_playwright().start()
-        self._chromium = self._playwright.chromium.launch(executable_path=program, args=list(_FLAGS))
+        self._browser = Browser(program)
 
     def __enter__(self) -> Self:
         return self
@@ -91,8 +84,7 @@ class Chromium:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._chromium.close()
-        self._playwright.stop()
+        self._browser.close()
 
     def open(self, env: ToolEnv, *, size: tuple[int, int] = (1280, 800), dark: bool = False) -> "ChromiumPages":
         """The pages of an episode, in a context of its own.
@@ -107,13 +99,7 @@ class Chromium:
         """
         if not isinstance(env.episode.surface, PageBrowser):
             raise CapabilityError(f"surface {env.surface!r} has no pages; make the environment with surface='pages'")
-        context = self._chromium.new_context(
-            viewport={"width": size[0], "height": size[1]},
-            locale="en-US",
-            timezone_id="UTC",
-            reduced_motion="reduce",
-            color_scheme="dark" if dark else "light",
-        )
+        context = self._browser.open_context(size=size, dark=dark)
         return ChromiumPages(env, env.episode.surface, context)
 
 

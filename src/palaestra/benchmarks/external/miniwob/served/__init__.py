@@ -7,10 +7,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from palaestra.benchmarks.external.browser.view import KINDS
-from palaestra.benchmarks.external.browser.window import Browser
 from palaestra.benchmarks.external.miniwob.served.episode import MiniWoBEpisode
 from palaestra.benchmarks.external.protocol import WireTask
+from palaestra.browser.driver import Browser
+from palaestra.browser.view import KINDS
 
 SEEDS = {"test": range(1_000_000, 1_000_010), "train": range(10)}
 

@@ -4,9 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from palaestra.benchmarks.external.browser.acts import TOOLS, Acts
-from palaestra.benchmarks.external.browser.view import Element, elements, told
-from palaestra.benchmarks.external.browser.window import Browser
+from palaestra.benchmarks.external.browsing import BROWSER_TOOLS, answer_act
 from palaestra.benchmarks.external.miniwob.served.solvers import SOLVERS, words_of
 from palaestra.benchmarks.external.protocol import (
     WireCall,
@@ -19,6 +17,9 @@ from palaestra.benchmarks.external.protocol import (
     run_until,
     single,
 )
+from palaestra.browser.acts import Acts
+from palaestra.browser.driver import Browser
+from palaestra.browser.view import Element, elements, told
 
 _AFTER_ACT = 1_000
 """Milliseconds of the page's time that pass after each act: longer than its animations."""
@@ -64,7 +65,7 @@ class MiniWoBEpisode:
                 {"role": "system", "content": _SYSTEM},
                 {"role": "user", "content": f"Your task: {self.goal}\n\n{self._view()}"},
             ],
-            "tools": list(TOOLS),
+            "tools": list(BROWSER_TOOLS),
             "criteria": [{"id": "solved", "text": "the page counts it as right", "kind": "expect", "points": 100}],
             "prose": False,
         }
@@ -79,7 +80,7 @@ class MiniWoBEpisode:
         return reply(results, points=self._points(), end="finished" if self.over else None)
 
     def _acted(self, call: WireCall) -> Any:
-        result = self._acts.act(call["tool"], call["arguments"])
+        result = answer_act(self._acts, call["tool"], call["arguments"])
         if result["error"] is None:
             self._window.pass_time(_AFTER_ACT)
             if self._judged():

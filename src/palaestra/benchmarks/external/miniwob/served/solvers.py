@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from palaestra.benchmarks.external.browser.view import Element
 from palaestra.benchmarks.external.protocol import WireCall
+from palaestra.browser.view import Element
 
 Look: TypeAlias = Callable[[], Sequence[Element]]
 """Asks for the elements as they are now."""

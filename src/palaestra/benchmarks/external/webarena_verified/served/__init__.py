@@ -8,11 +8,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from palaestra.benchmarks.external.browser.view import KINDS
-from palaestra.benchmarks.external.browser.window import Browser
 from palaestra.benchmarks.external.protocol import WireTask
 from palaestra.benchmarks.external.webarena_verified.served.episode import BrowserEpisode, WebArenaEpisode
 from palaestra.benchmarks.external.webarena_verified.served.scoring import Scorer
+from palaestra.browser.driver import Browser
+from palaestra.browser.view import KINDS
 
 SUBSETS = ("hard", "non-hard")
 

@@ -5,9 +5,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from palaestra.benchmarks.external.browser.acts import TOOLS, Acts
-from palaestra.benchmarks.external.browser.view import told
-from palaestra.benchmarks.external.browser.window import PLAYWRIGHT, Browser
+from palaestra.benchmarks.external.browsing import BROWSER_TOOLS, answer_act
 from palaestra.benchmarks.external.protocol import (
     WireCall,
     WireOpening,
@@ -23,6 +21,9 @@ from palaestra.benchmarks.external.protocol import (
 )
 from palaestra.benchmarks.external.webarena_verified.served.scoring import Scorer
 from palaestra.benchmarks.external.webarena_verified.served.trace import Trace
+from palaestra.browser.acts import Acts
+from palaestra.browser.driver import PLAYWRIGHT, Browser
+from palaestra.browser.view import told
 
 TYPES = ("RETRIEVE", "MUTATE", "NAVIGATE")
 STATUSES = (
@@ -137,7 +138,7 @@ class WebArenaEpisode:
 class BrowserEpisode(WebArenaEpisode):
     """A task that is played in a browser."""
 
-    tools = (*TOOLS, *_GO, RESPOND)
+    tools = (*BROWSER_TOOLS, *_GO, RESPOND)
 
     def __init__(
         self,
@@ -167,7 +168,7 @@ class BrowserEpisode(WebArenaEpisode):
                 self._window.page.go_back(timeout=_LOAD)
             result = answered("went back")
         else:
-            result = self._acts.act(call["tool"], call["arguments"])
+            result = answer_act(self._acts, call["tool"], call["arguments"])
         self._settle()
         return result
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from palaestra.benchmarks.external.browser.window import Window
+from palaestra.browser.driver import Window
 
 
 class Trace:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
-from palaestra.benchmarks.external.browser.window import Window
+from palaestra.browser.driver import Window
 
 KINDS = ("elements", "accessibility")
 _LONG = 400

@@ -19,6 +19,7 @@ _FLAGS = (
     "--disable-sync",
     "--force-device-scale-factor=1",
     "--hide-scrollbars",
+    "--font-render-hinting=none",
 )
 EPOCH = 1_577_880_000
 """The time that a held clock begins with, in seconds: noon of the first of January 2020, UTC."""
@@ -43,22 +44,43 @@ class Browser:
             size: Of the page, in pixels.
             storage: A file with cookies and storage to begin with, as Playwright writes them.
         """
-        if self._browser is None or not self._browser.is_connected():
-            self._playwright = self._playwright or PLAYWRIGHT.sync_playwright().start()
-            self._browser = self._playwright.chromium.launch(executable_path=self._program, args=list(_FLAGS))
-        context = self._browser.new_context(
-            viewport={"width": size[0], "height": size[1]},
-            locale="en-US",
-            timezone_id="UTC",
-            reduced_motion="reduce",
-            storage_state=storage,
-        )
+        context = self.open_context(size=size, storage=storage)
 
         def beyond(url: str) -> bool:
             return not url.startswith(tuple(reach))
 
         context.route(beyond, _abort)
         return Window(context, held=held)
+
+    def open_context(self, *, size: tuple[int, int], dark: bool = False, storage: str | None = None) -> Any:
+        """A context of Playwright's, which shares nothing with others: language English, time zone UTC, no animations.
+
+        Args:
+            size: Of its pages, in pixels.
+            dark: Whether pages are asked for dark colours.
+            storage: See `open`.
+        """
+        if self._browser is None or not self._browser.is_connected():
+            self._playwright = self._playwright or PLAYWRIGHT.sync_playwright().start()
+            self._browser = self._playwright.chromium.launch(executable_path=self._program, args=list(_FLAGS))
+        return self._browser.new_context(
+            viewport={"width": size[0], "height": size[1]},
+            locale="en-US",
+            timezone_id="UTC",
+            reduced_motion="reduce",
+            color_scheme="dark" if dark else "light",
+            service_workers="block",
+            storage_state=storage,
+        )
+
+    def close(self) -> None:
+        """Close it. Closing one that is gone, or was never begun, is fine."""
+        if self._browser is not None:
+            with suppress(PLAYWRIGHT.Error):
+                self._browser.close()
+        if self._playwright is not None:
+            self._playwright.stop()
+        self._browser = self._playwright = None
 
 
 class Window:

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, TypeGuard
 
-from palaestra.benchmarks.external.browser.window import Window, refused_by_page
-from palaestra.benchmarks.external.protocol import WireResult, answered, refused, tool
+from palaestra.browser.driver import Window, refused_by_page
 
 _REF = {"type": "integer", "description": "an element's number"}
 _POINT = {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}
@@ -13,42 +12,37 @@ _MOST = 2_000
 _KEYED = 200
 """Characters that are typed key by key; more are put in at once."""
 
-TOOLS = (
-    tool("click", "Click an element.", {"ref": _REF}),
-    tool(
-        "click_at",
+ACTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "click": ("Click an element.", {"ref": _REF}),
+    "click_at": (
         "Click a place of the page, in pixels from its upper left corner.",
         {"x": {"type": "number"}, "y": {"type": "number"}},
     ),
-    tool("hover", "Move the mouse over an element.", {"ref": _REF}),
-    tool(
-        "type",
+    "hover": ("Move the mouse over an element.", {"ref": _REF}),
+    "type": (
         "Replace the text of a field. Dates are written YYYY-MM-DD, times HH:MM, colours #rrggbb.",
         {"ref": _REF, "text": {"type": "string"}},
     ),
-    tool(
-        "select",
+    "select": (
         "Choose options of a list, by their text; those that are not named are unchosen.",
         {"ref": _REF, "options": {"type": "array", "items": {"type": "string"}, "minItems": 1}},
     ),
-    tool(
-        "press",
+    "press": (
         "Press a key where the focus is, such as Enter, Tab, ArrowDown, a, or Control+c.",
         {"key": {"type": "string"}},
     ),
-    tool("drag", "Drag one element onto another.", {"ref": _REF, "to": _REF}),
-    tool(
-        "drag_along",
+    "drag": ("Drag one element onto another.", {"ref": _REF, "to": _REF}),
+    "drag_along": (
         "Press the mouse at the first point, move it through the others, and let go: to draw, mark or move.",
         {"points": {"type": "array", "items": _POINT, "minItems": 2, "maxItems": 50}},
     ),
-    tool(
-        "scroll",
+    "scroll": (
         "Scroll an element by so many pixels; down is positive.",
         {"ref": _REF, "by": {"type": "integer"}},
     ),
-    tool("wait", "Let time pass.", {"seconds": {"type": "integer", "minimum": 1, "maximum": 10}}),
-)
+    "wait": ("Let time pass.", {"seconds": {"type": "integer", "minimum": 1, "maximum": 10}}),
+}
+"""By name: what an act does, and the JSON schemas of its arguments. Any: JSON Schema."""
 _WHY = {
     "gone": "there is no such element, or no more",
     "hidden": "it is not visible, or cannot be brought into view",
@@ -62,8 +56,12 @@ _WHY = {
 }
 
 
-class _Refused(Exception):  # noqa: N818  it never leaves this file
-    """An act that cannot be done: why."""
+class ActRefused(Exception):  # noqa: N818  it is what a page or an agent does, not a fault
+    """An act that cannot be done: why.
+
+    Attributes:
+        error: A short stable word: "failed", "invalid_arguments" or "unknown_tool".
+    """
 
     def __init__(self, why: str, error: str = "failed") -> None:
         super().__init__(why)
@@ -88,14 +86,21 @@ class Acts:
             "wait": self._wait,
         }
 
-    def act(self, name: str, arguments: Mapping[str, Any]) -> WireResult:
-        """Do it. Whatever cannot be done is answered."""
+    def act(self, name: str, arguments: Mapping[str, Any]) -> str:
+        """Do it.
+
+        Returns:
+            What was done, in words.
+
+        Raises:
+            ActRefused: it cannot be done.
+        """
         if name not in self._known:
-            return refused(f"there is no tool {name!r}; there are {', '.join(self._known)}", "unknown_tool")
+            raise ActRefused(f"there is no tool {name!r}; there are {', '.join(self._known)}", "unknown_tool")
         try:
-            return answered(self._known[name](arguments))
-        except _Refused as refusal:
-            return refused(f"{name}: {refusal}", refusal.error)
+            return self._known[name](arguments)
+        except ActRefused as refusal:
+            raise ActRefused(f"{name}: {refusal}", refusal.error) from None
 
     def _click(self, given: Mapping[str, Any]) -> str:
         number = _integer(given, "ref")
@@ -119,7 +124,7 @@ class Acts:
         if filled is None:
             return f"set [{number}]"
         if filled != "by keys":
-            raise _Refused(_WHY[filled])
+            raise ActRefused(_WHY[filled])
         keyboard = self._window.page.keyboard
         self._window.page.mouse.click(*self._point(number))
         keyboard.press("Control+a")
@@ -133,10 +138,10 @@ class Acts:
     def _select(self, given: Mapping[str, Any]) -> str:
         number, options = _integer(given, "ref"), _list(given, "options")
         if not options or not all(isinstance(option, str) for option in options):
-            raise _Refused("options is a list of texts, and at least one", "invalid_arguments")
+            raise ActRefused("options is a list of texts, and at least one", "invalid_arguments")
         why = self._window.run("([ref, wanted]) => __palaestra.choose(ref, wanted)", [number, options])
         if why:
-            raise _Refused(_WHY[why])
+            raise ActRefused(_WHY[why])
         return f"chose in [{number}]"
 
     def _press(self, given: Mapping[str, Any]) -> str:
@@ -151,7 +156,7 @@ class Acts:
         elif command == "control+x":
             window.page.keyboard.press("Delete")
         elif command != "control+c" and (why := refused_by_page(lambda: window.page.keyboard.press(key))):
-            raise _Refused(why, "invalid_arguments")
+            raise ActRefused(why, "invalid_arguments")
         return f"pressed {key}"
 
     def _drag(self, given: Mapping[str, Any]) -> str:
@@ -163,7 +168,7 @@ class Acts:
     def _drag_along(self, given: Mapping[str, Any]) -> str:
         points = _list(given, "points")
         if not 2 <= len(points) <= 50 or not all(map(_is_point, points)):
-            raise _Refused("points is a list of 2 to 50 pairs of numbers", "invalid_arguments")
+            raise ActRefused("points is a list of 2 to 50 pairs of numbers", "invalid_arguments")
         self._dragged([self._inside(float(x), float(y)) for x, y in points])
         return f"dragged through {len(points)} points"
 
@@ -178,31 +183,33 @@ class Acts:
     def _scroll(self, given: Mapping[str, Any]) -> str:
         number, by = _integer(given, "ref"), _integer(given, "by")
         if why := self._window.run("([ref, by]) => __palaestra.scroll(ref, by)", [number, by]):
-            raise _Refused(_WHY[why])
+            raise ActRefused(_WHY[why])
         return f"scrolled by {by}"
 
     def _wait(self, given: Mapping[str, Any]) -> str:
         seconds = _integer(given, "seconds")
         if not 1 <= seconds <= 10:
-            raise _Refused("seconds is from 1 to 10", "invalid_arguments")
+            raise ActRefused("seconds is from 1 to 10", "invalid_arguments")
         self._window.pass_time(1_000 * seconds)
         return f"{seconds} s have passed"
 
     def _can(self, question: str, number: int) -> None:
         if why := self._window.run(f"ref => __palaestra.{question}(ref)", number):
-            raise _Refused(_WHY[why])
+            raise ActRefused(_WHY[why])
 
     def _point(self, number: int) -> tuple[float, float]:
         found = self._window.run("ref => __palaestra.point(ref)", number)
         if "why" in found:
             by = f", [{found['by']}]" if "by" in found else ""
-            raise _Refused(f"[{number}]: {_WHY[found['why']]}{by}")
+            raise ActRefused(f"[{number}]: {_WHY[found['why']]}{by}")
         return found["x"], found["y"]
 
     def _inside(self, x: float, y: float) -> tuple[float, float]:
         size = self._window.page.viewport_size
         if not (0 <= x < size["width"] and 0 <= y < size["height"]):
-            raise _Refused(f"{x:g},{y:g} is outside of the page, {size['width']}x{size['height']}", "invalid_arguments")
+            raise ActRefused(
+                f"{x:g},{y:g} is outside of the page, {size['width']}x{size['height']}", "invalid_arguments"
+            )
         return x, y
 
 
@@ -228,19 +235,19 @@ def _is_number(value: Any) -> bool:
 def _integer(given: Mapping[str, Any], name: str) -> int:
     value = given.get(name)
     if not isinstance(value, int) or isinstance(value, bool) or abs(value) > 2**31:
-        raise _Refused(f"{name} is an integer", "invalid_arguments")
+        raise ActRefused(f"{name} is an integer", "invalid_arguments")
     return value
 
 
 def _number(given: Mapping[str, Any], name: str) -> float:
     value = given.get(name)
     if not _is_number(value):
-        raise _Refused(f"{name} is a number", "invalid_arguments")
+        raise ActRefused(f"{name} is a number", "invalid_arguments")
     return float(value)  # type: ignore[arg-type]
 
 
 def _text(given: Mapping[str, Any], name: str, most: int) -> str:
     value = given.get(name)
     if not isinstance(value, str) or len(value) > most or "\0" in value:
-        raise _Refused(f"{name} is a text of at most {most} characters", "invalid_arguments")
+        raise ActRefused(f"{name} is a text of at most {most} characters", "invalid_arguments")
     return value
