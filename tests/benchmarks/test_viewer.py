@@ -5,11 +5,18 @@ from base64 import b64decode
 from collections.abc import Callable
 from html.parser import HTMLParser
 from importlib.resources import files
+from pathlib import Path
+from shutil import which
 from typing import Any
+from urllib.parse import urlencode
 
+import gymnasium as gym
 import pytest
 
+from palaestra.agents import oracle, rollout
 from palaestra.benchmarks.viewer import render_page
+from palaestra.browser.driver import Browser
+from palaestra.envs import ToolEnv
 from palaestra.table import Table
 from palaestra.trajectory import Episode
 
@@ -213,3 +220,27 @@ def test_lead_notes_and_cells_are_data(make_episode: EpisodeFactory, text: str) 
 def test_a_cell_for_some_episodes_alone_is_refused(make_episode: EpisodeFactory) -> None:
     with pytest.raises(ValueError, match="1 cells for 2 episodes"):
         render_page([make_episode(), make_episode()], title="Runs", cells=["base"])
+
+
+def test_the_page_that_a_turn_acts_on_is_shown_with_its_element_marked(tmp_path: Path) -> None:
+    env = gym.make("palaestra/Storefront-v0", surface="pages")
+    world = env.unwrapped
+    assert isinstance(world, ToolEnv)
+    episode = rollout(env, oracle(world.oracle), name="oracle", seed=0, task="storefront/cancel-order/0000")
+    file = tmp_path / "page.html"
+    file.write_text(render_page([episode], title="Pages"), encoding="utf-8")
+    browser = Browser(which("chromium") or "/usr/bin/chromium")
+    window = browser.open(held=False, reach=["file:"], size=(1280, 900))
+    try:
+        for number, turn in enumerate(episode.turns, 1):
+            window.page.goto(f"{file.as_uri()}#{urlencode({'episode': f'{episode.task.id}@oracle:0', 'turn': number})}")
+            window.page.reload()
+            marks = window.run("() => [...document.querySelectorAll('mark')].map((mark) => mark.textContent)")
+            named = turn.calls[0].arguments.get("element")
+            assert marks == ([] if named is None else [f"[{named}]"])
+            if marks:
+                before = list(episode.turns)[number - 2].observation[-1]["content"]
+                assert window.run("() => document.querySelector('mark').parentElement.textContent") == before
+    finally:
+        window.close()
+        browser.close()

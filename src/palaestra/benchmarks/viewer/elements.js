@@ -76,6 +76,19 @@ function content(text) {
   return folded(text, h("pre", { class: "prose" }, text));
 }
 
+// A text in parts, each of the needles marked where it first stands.
+function marked(text, needles) {
+  const places = needles.map((needle) => [text.indexOf(needle), needle]).filter(([place]) => place >= 0);
+  const parts = [];
+  let end = 0;
+  for (const [place, needle] of places.sort(([one], [other]) => one - other)) {
+    if (place < end) continue; // the same element once more
+    parts.push(text.slice(end, place), h("mark", {}, needle));
+    end = place + needle.length;
+  }
+  return [...parts, text.slice(end)];
+}
+
 function folded(text, block) {
   const lines = sum(text.split("\n").map((line) => Math.max(1, Math.ceil(line.length / 100))));
   if (lines <= LONG) return block;

@@ -255,7 +255,7 @@ function turnView(turn) {
       h("code", { title: `State hash ${turn.state_hash}` }, turn.state_hash.slice(0, 10))),
     h("div", { class: "columns" },
       h("div", {}, turn.text !== null && section("Agent", folded(turn.text, h("pre", { class: "prose" }, turn.text))),
-        calls(turn), changes(turn)),
+        pageActedOn(turn), calls(turn), changes(turn)),
       h("aside", {}, progress(turn), checklist(turn))));
 }
 
@@ -278,6 +278,16 @@ function callView(call, event, answer) {
       h("span", { class: "event" }, event ? eventFacts(event) : badge("not run", "warn"))),
     json(call.arguments),
     answer && h("div", { class: "result" }, content(answer.content), images(answer)));
+}
+
+// On the surface of pages: what stood before the agent, with the elements that the turn's calls name.
+function pageActedOn(turn) {
+  const named = turn.calls.map((call) => call.arguments.element ?? call.arguments.ref).filter((id) => typeof id === "string");
+  const last = turn.index === 0 ? state.episode.segments[0].prompt : state.turns[turn.index - 1].observation;
+  const entry = messages(last).findLast((one) => named.some((id) => one.content.includes(`[${id}]`)));
+  if (!entry) return null;
+  return section("The page acted on", h("div", { class: "page-before" },
+    folded(entry.content, h("pre", { class: "prose" }, marked(entry.content, named.map((id) => `[${id}]`)))), images(entry)));
 }
 
 function eventFacts(event) {
