@@ -31,6 +31,10 @@ EXPORTS = {
     "palaestra.agents.remote": (
         "ChatReply Endpoint EndpointConfig RemoteAgent RemoteChat RemoteChatConfig RequestedCall TokenUsage"
     ),
+    "palaestra.agents.search": (
+        "AgentProposer Branch BranchValue ChatValue LegalProposer Proposer RequestCoverage SearchConfig SearchNode "
+        "SearchTree TreeSearchAgent"
+    ),
     "palaestra.benchmarks.ablations": (
         "ARMS SITES TABLES AblationArm AblationCell AblationConfig AblationSite AblationTable CellKey "
         "ablation_markdown ablation_tables read_cells run_cells site_materials"
@@ -108,7 +112,10 @@ EXPORTS = {
         "AttachedOverlay Base Column FileEntry FileLimits FileTree Overlay OverlaySnapshot Schema SqlProjection "
         "TableInfo overlay_on"
     ),
-    "palaestra.benchmarks.pages": ("ParityItem ParityResult measure_parity parity_items parity_table random_action"),
+    "palaestra.benchmarks.pages": (
+        "HandPlay ParityItem ParityResult judge_by_replay measure_parity parity_items parity_table random_action "
+        "serve_hand_play"
+    ),
     "palaestra.envs.surfaces": "generated_surfaces generic_surface pages_surface",
     "palaestra.envs.surfaces.pages": "pages_surface",
     "palaestra.envs.kit": (

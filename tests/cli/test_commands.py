@@ -213,6 +213,8 @@ def test_prove_fails_and_says_why_when_a_rubric_asks_for_too_little(tmp_path: Pa
         (("tasks", "prove", "--family", "cancel"), "cancel", "did you mean"),
         (("tasks", "prove", "./no_such_folder"), "no_such_folder", "give the path"),
         (("play", "elsewhere/x/0000"), "elsewhere", "storefront"),
+        (("play", "storefront/cancel-order/0000", "--browser"), "has no pages", "add --surface pages"),
+        (("play", "storefront/cancel-order/0000", "--out", "x.jsonl"), "--port and --out are of --browser", "add it"),
         (("view", "/no/such.jsonl"), "/no/such.jsonl", "give a file of trajectories"),
         (("check", "palaestra/Storefrnt-v0"), "Storefrnt", "Storefront"),
         (("bench", "env", "CartPole-v1"), "CartPole-v1", "Storefront"),
@@ -275,6 +277,25 @@ def test_play_takes_words_and_survives_mistakes() -> None:
     assert result.stdout.count("cannot do that") == 2
     assert '"next_cursor"' in result.stdout
     assert "0 of 100 points; not solved (left)" in result.stdout
+
+
+def test_play_on_pages_takes_values_without_names_and_shows_pages_as_text() -> None:
+    typed = "\n".join(
+        (
+            "goto /do/cancel_order",
+            "fill field.order_id ORD-1133",
+            "click nav.orders",
+            "click nowhere.at.all",
+            "fill element=field.x text=a longer text",
+            "quit",
+        )
+    )
+    result = run("play", "storefront/cancel-order/0000", "--surface", "pages", stdin=typed)
+    assert result.returncode == 0
+    assert '[field.order_id] textbox "order_id" holds "ORD-1133" required' in result.stdout
+    assert 'page /orders "Orders"' in result.stdout
+    assert "stale_element" in result.stdout
+    assert "cannot do that" not in result.stdout
 
 
 # learning

@@ -1,6 +1,9 @@
 """`palaestra play`: a person is the agent."""
 
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated, cast
 
 import orjson
 import typer
@@ -16,15 +19,18 @@ from palaestra.cli.switches import (
     switches,
 )
 from palaestra.cli.target import WorldOption, open_task
+from palaestra.durable import write_file
 from palaestra.envs import ToolEnv
-from palaestra.errors import ActionError, UnknownNameError
+from palaestra.errors import ActionError, ConfigError, UnknownNameError
 from palaestra.protocols import Action
 from palaestra.records import Json, Message
 from palaestra.tools import Tool
 from palaestra.tools.images import describe_image
+from palaestra.trajectory import dump_episode
 
 HELP = """\
   TOOL name=value ...   call a tool; a value is JSON, or text as it stands
+  TOOL value ...        the same, without names in the order of its arguments: click nav.orders
   {"tool": ..., ...}    the same as JSON; a list makes several calls in one turn
   > some text           say something to the user
   tools [WORDS]         list the tools, those whose name or description has WORDS
@@ -42,9 +48,28 @@ def play(
     noise: NoiseOption = None,
     wording: WordingOption = None,
     temper: TemperOption = None,
+    browser: Annotated[  # noqa: FBT002
+        bool, typer.Option("--browser", help="Serve the pages to your own browser, on this machine alone.")
+    ] = False,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Of --browser. Default: a free one.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="With --browser: write the trajectory to this file as JSON lines.")
+    ] = None,
 ) -> None:
-    """Play a task yourself with the agent's messages and tools, and watch the checklist."""
+    """Play a task yourself with the agent's messages and tools, and watch the checklist.
+
+    With --surface pages the tools are those of a browser. With --browser as well, the pages open in your own browser,
+    and what you do there is recorded as a trajectory, replayed, and judged.
+
+    Examples: `palaestra play storefront/cancel-order/0000`,
+    `palaestra play storefront/cancel-order/0000 --surface pages --browser --out mine.jsonl`
+    """
     env, console = open_task(task, tasks, world, **switches(surface, handbook, noise, wording, temper)), Console()
+    if browser:
+        _serve(console, env, task, port=port, out=out)
+        return
+    if port or out is not None:
+        raise ConfigError("--port and --out are of --browser; add it, or leave them out")
     observation, _ = env.reset(seed=0)
     _show(console, observation)
     console.print(f"\n[dim]{escape(HELP)}[/]\n", highlight=False)
@@ -63,6 +88,31 @@ def play(
     console.print(
         f"{score.points} of {score.total} points; {'solved' if score.passed else 'not solved'} ({env.end or 'left'})"
     )
+
+
+def _serve(console: Console, env: ToolEnv, task: str, *, port: int, out: Path | None) -> None:
+    """Let a person play in their browser until the episode has ended or they interrupt."""
+    try:
+        from palaestra.benchmarks.pages import HandPlay, judge_by_replay, serve_hand_play  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"{error.name} is not installed, and pages in a browser need it; `pip install 'palaestra[web]'`"
+        ) from error
+    hand = HandPlay(env, task)
+    try:
+        server = serve_hand_play(hand, port=port)
+    except OSError as error:
+        raise ConfigError(f"--port {port}: {error.strerror}; choose another, or leave it out for a free one") from error
+    console.print(f"open http://127.0.0.1:{server.server_port}/ and do the task there; Ctrl-C ends it", highlight=False)
+    with server, suppress(KeyboardInterrupt):
+        while not hand.over:
+            server.handle_request()
+    episode = hand.episode()
+    for line in judge_by_replay(env, episode):
+        console.print(line, markup=False, highlight=False)
+    if out is not None:
+        write_file(out, dump_episode(episode) + b"\n")
+        console.print(f"the trajectory: {out}", highlight=False)
 
 
 def _take(console: Console, env: ToolEnv, line: str) -> None:
@@ -91,31 +141,46 @@ def _named(env: ToolEnv, name: str) -> Tool:
 
 
 def _step(console: Console, env: ToolEnv, line: str) -> None:
-    observation, reward, _, _, _ = env.step(_action(line))
+    observation, reward, _, _, _ = env.step(_action(line, {tool.name: list(_arguments(tool)) for tool in env.offered}))
     _show(console, observation)
     if reward:
         console.print(f"[{'green' if reward > 0 else 'red'}]{reward:+.0f} points[/]")
 
 
-def _action(line: str) -> Action:
+def _arguments(tool: Tool) -> Mapping[str, Json]:
+    return cast("Mapping[str, Json]", tool.parameters["properties"])
+
+
+def _action(line: str, names: Mapping[str, Sequence[str]]) -> Action:
+    """What a line says.
+
+    Args:
+        line: Without spaces at its ends.
+        names: The names of each tool's arguments, for values that are given without one.
+    """
     if line.startswith(("{", "[")):
         action: Action = orjson.loads(line)
         return action
     if line.startswith(">"):
         return line[1:].strip()
     tool, *parts = line.split()
-    arguments: dict[str, Json] = {}
+    known = names.get(tool, ())
+    arguments: dict[str, str] = {}
+    left = list(known)
     name = ""
     for part in parts:
         key, equals, value = part.partition("=")
-        if equals and key.isidentifier():
-            name = key
+        if equals and key.isidentifier() and (key in known or not name):
+            name, left = key, []  # what has no name goes on with the text of the last one that has
             arguments[name] = value
+        elif left:
+            name = left.pop(0)
+            arguments[name] = part
         elif name:
             arguments[name] = f"{arguments[name]} {part}"
         else:
             raise ActionError(f"{part!r} has no name; write name={part}")
-    return {"tool": tool, "arguments": {key: _value(str(value)) for key, value in arguments.items()}}
+    return {"tool": tool, "arguments": {key: _value(value) for key, value in arguments.items()}}
 
 
 def _value(text: str) -> Json:
@@ -129,7 +194,7 @@ def _value(text: str) -> Json:
 def _show(console: Console, observation: tuple[Message, ...]) -> None:
     for message in observation:
         console.print(f"\n[dim]{message.get('name', message['role'])}[/]")
-        if message["role"] == "tool":
+        if message["role"] == "tool" and message["content"].startswith(("{", "[", '"')):
             console.print_json(message["content"])
         else:
             console.print(message["content"], markup=False, highlight=False)

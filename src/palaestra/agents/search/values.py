@@ -24,7 +24,8 @@ class RequestCoverage:
     def __call__(self, messages: Sequence[Message], *, seed: int) -> float:
         """Between 0 and 1; 0 where nothing was asked."""
         del seed
-        asked = {word for one in messages if one["role"] == "user" for word in _words(one)}
+        request = next((one for one in messages if one["role"] == "user"), None)  # what follows may be a page
+        asked = set() if request is None else _words(request)
         shown = {word for one in messages if one["role"] == "tool" for word in _words(one)}
         return len(asked & shown) / len(asked) if asked else 0.0
 

@@ -1,6 +1,17 @@
-"""Pages measured: whether both renderers agree, step by step."""
+"""Pages: whether both renderers agree, step by step; and tasks that a person does on them."""
 
+from palaestra.benchmarks.pages.by_hand import HandPlay, judge_by_replay, serve_hand_play
 from palaestra.benchmarks.pages.hands import random_action
 from palaestra.benchmarks.pages.parity import ParityItem, ParityResult, measure_parity, parity_items, parity_table
 
-__all__ = ["ParityItem", "ParityResult", "measure_parity", "parity_items", "parity_table", "random_action"]
+__all__ = [
+    "HandPlay",
+    "ParityItem",
+    "ParityResult",
+    "judge_by_replay",
+    "measure_parity",
+    "parity_items",
+    "parity_table",
+    "random_action",
+    "serve_hand_play",
+]

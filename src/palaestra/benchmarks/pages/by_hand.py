@@ -1,0 +1,315 @@
+"""A task that a person does by hand, in a browser of their own, on pages that this process serves.
+
+What the person clicks and sends becomes the same actions that an agent takes, so the episode is an ordinary trajectory.
+The browser shows pages whole, so each page is scrolled to its end as soon as it is open. A page of the episode's own,
+beside the site's, holds the conversation and the tools that talk and end.
+"""
+
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any, TypeAlias
+from urllib.parse import parse_qsl
+
+import gymnasium as gym
+
+from palaestra.agents import EpisodeRecorder
+from palaestra.envs import ToolEnv
+from palaestra.envs.surfaces.pages.addresses import read_address
+from palaestra.envs.surfaces.pages.browser import PageBrowser
+from palaestra.envs.surfaces.pages.forms import field_element, form_fields, read_arguments
+from palaestra.envs.surfaces.pages.html import render_html
+from palaestra.envs.surfaces.pages.session import CLOSE, BrowserSession
+from palaestra.envs.surfaces.pages.text import VIEWPORT
+from palaestra.envs.surfaces.pages.tree import FIELDS, Follow, Page, PageElement, Submit
+from palaestra.errors import CapabilityError, ToolRefusal
+from palaestra.records import Json, Message
+from palaestra.steps import StepRecord
+from palaestra.tools import CONTROL, Tool
+from palaestra.trajectory import Episode
+
+EPISODE = "/_episode"
+"""Where the conversation stands, and what talks and ends; no site has a page there."""
+_Action: TypeAlias = tuple[str, dict[str, Json]]
+"""A tool, and its arguments."""
+_LONGEST = 2_000_000
+"""Bytes of a form, at most."""
+
+
+class HandPlay:
+    """An episode that a person plays.
+
+    Args:
+        env: An environment on the surface of pages.
+        task: The id of the task.
+
+    Raises:
+        CapabilityError: the environment has no pages.
+    """
+
+    def __init__(self, env: gym.Env[Any, Any], task: str) -> None:
+        self._recorder = EpisodeRecorder(env, agent="person", seed=0, task=task)
+        world = env.unwrapped
+        assert isinstance(world, ToolEnv), "it is Palaestra's own"
+        if not isinstance(world.episode.surface, PageBrowser):
+            raise CapabilityError(f"surface {world.surface!r} has no pages; add --surface pages")
+        self._world = world
+        self._browser = world.episode.surface
+        self._said: list[Message] = [one for one in self._recorder.opening.messages if one["role"] != "tool"][:-1]
+        self._speaking = {
+            tool.name: tool for tool in world.toolbox if tool in CONTROL or tool.name == world.toolbox.prose_tool
+        }
+        self._show_whole()
+
+    @property
+    def over(self) -> bool:
+        """Whether the episode has ended."""
+        return self._recorder.over
+
+    def episode(self) -> Episode:
+        """The trajectory so far."""
+        return self._recorder.episode()
+
+    def open(self, url: str) -> str:
+        """Answer a request for a page: take the action that it comes of, and give the page after it as HTML."""
+        if read_address(url).path[:1] == (EPISODE[1:],):
+            return self._episode_page(url)
+        if not self.over and url != self._browser.session.tab.url:
+            self._act_in_turn(self._actions_of(url))
+            self._show_whole()
+        return self._site_page()
+
+    def send(self, url: str, fields: Mapping[str, str]) -> str:
+        """Answer a form that was sent: enter what differs, send it, and give the page after it as HTML."""
+        path = read_address(url).path
+        if not self.over and path[:1] == (EPISODE[1:],) and len(path) == 2 and path[1] in self._speaking:
+            self._speak(self._speaking[path[1]], fields)
+            return self._episode_page(EPISODE)
+        if not self.over:
+            if not fields and self._browser.session.tab.outcome is not None:
+                self._act("click", {"element": CLOSE})
+            else:
+                self._send_form(fields)
+            self._show_whole()
+        return self._site_page()
+
+    # what a request comes of
+
+    def _page(self) -> Page:
+        return self._browser.page(self._world.episode.state)
+
+    def _actions_of(self, url: str) -> Sequence[_Action]:
+        """The actions that lead to an address from where the browser stands."""
+        page, tab = self._page(), self._browser.session.tab
+        for element in page.walk():
+            if element.id and isinstance(element.activation, Follow) and element.activation.url == url:
+                return [("click", {"element": element.id})]
+        if tab.place > 0 and tab.history[tab.place - 1] == url:
+            return [("back", {})]
+        if tab.place + 1 < len(tab.history) and tab.history[tab.place + 1] == url:
+            return [("forward", {})]
+        for button, form in _forms(page):
+            if not form.action and read_address(form.url).path == read_address(url).path:
+                asked = read_address(url).query
+                values = {field.element: asked.get(field.argument, "") for field in form.fields}
+                return [*self._entries(page, values), ("click", {"element": button})]
+        return [("goto", {"url": url})]
+
+    def _send_form(self, fields: Mapping[str, str]) -> None:
+        page = self._page()
+        for button, form in _forms(page):
+            if form.action:
+                values = {field.element: fields.get(field.element.partition(".")[2], "") for field in form.fields}
+                self._act_in_turn([*self._entries(page, values), ("click", {"element": button})])
+                return
+
+    def _entries(self, page: Page, values: Mapping[str, str]) -> list[_Action]:
+        """The actions that enter values, where fields hold others."""
+        found: list[_Action] = []
+        for element in page.walk():
+            if element.role not in FIELDS or element.id not in values:
+                continue
+            value = values[element.id].replace("\r\n", "\n")
+            ticked = element.role == "checkbox"
+            if value == element.value or (ticked and (value == "true") == (element.value == "true")):
+                continue
+            if ticked:
+                found.append(("check", {"element": element.id, "checked": value == "true"}))
+            elif element.role == "combobox" and value:
+                found.append(("select_option", {"element": element.id, "option": value}))
+            else:
+                found.append(("fill", {"element": element.id, "text": value}))
+        return found
+
+    def _speak(self, tool: Tool, fields: Mapping[str, str]) -> None:
+        values = {name: text.replace("\r\n", "\n") for name, text in fields.items()}
+        arguments = read_arguments(form_fields(tool), {f"field.{name}": text for name, text in values.items()})
+        self._act(tool.name, arguments)
+
+    def _act_in_turn(self, actions: Sequence[_Action]) -> None:
+        for tool, arguments in actions:
+            self._act(tool, arguments)
+
+    def _act(self, tool: str, arguments: Mapping[str, Json]) -> None:
+        if self.over:
+            return
+        self._recorder.step({"tool": tool, "arguments": dict(arguments)})
+        if tool in self._speaking:
+            self._said.append({"role": "assistant", "content": str(arguments.get("message", tool))})
+            self._said += [one for one in self._recorder.observation if one["role"] == "user"]
+
+    def _show_whole(self) -> None:
+        """Scroll to the end of the page, which the person sees whole."""
+        while not self.over:
+            view = self._browser.view(self._world.episode.state)
+            if self._browser.session.tab.scroll + VIEWPORT >= view.lines:
+                return
+            self._act("scroll", {"direction": "down"})
+
+    # pages
+
+    def _site_page(self) -> str:
+        if self.over:
+            return self._episode_page(EPISODE)
+        page = self._page()
+        first, *others = page.elements
+        link = PageElement(role="link", id="episode", name="The request", activation=Follow(url=EPISODE))
+        bar = PageElement(role="navigation", name=first.name, children=(link, *first.children))
+        return render_html(Page(url=page.url, title=page.title, elements=(bar, *others)), self._browser.session)
+
+    def _episode_page(self, url: str) -> str:
+        """The conversation with links to what can be said; the form of one of them; or the outcome."""
+        asked = read_address(url).path[1:]
+        back = PageElement(
+            role="link", id="site", name="The site", activation=Follow(url=self._browser.session.tab.url)
+        )
+        bar = PageElement(role="navigation", name="Episode", children=() if self.over else (back,))
+        if self.over:
+            elements = self._outcome()
+        elif asked and asked[0] in self._speaking:
+            elements = _speaking_form(self._speaking[asked[0]])
+        else:
+            links = [
+                PageElement(role="link", id=name, name=name, activation=Follow(url=f"{EPISODE}/{name}"))
+                for name in self._speaking
+            ]
+            elements = [
+                PageElement(role="heading", name=self._recorder.task_id),
+                *(PageElement(role="definition", name=one["role"], value=one["content"]) for one in self._said),
+                PageElement(role="navigation", name="What to do", children=tuple(links)),
+            ]
+        return render_html(Page(url=url, title="Episode", elements=(bar, *elements)), BrowserSession())
+
+    def _outcome(self) -> list[PageElement]:
+        return [
+            PageElement(role="heading", name=f"{self._recorder.task_id} has ended"),
+            *(PageElement(role="text", value=line) for line in judge_by_replay(self._world, self.episode())),
+        ]
+
+
+def _forms(page: Page) -> list[tuple[str, Submit]]:
+    """The buttons that send the forms of a page, and these."""
+    return [
+        (one.id, one.activation) for one in page.walk() if one.role == "button" and isinstance(one.activation, Submit)
+    ]
+
+
+def _speaking_form(tool: Tool) -> list[PageElement]:
+    fields = form_fields(tool)
+    button = PageElement(role="button", id="send", name=tool.name, activation=Submit(action=tool.name, fields=fields))
+    parts = (*(field_element(field, "") for field in fields), button)
+    return [
+        PageElement(role="heading", name=tool.name),
+        PageElement(role="text", value=tool.description),
+        PageElement(role="form", name=tool.name, children=parts),
+    ]
+
+
+def judge_by_replay(world: ToolEnv, episode: Episode) -> list[str]:
+    """Whether the proof accepts a trajectory, in sentences: it replays to the same rows and score, and lacks nothing.
+
+    Args:
+        world: An environment of the same kind; a fresh copy of it is played in.
+        episode: The trajectory.
+    """
+    assert world.spec is not None, "it was made by Gymnasium"
+    fresh = gym.make(world.spec)
+    fresh.reset(seed=episode.seed, options={"task": episode.task.id})
+    turns = list(episode.turns)
+    for number, turn in enumerate(turns, 1):
+        calls = [{"tool": call.tool, "arguments": dict(call.arguments)} for call in turn.calls]
+        record: StepRecord = fresh.step(calls)[4]["record"]
+        if record.state_hash != turn.state_hash:
+            return [f"Refused: turn {number} comes to other rows when it is replayed."]
+    replayed: Any = fresh.unwrapped  # any: what Palaestra's environments add to Gymnasium's interface
+    if replayed.score(episode.end).points != episode.score.points:
+        return ["Refused: the score of a replay is another."]
+    met, violated = (turns[-1].met, turns[-1].violated) if turns else ((), ())
+    lacking = [f"Lacking: {one.text}" for one in episode.rubric if one.kind == "expect" and one.id not in met]
+    wrong = [f"Forbidden, and done: {one.text}" for one in episode.rubric if one.id in violated]
+    said = f"{episode.score.points} of {episode.score.total} points after {len(turns)} actions: "
+    if episode.score.passed:
+        said += "accepted. It replays to the same rows, and every criterion is met."
+    else:
+        said += "not accepted."
+    return [said, *lacking, *wrong]
+
+
+def serve_hand_play(play: HandPlay, *, port: int = 0) -> HTTPServer:
+    """A server of an episode's pages, on this machine alone; `serve_forever` answers until it is shut down.
+
+    Args:
+        play: The episode.
+        port: Where it listens; 0 takes a free one (`server_address`).
+
+    Raises:
+        OSError: the port is taken.
+    """
+
+    class Handler(BaseHTTPRequestHandler):
+        server: HTTPServer
+
+        def do_GET(self) -> None:
+            if self.path == "/favicon.ico":
+                self._answer("", HTTPStatus.NOT_FOUND)
+            elif self._is_ours():
+                self._page(lambda: play.open(self.path))
+
+        def do_POST(self) -> None:
+            length = int(self.headers.get("Content-Length") or 0)
+            if length > _LONGEST:
+                self._answer(f"a form has at most {_LONGEST:,} bytes", HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+            elif self._is_ours(sending=True):
+                body = self.rfile.read(length).decode(errors="replace")
+                fields = dict(parse_qsl(body, keep_blank_values=True, max_num_fields=1_000))
+                self._page(lambda: play.send(self.path, fields))
+
+        def _is_ours(self, *, sending: bool = False) -> bool:
+            """Refuse what other sites have a browser ask for."""
+            known = {f"{name}:{self.server.server_port}" for name in ("127.0.0.1", "localhost")}
+            origin = self.headers.get("Origin")
+            if self.headers.get("Host") in known and (not sending or origin in {f"http://{name}" for name in known}):
+                return True
+            self._answer("this address serves one person on this machine", HTTPStatus.FORBIDDEN)
+            return False
+
+        def _page(self, made: Any) -> None:
+            try:
+                self._answer(made(), HTTPStatus.OK)
+            except ToolRefusal as refusal:
+                self._answer(f"{refusal.message}; go back", HTTPStatus.NOT_FOUND)
+
+        def _answer(self, text: str, status: HTTPStatus) -> None:
+            body = text.encode()
+            self.send_response(status)
+            html = "text/html" if status == HTTPStatus.OK else "text/plain"
+            self.send_header("Content-Type", f"{html}; charset=utf-8")
+            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Cache-Control", "no-store")  # going back is an action, so it must reach the episode
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  as the standard library names it
+            del format, args
+
+    return HTTPServer(("127.0.0.1", port), Handler)
