@@ -113,8 +113,7 @@ EXPORTS = {
         "TableInfo overlay_on"
     ),
     "palaestra.benchmarks.pages": (
-        "HandPlay ParityItem ParityResult judge_by_replay measure_parity parity_items parity_table random_action "
-        "serve_hand_play"
+        "HandPlay ParityItem ParityResult judge_by_replay measure_parity parity_items parity_table serve_hand_play"
     ),
     "palaestra.envs.surfaces": "generated_surfaces generic_surface pages_surface",
     "palaestra.envs.surfaces.pages": "pages_surface",

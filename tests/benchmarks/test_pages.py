@@ -4,7 +4,6 @@ from pathlib import Path
 from shutil import which
 
 import gymnasium as gym
-import pytest
 from typer.testing import CliRunner
 
 from palaestra.benchmarks.pages import (
@@ -13,12 +12,9 @@ from palaestra.benchmarks.pages import (
     measure_parity,
     parity_items,
     parity_table,
-    random_action,
 )
 from palaestra.cli.app import app
 from palaestra.envs import ToolEnv
-from palaestra.errors import CapabilityError
-from palaestra.seeding import Stream
 
 CHROMIUM = which("chromium") or "/usr/bin/chromium"
 
@@ -63,13 +59,6 @@ def test_a_difference_is_counted_and_told() -> None:
     assert table.rows == (
         ("list", "click", "3", "2", "66.67"), ("row", "goto", "1", "1", "100.00"), ("all", "", "4", "3", "75.00"),
     )  # fmt: skip
-
-
-def test_random_actions_need_pages() -> None:
-    env = made()
-    env.reset(seed=0)
-    with pytest.raises(CapabilityError, match="has no pages"):
-        random_action(env, Stream.root("hands", 0))
 
 
 def test_the_command_prints_the_table(tmp_path: Path) -> None:

@@ -14,6 +14,9 @@ from palaestra.records import ANY_TABLE, EndReason, RowChange, Score, TaskSpec, 
 from palaestra.seeding import Stream
 from palaestra.tools import Tool, legal_call
 
+_ON_SURFACE = 90
+"""Percent of random actions that are the surface's own, where it holds something; the others talk and end."""
+
 
 class EpisodeView:
     """The part of `ToolEnv` that reads its episode; all but `offered` raise `EpisodeOverError` where none has begun."""
@@ -123,10 +126,20 @@ class EpisodeView:
         episode = self.episode
         place: tuple[str | int, ...] = ("legal", episode.seed, len(episode.evidence.events), episode.turn)
         stream = Stream.root(*place) if seed is None else Stream.root("legal", seed)
-        drawn = (legal_call(self._offered, self._table_ids, stream) for _ in range(count))
+        drawn = (self._draw_legal(stream) for _ in range(count))
         return [{"tool": call.tool, "arguments": dict(call.arguments)} for call in drawn]
 
-    def _table_ids(self, table: str) -> Sequence[str]:
+    def _draw_legal(self, stream: Stream) -> ToolCall:
+        surface = self.episode.surface
+        if surface is None:
+            return legal_call(self._offered, self.table_ids, stream)
+        if stream.chance(_ON_SURFACE):
+            return surface.draw_action(self.episode.state, self.table_ids, stream)
+        speaking = [tool for tool in self._offered if tool.name in self.instance.world.toolbox]
+        return legal_call(speaking, self.table_ids, stream)
+
+    def table_ids(self, table: str) -> Sequence[str]:
+        """The ids of a table as it stands; those of all tables for `ANY_TABLE`."""
         state = self.episode.state
         if table != ANY_TABLE:
             return state.keys(table)

@@ -19,6 +19,7 @@ from palaestra.packs import PACKS, Pack
 from palaestra.protocols import StateView
 from palaestra.records import ToolCall, ToolEvent
 from palaestra.rubrics.messages import Confidential, DeriveFacts, MessageRules, Promise
+from palaestra.seeding import Stream
 from palaestra.tools import CallResult, Toolbox, ToolContext
 
 Translate: TypeAlias = Callable[[Sequence[ToolCall], StateView], tuple[ToolCall, ...]]
@@ -70,6 +71,10 @@ class SurfaceState(Protocol):
 
     def show(self, context: ToolContext) -> str:
         """What the agent sees now; its rows count as shown."""
+        ...
+
+    def draw_action(self, state: StateView, ids: Callable[[str], Sequence[str]], stream: Stream) -> ToolCall:
+        """An action at random that makes sense where the surface stands; `ids` lists those of a table."""
         ...
 
 

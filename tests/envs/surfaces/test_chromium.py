@@ -8,8 +8,8 @@ from typing import Any
 import gymnasium as gym
 import pytest
 
-from palaestra.benchmarks.pages import random_action
 from palaestra.envs import ToolEnv
+from palaestra.envs.surfaces.pages.browser import PageBrowser
 from palaestra.envs.surfaces.pages.chromium import Chromium, PageStep
 from palaestra.errors import CapabilityError
 from palaestra.records import ToolCall
@@ -51,13 +51,14 @@ def test_an_oracle_does_the_same_in_both(family: str, chromium: Chromium) -> Non
     assert sum(step.sent.startswith("POST") for step in steps) >= 2
 
 
-def test_random_hands_do_the_same_in_both(chromium: Chromium) -> None:
+def test_random_actions_do_the_same_in_both(chromium: Chromium) -> None:
     env = begun("storefront/cancel-order/5000", max_turns=1_000)
-    stream = Stream.root("both", 0)
+    browser, stream = env.episode.surface, Stream.root("both", 0)
+    assert isinstance(browser, PageBrowser)
     steps: list[PageStep] = []
     with chromium.open(env) as pages:
         for number in range(150):
-            steps.append(pages.act(random_action(env, stream.split(number))))
+            steps.append(pages.act(browser.draw_action(env.episode.state, env.table_ids, stream.split(number))))
     assert differing(steps) == []
     assert len(Counter(step.call.tool for step in steps)) >= 4
     assert sum(bool(step.sent) for step in steps) > 50

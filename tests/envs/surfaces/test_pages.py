@@ -6,7 +6,6 @@ from typing import Any
 import gymnasium as gym
 import pytest
 
-from palaestra.benchmarks.pages import random_action
 from palaestra.envs import ToolEnv, check_env
 from palaestra.envs.surfaces.pages.addresses import read_address, write_address
 from palaestra.envs.surfaces.pages.browser import PageBrowser
@@ -262,19 +261,19 @@ def test_noise_and_pages_are_refused_together() -> None:
         made(noise={"failures": 10})
 
 
-# random hands
+# random actions
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_random_hands_break_nothing_and_solve_nothing_and_forks_go_on_alike(seed: int) -> None:
+def test_random_actions_break_nothing_and_solve_nothing_and_forks_go_on_alike(seed: int) -> None:
     env = made(max_turns=400)
     env.reset(seed=seed)
-    stream = Stream.root("hands", seed)
+    stream = Stream.root("actions", seed)
     steps = 0
     try:
         while True:
             fork, kept = env.fork(), pickle.loads(pickle.dumps(env.snapshot()))
-            call = random_action(env, stream.split(steps))
+            call = browser_of(env).draw_action(env.episode.state, env.table_ids, stream.split(steps))
             turn = {"tool": call.tool, "arguments": dict(call.arguments)}
             env.step(turn)
             if steps % 20 == 0:
@@ -287,6 +286,23 @@ def test_random_hands_break_nothing_and_solve_nothing_and_forks_go_on_alike(seed
     except EpisodeOverError:
         assert steps == 400
     assert not env.episode.score().passed
+
+
+def test_random_actions_of_an_agent_are_mostly_the_browsers_and_name_what_is_there() -> None:
+    env = begun()
+    env.step({"tool": "goto", "arguments": {"url": "/do/cancel_order"}})
+    drawn = env.legal_actions(400, seed=5)
+    assert drawn == env.legal_actions(400, seed=5)
+    ids = {element.id for element in browser_of(env).page(env.episode.state).walk()}
+    calls = [dict(action) for action in drawn if isinstance(action, dict)]
+    tools = [call["tool"] for call in calls]
+    spoken = sum(tool in ("reply", "finish", "give_up") for tool in tools)
+    assert 10 < spoken < 80
+    named = {call["arguments"].get("element") for call in calls} - {None}
+    assert named == ids - {""}
+    orders = set(env.episode.state.keys("orders"))
+    typed = {call["arguments"]["text"] for call in calls if call["tool"] == "fill"}
+    assert typed <= orders
 
 
 def test_equal_actions_give_equal_digests_in_another_environment() -> None:

@@ -1,7 +1,6 @@
 """Pages: whether both renderers agree, step by step; and tasks that a person does on them."""
 
 from palaestra.benchmarks.pages.by_hand import HandPlay, judge_by_replay, serve_hand_play
-from palaestra.benchmarks.pages.hands import random_action
 from palaestra.benchmarks.pages.parity import ParityItem, ParityResult, measure_parity, parity_items, parity_table
 
 __all__ = [
@@ -12,6 +11,5 @@ __all__ = [
     "measure_parity",
     "parity_items",
     "parity_table",
-    "random_action",
     "serve_hand_play",
 ]

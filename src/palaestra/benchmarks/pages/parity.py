@@ -13,7 +13,6 @@ import gymnasium as gym
 import orjson
 from pydantic import TypeAdapter
 
-from palaestra.benchmarks.pages.hands import random_action
 from palaestra.envs import ToolEnv
 from palaestra.envs.surfaces.pages.addresses import read_address
 from palaestra.envs.surfaces.pages.browser import PageBrowser
@@ -119,7 +118,10 @@ def _play(env: ToolEnv, chromium: "Chromium", item: ParityItem) -> ParityResult:
     planned = env.oracle() if item.run is None else ()
     with chromium.open(env) as pages:
         for number in range(len(planned) if item.run is None else RUN):
-            call = planned[number] if item.run is None else random_action(env, stream.split(number))
+            if item.run is None:
+                call = planned[number]
+            else:
+                call = _browser(env).draw_action(env.episode.state, env.table_ids, stream.split(number))
             if call.tool in env.world.toolbox:  # what talks and ends is no page
                 env.step({"tool": call.tool, "arguments": dict(call.arguments)})
                 continue
@@ -140,11 +142,15 @@ def _describe(step: "PageStep") -> str:
     return f"{step.call.tool} {dict(step.call.arguments)}{sends}{shows}"
 
 
-def _kind(env: ToolEnv) -> str:
-    """What kind of page is in front."""
+def _browser(env: ToolEnv) -> PageBrowser:
     browser = env.episode.surface
     assert isinstance(browser, PageBrowser), "it was made with pages"
-    match read_address(browser.session.tab.url).path:
+    return browser
+
+
+def _kind(env: ToolEnv) -> str:
+    """What kind of page is in front."""
+    match read_address(_browser(env).session.tab.url).path:
         case ():
             return "home"
         case (step, *_) if step == DO:

@@ -1,5 +1,6 @@
 """A browser at work in an episode: it holds the session, opens pages, and says which tool a sent form calls."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from palaestra.envs.surfaces.pages.addresses import read_address, write_address
@@ -12,8 +13,11 @@ from palaestra.envs.surfaces.pages.tree import FIELDS, Follow, Page, PageElement
 from palaestra.errors import ToolRefusal, UnknownNameError
 from palaestra.protocols import StateView
 from palaestra.records import ToolCall, ToolEvent
+from palaestra.seeding import Stream
 from palaestra.tools import CallResult, ToolContext
 
+_TEXTS = ("7", "2026-03-01", "Zoë <b>", "true", "")
+"""What somebody types who types at random."""
 SENDING = frozenset({"click", "press"})
 """The tools that may send a form."""
 
@@ -88,6 +92,20 @@ class PageBrowser:
                 context.show_columns([row], sorted(names))
         context.mention(*(key for shown in view.shows for key in shown.ids))
         return view.text
+
+    def draw_action(self, state: StateView, ids: Callable[[str], Sequence[str]], stream: Stream) -> ToolCall:
+        """See `SurfaceState`: one of the elements on the page in front, or a move of the browser."""
+        page = self.page(state)
+        element = stream.choice([element for element in page.walk() if element.id])
+        if element.role not in FIELDS:
+            click = ToolCall(tool="click", arguments={"element": element.id})
+            return click if stream.chance(75) else stream.choice(_MOVES)
+        field = next((field for form in _forms(page) for field in form.fields if field.element == element.id), None)
+        known = ids(field.references) if field is not None and field.references else ()
+        text = stream.choice([*element.options, ""] if element.options else known or _TEXTS)
+        if element.role == "checkbox":
+            return ToolCall(tool="check", arguments={"element": element.id, "checked": stream.chance(50)})
+        return ToolCall(tool="fill", arguments={"element": element.id, "text": text})
 
     def view(self, state: StateView) -> PageView:
         """What is seen of the page in front."""
@@ -211,5 +229,17 @@ def _sent_by(page: Page, element: PageElement, *, by_key: bool) -> Submit | None
     """
     if not by_key:
         return element.activation if isinstance(element.activation, Submit) else None
-    sending = [part.activation for part in page.walk() if isinstance(part.activation, Submit)]
-    return next((form for form in sending if any(field.element == element.id for field in form.fields)), None)
+    return next((form for form in _forms(page) if any(field.element == element.id for field in form.fields)), None)
+
+
+def _forms(page: Page) -> list[Submit]:
+    """What the forms of a page send."""
+    return [part.activation for part in page.walk() if isinstance(part.activation, Submit)]
+
+
+_MOVES = (
+    ToolCall(tool="back", arguments={}),
+    ToolCall(tool="scroll", arguments={}),
+    ToolCall(tool="tab_new", arguments={}),
+    ToolCall(tool="tab_focus", arguments={"number": 1}),
+)

@@ -23,7 +23,13 @@ def form_fields(tool: Tool) -> tuple[Field, ...]:
     properties = cast("Mapping[str, JsonSchema]", tool.parameters["properties"])
     required = frozenset(cast("Sequence[str]", tool.parameters.get("required", ())))
     return tuple(
-        Field(element=f"field.{name}", argument=name, schema=schema, required=name in required)
+        Field(
+            element=f"field.{name}",
+            argument=name,
+            schema=schema,
+            required=name in required,
+            references=tool.references.get(name, ""),
+        )
         for name, schema in properties.items()
     )
 

@@ -52,6 +52,8 @@ class Field:
     schema: JsonSchema
     """Of the argument's value."""
     required: bool
+    references: str = ""
+    """The table whose ids it takes; empty where it takes none."""
 
 
 @record
