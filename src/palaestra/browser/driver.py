@@ -1,5 +1,6 @@
 """A browser's windows: one browser a process, one context an episode, so that nothing passes from one to another."""
 
+import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -73,6 +74,14 @@ class Browser:
             storage_state=storage,
         )
 
+    def memory(self) -> int:
+        """Bytes of all processes that this one began: proportional set size, as Linux tells it."""
+        parents = {int(one.name): _parent(one) for one in Path("/proc").iterdir() if one.name.isdigit()}
+        found = {os.getpid()}
+        while more := {process for process, parent in parents.items() if parent in found} - found:
+            found |= more
+        return sum(map(_proportional_size, found - {os.getpid()}))
+
     def close(self) -> None:
         """Close it. Closing one that is gone, or was never begun, is fine."""
         if self._browser is not None:
@@ -140,6 +149,21 @@ class Window:
         """Close it. Closing one whose browser is gone is fine."""
         with suppress(PLAYWRIGHT.Error):
             self._context.close()
+
+
+def _parent(process: Path) -> int:
+    try:
+        return int((process / "stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:  # it has ended
+        return 0
+
+
+def _proportional_size(process: int) -> int:
+    try:
+        lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
+    except OSError:
+        return 0
+    return sum(1024 * int(line.split()[1]) for line in lines if line.startswith("Pss:"))
 
 
 def _abort(route: Any) -> None:

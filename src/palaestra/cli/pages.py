@@ -1,4 +1,4 @@
-"""`palaestra bench pages`: whether both renderers of pages agree."""
+"""`palaestra bench pages` and `palaestra bench web`: whether both renderers of pages agree, and what they cost."""
 
 from pathlib import Path
 from shutil import which
@@ -14,6 +14,62 @@ from palaestra.durable import write_file
 from palaestra.envs import ToolEnv
 from palaestra.envs.target import find_world
 from palaestra.errors import ConfigError
+
+
+def find_chromium() -> str | None:
+    """The path of Chromium on the search path."""
+    return which("chromium") or which("chromium-browser")
+
+
+def web(
+    world: WorldOption = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Measure a small sample.")] = False,  # noqa: FBT002
+    chromium: Annotated[
+        str | None, typer.Option("--chromium", help="Path of Chromium. Default: the one on the search path.")
+    ] = None,
+    browsergym: Annotated[
+        Path | None,
+        typer.Option("--browsergym", help="Python interpreter with browsergym-miniwob, which is measured beside ours."),
+    ] = None,
+    miniwob: Annotated[
+        Path | None, typer.Option("--miniwob", help="Folder of MiniWoB++'s pages. Default: the installed suite's.")
+    ] = None,
+    markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the tables to this Markdown file.")] = None,
+) -> None:
+    """Time steps, resets and forks of pages in process and in Chromium, beside BrowserGym, in one run.
+
+    Example: `palaestra bench web --browsergym /path/to/venv/bin/python --markdown web.md`
+    """
+    from palaestra.benchmarks.speed.web import WEB_FULL, WEB_QUICK, WebPeer, bench_web, web_tables  # noqa: PLC0415
+
+    peer = None
+    if browsergym is not None:
+        peer = WebPeer(python=browsergym, pages=miniwob or _installed_miniwob())
+    elif miniwob is not None:
+        raise ConfigError("--miniwob is of --browsergym; give both, or leave it out")
+    with bar("measuring", 3) as shown:
+        report = bench_web(
+            find_world(world),
+            scale=WEB_QUICK if quick else WEB_FULL,
+            chromium=chromium or find_chromium(),
+            peer=peer,
+            progress=shown.step,
+        )
+    tables = web_tables(report)
+    for table in tables:
+        output().print(table.for_terminal())
+    if markdown is not None:
+        text = "\n\n".join(f"### {table.title}\n\n{table.markdown()}\n\n{table.note}".rstrip() for table in tables)
+        write_file(markdown, f"{text}\n".encode())
+
+
+def _installed_miniwob() -> Path:
+    from palaestra.benchmarks.external.installation import home  # noqa: PLC0415
+
+    found = next((home() / "miniwob").rglob("click-button.html"), None)
+    if found is None:
+        raise ConfigError("MiniWoB++ is not installed; `palaestra suites install miniwob`, or give --miniwob")
+    return found.parent
 
 
 def pages(
@@ -36,7 +92,7 @@ def pages(
     """
     from palaestra.benchmarks.pages import measure_parity, parity_items, parity_table  # noqa: PLC0415
 
-    program = chromium or which("chromium") or which("chromium-browser")
+    program = chromium or find_chromium()
     if program is None:
         raise ConfigError("there is no chromium on the search path; install it, or give its path with --chromium")
     env_id = find_world(world)

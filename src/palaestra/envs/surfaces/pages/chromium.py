@@ -97,10 +97,19 @@ class Chromium:
         Raises:
             CapabilityError: the environment has no pages.
         """
-        if not isinstance(env.episode.surface, PageBrowser):
-            raise CapabilityError(f"surface {env.surface!r} has no pages; make the environment with surface='pages'")
+        browser = _browser_of(env)
         context = self._browser.open_context(size=size, dark=dark)
-        return ChromiumPages(env, env.episode.surface, context)
+        return ChromiumPages(env, browser, context)
+
+    def memory(self) -> int:
+        """Bytes of all its processes, each shared page counted in parts (proportional set size); Linux alone tells."""
+        return self._browser.memory()
+
+
+def _browser_of(env: ToolEnv) -> PageBrowser:
+    if not isinstance(env.episode.surface, PageBrowser):
+        raise CapabilityError(f"surface {env.surface!r} has no pages; make the environment with surface='pages'")
+    return env.episode.surface
 
 
 class ChromiumPages:
@@ -130,7 +139,21 @@ class ChromiumPages:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the context."""
         self._context.close()
+
+    def begin_again(self) -> None:
+        """Show the episode that the environment has begun since, in the same context.
+
+        Raises:
+            CapabilityError: the environment has no pages.
+        """
+        self._browser = _browser_of(self._env)
+        self.denied.clear()
+        self._load()
 
     def title(self) -> str:
         """The title that Chromium shows."""

@@ -1,0 +1,242 @@
+"""What pages cost: steps, resets and forks in process, the same in Chromium, and BrowserGym beside them in one run."""
+
+import json
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter_ns
+
+import gymnasium as gym
+
+import palaestra.benchmarks.speed.peers.browsergym as browsergym_program
+from palaestra.benchmarks.speed.figures import Timing
+from palaestra.benchmarks.speed.stopwatch import METHOD, Stopwatch
+from palaestra.envs import ToolEnv
+from palaestra.errors import InfrastructureError
+from palaestra.record import record
+from palaestra.table import Table
+
+_RUNS = 3
+_CONTEXTS = 4
+"""Further contexts whose memory is measured."""
+_PEER_TIMEOUT = 600.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebScale:
+    """How much is measured."""
+
+    tasks: int = 60
+    """In process."""
+    browsed: int = 6
+    """In Chromium."""
+    peer_episodes: int = 8
+
+
+WEB_FULL = WebScale()
+WEB_QUICK = WebScale(tasks=4, browsed=1, peer_episodes=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebPeer:
+    """Where BrowserGym and MiniWoB++'s pages are."""
+
+    python: Path
+    """An interpreter that has `browsergym-miniwob`."""
+    pages: Path
+    """The folder of MiniWoB++'s pages."""
+
+
+@record
+class WebReport:
+    """What was measured."""
+
+    timings: tuple[Timing, ...]
+    megabytes: float | None
+    """Of each further context of Chromium (proportional set size); `None` where Chromium was not measured."""
+    missing: tuple[str, ...]
+    """What was not measured, and why."""
+
+    def mean(self, name: str) -> float | None:
+        """Microseconds of a timing in the mean; `None` where it was not measured."""
+        return next((timing.mean for timing in self.timings if timing.name == name), None)
+
+
+RESET, STEP, FORK = "reset with the first page, in process", "step with its page, in process", "fork of a live page"
+CHROMIUM_RESET, CHROMIUM_STEP = "reset of a page that is used again, Chromium", "step, Chromium"
+PEER_RESET, PEER_STEP = "reset, BrowserGym", "step, BrowserGym"
+PEER_USUAL = "step, BrowserGym with its usual delay"
+AIMS = {RESET: 200.0, STEP: 300.0, FORK: 50.0, CHROMIUM_RESET: 75_000.0, CHROMIUM_STEP: 60_000.0}
+"""Microseconds, at most; in the mean, of forks in the median."""
+MOST_MEGABYTES = 65.0
+
+
+def bench_web(
+    env_id: str,
+    *,
+    scale: WebScale = WEB_FULL,
+    chromium: str | None = None,
+    peer: WebPeer | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> WebReport:
+    """Measure pages of a world.
+
+    Args:
+        env_id: The world; it has the surface of pages.
+        scale: How much.
+        chromium: Chromium's path; without one neither it nor the peer is measured.
+        peer: BrowserGym; left out without one.
+        progress: Told the name of each part that is done.
+
+    Raises:
+        CapabilityError: the world has no pages.
+        InfrastructureError: the peer's program failed.
+    """
+    watch = Stopwatch()
+    missing: list[str] = []
+    env = _made(env_id)
+    tasks = [task for split in env.task_set.splits for task in env.task_set.ids(split)]
+    chosen = tasks[:: max(1, len(tasks) // scale.tasks)][: scale.tasks]
+    watch.quietest(lambda one: _measure_in_process(env, chosen, one), _RUNS)
+    progress("in process")
+    megabytes = None
+    if chromium is None:
+        missing.append("Chromium: there is none on the search path; give its path with --chromium")
+    else:
+        megabytes = _measure_chromium(env, chosen[: scale.browsed], chromium, watch)
+    progress("Chromium")
+    if peer is None or chromium is None:
+        missing.append("BrowserGym: give an interpreter that has browsergym-miniwob with --browsergym")
+    else:
+        for delay, step in (("0", PEER_STEP), ("usual", PEER_USUAL)):
+            taken = _run_peer(peer, chromium, scale.peer_episodes, delay)
+            for nanoseconds in taken["step"]:
+                watch.add(step, nanoseconds)
+            for nanoseconds in taken["reset"] if delay == "0" else ():
+                watch.add(PEER_RESET, nanoseconds)
+    progress("BrowserGym")
+    return WebReport(timings=watch.timings(), megabytes=megabytes, missing=tuple(missing))
+
+
+def _made(env_id: str) -> ToolEnv:
+    env = gym.make(env_id, surface="pages").unwrapped
+    assert isinstance(env, ToolEnv), f"{env_id} is Palaestra's own"
+    return env
+
+
+def _measure_in_process(env: ToolEnv, tasks: list[str], watch: Stopwatch) -> None:
+    for task in tasks:
+        env.reset(seed=0, options={"task": task})  # the first one makes task and world
+        watch.time(RESET, env.reset, seed=0, options={"task": task})
+        for call in env.oracle():
+            watch.time(STEP, env.step, {"tool": call.tool, "arguments": dict(call.arguments)})
+            watch.time(FORK, env.fork)
+
+
+def _measure_chromium(env: ToolEnv, tasks: list[str], program: str, watch: Stopwatch) -> float:
+    from palaestra.envs.surfaces.pages.chromium import Chromium  # noqa: PLC0415  needs the extra `web`
+
+    with Chromium(program) as chromium:
+        env.reset(seed=0, options={"task": tasks[0]})
+        with chromium.open(env) as pages:
+            for task in tasks:
+                start = perf_counter_ns()
+                env.reset(seed=0, options={"task": task})
+                pages.begin_again()
+                watch.add(CHROMIUM_RESET, perf_counter_ns() - start)
+                for call in env.oracle():
+                    if call.tool not in env.world.toolbox:  # what talks and ends is no page
+                        watch.time(CHROMIUM_STEP, pages.act, call)
+                    else:
+                        env.step({"tool": call.tool, "arguments": dict(call.arguments)})
+        with chromium.open(env):
+            before = chromium.memory()
+            others = [chromium.open(env) for _ in range(_CONTEXTS)]
+            after = chromium.memory()
+            for pages in others:
+                pages.close()
+    return (after - before) / _CONTEXTS / 2**20
+
+
+def _run_peer(peer: WebPeer, chromium: str, episodes: int, delay: str) -> dict[str, list[int]]:
+    program = browsergym_program.__file__
+    command = [str(peer.python), "-P", program, chromium, str(peer.pages), str(episodes), delay]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=_PEER_TIMEOUT, check=False)  # noqa: S603
+    if done.returncode:
+        said = (done.stderr.strip() or "it said nothing").splitlines()[-1]
+        raise InfrastructureError(
+            f"BrowserGym failed with status {done.returncode}: {said[:300]}; "
+            "install browsergym-miniwob under the interpreter that --browsergym names"
+        )
+    taken: dict[str, list[int]] = json.loads(done.stdout.splitlines()[-1])
+    return taken
+
+
+def web_tables(report: WebReport) -> list[Table]:
+    """The figures beside their aims, and the ratios to the peer."""
+    rows = [
+        (
+            timing.name,
+            _time(timing.mean),
+            _time(timing.p50),
+            _time(timing.p99),
+            f"{timing.count:,}",
+            *_judged(timing),
+        )
+        for timing in report.timings
+    ]
+    tables = [
+        Table(
+            title="Pages: time of one call",
+            columns=("what", "mean", "median", "99th percentile", "calls", "aim", "met"),
+            rows=tuple(rows),
+            note=" ".join([METHOD, "Aims are means, of forks medians.", *report.missing]),
+        )
+    ]
+    if report.megabytes is not None:
+        tables.append(
+            Table(
+                title="Chromium: memory of each further context",
+                columns=("MB", "aim", "met"),
+                rows=(
+                    (
+                        f"{report.megabytes:.0f}",
+                        f"{MOST_MEGABYTES:.0f}",
+                        "yes" if report.megabytes <= MOST_MEGABYTES else "no",
+                    ),
+                ),
+                note="Proportional set size of all of Chromium's processes, which shares what several use.",
+            )
+        )
+    ratios = [
+        (f"{peer} / {own}", f"{above / below:,.0f}")
+        for own, peer in (
+            (RESET, PEER_RESET),
+            (STEP, PEER_STEP),
+            (CHROMIUM_RESET, PEER_RESET),
+            (CHROMIUM_STEP, PEER_STEP),
+        )
+        if (above := report.mean(peer)) is not None and (below := report.mean(own)) is not None
+    ]
+    if ratios:
+        tables.append(
+            Table(
+                title="Ratios of means, in the same run",
+                columns=("ratio", "times"),
+                rows=tuple(ratios),
+                note="BrowserGym in its fastest mode: no delay before an observation, and steps that do nothing.",
+            )
+        )
+    return tables
+
+
+def _judged(timing: Timing) -> tuple[str, str]:
+    if timing.name not in AIMS:
+        return "", ""
+    value = timing.p50 if timing.name == FORK else timing.mean
+    return _time(AIMS[timing.name]), "yes" if value <= AIMS[timing.name] else "no"
+
+
+def _time(microseconds: float) -> str:
+    return f"{microseconds:.0f} us" if microseconds < 1_000 else f"{microseconds / 1_000:,.1f} ms"
