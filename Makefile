@@ -11,7 +11,7 @@ SUITES := agentdojo alfworld babyai bfcl miniwob scienceworld textworld webarena
 # Those whose data no package holds are tested on a little of our own in their layout.
 LAYOUTS := appworld webshop
 
-.PHONY: demo test soak check bench clean
+.PHONY: demo test soak check bench pages clean
 .DEFAULT_GOAL := help
 
 help:
@@ -19,6 +19,7 @@ help:
 	@echo "make test    the test suite, with its coverage floors"
 	@echo "make soak    the same property, fuzz, digest and kill tests with many more cases; goes on where it was killed; see docs/testing.md"
 	@echo "make check   ruff, mypy, pyright, import-linter"
+	@echo "make pages   both renderers of pages compared, and every solution played on them; goes on where it was killed"
 	@echo "make bench   what one step, reset, fork and snapshot cost"
 
 # A stamp newer than pyproject.toml means the environment is the one it describes.
@@ -88,6 +89,10 @@ check: .venv/test.stamp
 
 bench: .venv/bench.stamp
 	$(BIN)/palaestra bench env
+
+# Needs Chromium, as the tests do.
+pages: .venv/test.stamp .venv/suites.stamp
+	$(BIN)/palaestra bench pages --out runs/pages --markdown runs/pages/pages.md
 
 clean:
 	rm -rf .venv .venv-vllm .benchmarks build dist runs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage*

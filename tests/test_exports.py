@@ -113,7 +113,8 @@ EXPORTS = {
         "TableInfo overlay_on"
     ),
     "palaestra.benchmarks.pages": (
-        "HandPlay ParityItem ParityResult judge_by_replay measure_parity parity_items parity_table serve_hand_play"
+        "HandPlay OraclesOnPages ParityItem ParityResult judge_by_replay measure_parity oracles_table parity_items "
+        "parity_table play_oracles serve_hand_play"
     ),
     "palaestra.envs.surfaces": "generated_surfaces generic_surface pages_surface",
     "palaestra.envs.surfaces.pages": "pages_surface",

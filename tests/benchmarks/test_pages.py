@@ -7,11 +7,14 @@ import gymnasium as gym
 from typer.testing import CliRunner
 
 from palaestra.benchmarks.pages import (
+    OraclesOnPages,
     ParityItem,
     ParityResult,
     measure_parity,
+    oracles_table,
     parity_items,
     parity_table,
+    play_oracles,
 )
 from palaestra.cli.app import app
 from palaestra.envs import ToolEnv
@@ -64,4 +67,16 @@ def test_a_difference_is_counted_and_told() -> None:
 def test_the_command_prints_the_table(tmp_path: Path) -> None:
     told = CliRunner().invoke(app, ["bench", "pages", "--limit", "1", "--out", str(tmp_path), "--chromium", CHROMIUM])
     assert told.exit_code == 0, told.output
+    assert "Tasks whose translated solution gets every point" in told.output
     assert "Steps that are equal in Chromium" in told.output
+
+
+def test_solutions_that_miss_points_are_counted_by_split_and_named() -> None:
+    found = play_oracles("palaestra/Storefront-v0", limit=2)
+    assert found.failures == []
+    assert set(found.tasks.values()) == {2}
+    assert sum(found.actions.values()) > 10 * len(found.tasks)
+    one = OraclesOnPages(tasks={"dev": 2, "train": 3}, actions={"click": 9}, failed={"train": ("w/a/0: 7 of 100",)})
+    table = oracles_table(one)
+    assert table.rows == (("dev", "2", "2"), ("train", "3", "2"), ("all", "5", "4"))
+    assert one.failures == ["w/a/0: 7 of 100"]

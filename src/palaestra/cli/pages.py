@@ -1,5 +1,6 @@
 """`palaestra bench pages` and `palaestra bench web`: whether both renderers of pages agree, and what they cost."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from shutil import which
 from typing import Annotated
@@ -14,6 +15,7 @@ from palaestra.durable import write_file
 from palaestra.envs import ToolEnv
 from palaestra.envs.target import find_world
 from palaestra.errors import ConfigError
+from palaestra.table import Table
 
 
 def find_chromium() -> str | None:
@@ -59,8 +61,12 @@ def web(
     for table in tables:
         output().print(table.for_terminal())
     if markdown is not None:
-        text = "\n\n".join(f"### {table.title}\n\n{table.markdown()}\n\n{table.note}".rstrip() for table in tables)
-        write_file(markdown, f"{text}\n".encode())
+        _write_tables(markdown, tables)
+
+
+def _write_tables(file: Path, tables: Sequence[Table]) -> None:
+    text = "\n\n".join(f"### {table.title}\n\n{table.markdown()}\n\n{table.note}".rstrip() for table in tables)
+    write_file(file, f"{text}\n".encode())
 
 
 def _installed_miniwob() -> Path:
@@ -75,7 +81,9 @@ def _installed_miniwob() -> Path:
 def pages(
     world: WorldOption = None,
     actions: Annotated[int, typer.Option("--actions", min=0, help="Random actions in all.")] = 10_000,
-    limit: Annotated[int | None, typer.Option("--limit", min=1, help="Play at most this many items.")] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, help="At most this many items, and tasks of each split.")
+    ] = None,
     chromium: Annotated[
         str | None, typer.Option("--chromium", help="Path of Chromium. Default: the one on the search path.")
     ] = None,
@@ -84,13 +92,21 @@ def pages(
     ),
     markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the table to this Markdown file.")] = None,
 ) -> None:
-    """Compare the two renderers of pages step by step: oracles of every family and split, and random actions.
+    """Play every task's solution on pages, and compare both renderers step by step.
 
-    Needs the extra `web` and Chromium. Exits with status 1 if a step differs.
+    In process, the solutions of all listed tasks are played. In Chromium as well, those of one task of each family and
+    split, and random actions. Needs the extra `web` and Chromium. Exits with status 1 if a solution misses points or a
+    step differs.
 
     Example: `palaestra bench pages --actions 2000 --limit 40 --markdown parity.md`
     """
-    from palaestra.benchmarks.pages import measure_parity, parity_items, parity_table  # noqa: PLC0415
+    from palaestra.benchmarks.pages import (  # noqa: PLC0415
+        measure_parity,
+        oracles_table,
+        parity_items,
+        parity_table,
+        play_oracles,
+    )
 
     program = chromium or find_chromium()
     if program is None:
@@ -98,15 +114,19 @@ def pages(
     env_id = find_world(world)
     env = gym.make(env_id, surface="pages").unwrapped
     assert isinstance(env, ToolEnv), f"{env_id} is Palaestra's own"
+    listed = sum(len(env.task_set.ids(split)[:limit]) for split in env.task_set.splits)
+    with bar("solutions", listed) as shown:
+        solutions = play_oracles(env_id, limit=limit, progress=shown.step)
     items = parity_items(env, random_actions=actions)[:limit]
     with bar("both renderers", len(items)) as shown:
         results = measure_parity(env_id, items, program=program, log=out / "parity.jsonl", step=shown.step)
-    table = parity_table(results)
+    tables = [oracles_table(solutions), parity_table(results)]
     console = output()
-    console.print(table.for_terminal())
+    for table in tables:
+        console.print(table.for_terminal())
     if markdown is not None:
-        write_file(markdown, f"### {table.title}\n\n{table.markdown()}\n\n{table.note}\n".encode())
-    differences = [f"{one.item.task}: {said}" for one in results for said in one.differences]
+        _write_tables(markdown, tables)
+    differences = [f"{one.item.task}: {said}" for one in results for said in one.differences] + solutions.failures
     for said in differences:
         console.print(said, markup=False, highlight=False)
     if differences:
