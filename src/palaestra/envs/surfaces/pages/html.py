@@ -69,6 +69,11 @@ def _element(element: PageElement, page: Page) -> Markup:
             return Markup("<p>{}</p>").format(element.value)
         case "link":
             return _link(element)
+        case "tab":
+            url, selected = getattr(element.activation, "url", ""), "true" if element.value else "false"
+            return Markup('<a role="tab" data-id="{}" href="{}" aria-selected="{}">{}</a>').format(
+                element.id, url, selected, element.name
+            )
         case "definition":
             inner = _inside(element, page) if element.children else escape(element.value)
             return Markup("<dt>{}</dt><dd>{}</dd>").format(element.name, inner)
