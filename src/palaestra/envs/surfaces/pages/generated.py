@@ -75,9 +75,7 @@ class GeneratedSite:
         self._actions = {tool.name: tool for tool in actions.offered(role)}
         self._forms = {name: form_fields(tool) for name, tool in self._actions.items()}
         if unknown := sorted(self._reviewed - self._actions.keys()):
-            raise DefinitionError(
-                f"{unknown[0]} is to be reviewed, and has no form; the forms: {', '.join(self._actions)}"
-            )
+            raise DefinitionError(str(UnknownNameError.of("reviewed action", unknown[0], self._actions)))
         self._navigation = self._draw_navigation()
         self._action_links = self._draw_actions()
         self._home = (

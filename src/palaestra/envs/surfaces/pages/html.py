@@ -64,7 +64,9 @@ def _grouped(elements: Sequence[PageElement], page: Page) -> Iterator[Markup]:
 def _element(element: PageElement, page: Page) -> Markup:
     match element.role:
         case "heading":
-            return Markup("<h1>{}</h1>").format(element.name)
+            first = next(part for part in page.elements if part.role == "heading")
+            heading = Markup("<h1>{}</h1>") if element is first else Markup("<h2>{}</h2>")
+            return heading.format(element.name)
         case "text":
             return Markup("<p>{}</p>").format(element.value)
         case "link":
@@ -88,7 +90,8 @@ def _element(element: PageElement, page: Page) -> Markup:
         case "cell":
             return Markup("<small>{}</small>{}").format(element.name, element.value)
         case "navigation":
-            return Markup('<nav aria-label="{}">{}</nav>').format(element.name, _inside(element, page))
+            label = Markup("") if element is page.elements[0] else Markup("<b>{}</b>").format(element.name)
+            return Markup('<nav aria-label="{}">{}{}</nav>').format(element.name, label, _inside(element, page))
         case "search" | "form":
             return _form(element, page)
         case "button":
