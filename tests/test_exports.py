@@ -325,6 +325,7 @@ def test_every_folder_that_offers_names_is_pinned() -> None:
         "palaestra.envs.worlds.storefront.invariants",
         "palaestra.envs.worlds.storefront.letters",
         "palaestra.envs.worlds.storefront.population",
+        "palaestra.envs.worlds.storefront.site",
         "palaestra.envs.worlds.storefront.tools",
     }
     assert offering - internal == set(EXPORTS)

@@ -1,6 +1,7 @@
 """Pages: the same rows, rules and rubrics through a browser, and what a hasty or hostile user does to it."""
 
 import pickle
+import re
 from typing import Any
 
 import gymnasium as gym
@@ -115,11 +116,16 @@ def test_a_rows_page_shows_the_row_and_a_list_that_finds_nothing_is_a_look_up() 
     _, events = act(env, "goto", url=f"/orders/{order.id}")
     assert [event.tool for event in events] == ["goto"]
     assert ("orders", order.id) in events[-1].shown
-    text, events = act(env, "click", element="list.refunds.order_id")
+    text, events = act(env, "click", element="tab.refunds")
     assert [event.tool for event in events] == ["query", "click"]
     assert events[0].arguments == {"table": "refunds", "where": {"order_id": order.id}}
     assert events[0].shown == ()
-    assert "where order_id" in text
+    assert re.search(r"\[tab\.refunds\] Refunds \(\d\) \(selected\)", " ".join(text.split()))
+    build = env.episode.state.find(env.world.schema["builds"].kind)[0]
+    act(env, "goto", url=f"/builds/{build.id}")
+    text, events = act(env, "click", element="list.orders.build_id")
+    assert events[0].arguments == {"table": "orders", "where": {"build_id": build.id}}
+    assert "where build_id" in text
 
 
 def test_a_typed_address_names_its_ids_and_a_followed_link_names_none() -> None:

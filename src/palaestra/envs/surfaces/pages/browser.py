@@ -62,7 +62,8 @@ class PageBrowser:
             return self._site.look_up(element.activation.url) if isinstance(element.activation, Follow) else None
         if not form.action:
             return self._site.look_up(self._asked_address(page, form))
-        return ToolCall(tool=form.action, arguments=read_arguments(form.fields, self._values(page)))
+        kept = {field.element: value for name, value in form.kept for field in form.fields if field.argument == name}
+        return ToolCall(tool=form.action, arguments=read_arguments(form.fields, {**kept, **self._values(page)}))
 
     def settle(self, action: ToolCall, result: CallResult) -> ToolEvent:
         """Take in what came of a form that was sent. What a look-up found is evidence only as far as pages show it."""

@@ -29,8 +29,9 @@ ORIGIN = "http://site.test"
 """Where the pages seem to be; no name server is asked for it."""
 _SEEN = """() => [...document.querySelectorAll('[data-id]')].map(e => {
   const tag = e.tagName.toLowerCase(), type = e.type
-  const role = tag === 'a' ? 'link' : tag === 'button' ? 'button' : tag === 'select' ? 'combobox'
-    : tag === 'textarea' ? 'textbox' : type === 'checkbox' ? 'checkbox' : type === 'search' ? 'searchbox' : tag
+  const known = { a: 'link', button: 'button', select: 'combobox', textarea: 'textbox' }
+  const typed = { checkbox: 'checkbox', search: 'searchbox' }
+  const role = e.getAttribute('role') ?? known[tag] ?? typed[type] ?? tag
   const label = e.closest('label')
   const name = label ? label.firstChild.textContent : e.textContent
   const value = type === 'checkbox' ? (e.checked ? 'true' : '') : e.value || ''
@@ -198,7 +199,7 @@ class ChromiumPages:
             return
         role = next((element.role for element in page.walk() if element.id == named), "button")
         match call.tool:
-            case "click" if role in ("link", "button"):
+            case "click" if role in ("link", "button", "tab"):
                 target.click()
             case "press" if role in ("textbox", "searchbox"):
                 target.evaluate(
@@ -260,11 +261,10 @@ class ChromiumPages:
             activation = next((form for form in forms if any(f.element == named for f in form.fields)), None)
         if isinstance(activation, Submit):
             sent = {field.argument: values.get(field.element, "") for field in activation.fields}
+            sent = {**sent, **dict(activation.kept)} if activation.action else {**dict(activation.kept), **sent}
             if activation.action:
                 return f"POST {_plain(sent)}"
-            return "GET " + write_address(
-                *read_address(activation.url).path, query=_asked({**dict(activation.kept), **sent})
-            )
+            return f"GET {write_address(*read_address(activation.url).path, query=_asked(sent))}"
         return "" if activation is None else f"GET {activation.url}"
 
     def _drawn(self) -> tuple[SeenElement, ...]:

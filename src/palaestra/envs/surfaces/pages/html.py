@@ -64,11 +64,18 @@ def _grouped(elements: Sequence[PageElement], page: Page) -> Iterator[Markup]:
 def _element(element: PageElement, page: Page) -> Markup:
     match element.role:
         case "heading":
-            return Markup("<h1>{}</h1>").format(element.name)
+            first = next(part for part in page.elements if part.role == "heading")
+            heading = Markup("<h1>{}</h1>") if element is first else Markup("<h2>{}</h2>")
+            return heading.format(element.name)
         case "text":
             return Markup("<p>{}</p>").format(element.value)
         case "link":
             return _link(element)
+        case "tab":
+            url, selected = getattr(element.activation, "url", ""), "true" if element.value else "false"
+            return Markup('<a role="tab" data-id="{}" href="{}" aria-selected="{}">{}</a>').format(
+                element.id, url, selected, element.name
+            )
         case "definition":
             inner = _inside(element, page) if element.children else escape(element.value)
             return Markup("<dt>{}</dt><dd>{}</dd>").format(element.name, inner)
@@ -83,7 +90,8 @@ def _element(element: PageElement, page: Page) -> Markup:
         case "cell":
             return Markup("<small>{}</small>{}").format(element.name, element.value)
         case "navigation":
-            return Markup('<nav aria-label="{}">{}</nav>').format(element.name, _inside(element, page))
+            label = Markup("") if element is page.elements[0] else Markup("<b>{}</b>").format(element.name)
+            return Markup('<nav aria-label="{}">{}{}</nav>').format(element.name, label, _inside(element, page))
         case "search" | "form":
             return _form(element, page)
         case "button":

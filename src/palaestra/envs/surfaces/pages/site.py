@@ -28,6 +28,10 @@ class Site(Protocol):
         """The columns of a table: who sees them all has seen a row whole."""
         ...
 
+    def sending(self, action: str) -> tuple[str, ...]:
+        """The ids of the buttons that send the form of an action, in the order in which they are clicked."""
+        ...
+
     def named(self, url: str) -> tuple[str, ...]:
         """The ids that whoever types this address names."""
         ...

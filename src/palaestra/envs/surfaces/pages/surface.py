@@ -1,11 +1,12 @@
 """The surface of pages: the same rows and rules through a browser in place of tool calls."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from palaestra.envs.state import Schema
 from palaestra.envs.surfaces.generic import KEPT, declared_reads, generic_surface
 from palaestra.envs.surfaces.pages.browser import PageBrowser
 from palaestra.envs.surfaces.pages.generated import LOOK_UP, GeneratedSite
+from palaestra.envs.surfaces.pages.routes import Route
 from palaestra.envs.surfaces.pages.tools import UI_TOOLS
 from palaestra.envs.surfaces.pages.translation import PageTranslation
 from palaestra.envs.world import Surface
@@ -16,8 +17,15 @@ TURNS = 8
 """How many turns in the browser stand for one of the world's own tools: a form is opened, filled in and sent."""
 
 
-def pages_surface(schema: Schema, toolbox: Toolbox, *, role: str) -> Surface:
-    """The generated site of a world, and a browser to act on it.
+def pages_surface(
+    schema: Schema,
+    toolbox: Toolbox,
+    *,
+    role: str,
+    routes: Sequence[Route] = (),
+    reviewed: Collection[str] = (),
+) -> Surface:
+    """The generated site of a world, with pages made by hand in place of some, and a browser to act on it.
 
     A tool that declares the rows it `reads`, or whose name and arguments tell them (`infer_reads`), is replaced by
     pages. Every other tool that does not talk or end has a form, whose sending is the same event as a call of the tool.
@@ -26,9 +34,12 @@ def pages_surface(schema: Schema, toolbox: Toolbox, *, role: str) -> Surface:
         schema: The world's tables.
         toolbox: Its conventional tools.
         role: The role in which the agent acts. Actions of other roles have no form.
+        routes: Pages made by hand.
+        reviewed: The names of actions whose form is reviewed before it is sent.
 
     Raises:
-        DefinitionError: a tool has the name of a browser's action, or declares rows that the schema lacks.
+        DefinitionError: a tool has the name of a browser's action, or declares rows that the schema lacks; or an action
+            that is to be reviewed has no form.
     """
     names = frozenset(tool.name for tool in UI_TOOLS)
     for tool in toolbox:
@@ -38,7 +49,7 @@ def pages_surface(schema: Schema, toolbox: Toolbox, *, role: str) -> Surface:
     reads: Mapping[str, Reads] = declared_reads(schema, (t for t in toolbox if t not in kept and not t.writes))
     actions = Toolbox(t for t in toolbox if t not in kept and t.name not in reads)
     look_up = generic_surface(schema, toolbox, role=role).toolbox[LOOK_UP]
-    site = GeneratedSite(schema, actions, role)
+    site = GeneratedSite(schema, actions, role, routes=routes, reviewed=reviewed)
     translation = PageTranslation(schema, {name: (toolbox[name], rows) for name, rows in reads.items()}, actions, site)
 
     def begin() -> PageBrowser:

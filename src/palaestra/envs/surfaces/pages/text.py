@@ -131,8 +131,8 @@ def _wrapped(text: str, shows: tuple[ShownRow, ...], indent: str) -> Iterator[Te
 
 
 def _short(link: PageElement) -> str:
-    """A link among many."""
-    return f"[{link.id}] {link.name}"
+    """A link among many, or a tab."""
+    return f"[{link.id}] {link.name}{' (selected)' if link.role == 'tab' and link.value else ''}"
 
 
 def _label(element: PageElement) -> str:

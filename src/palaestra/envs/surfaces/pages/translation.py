@@ -12,7 +12,8 @@ from palaestra.envs.state import Schema
 from palaestra.envs.state.query import follow, select
 from palaestra.envs.surfaces.pages.addresses import write_address
 from palaestra.envs.surfaces.pages.forms import EMPTY, field_element, form_fields, read_value, written_value
-from palaestra.envs.surfaces.pages.generated import AFTER, DO, PER_PAGE, SEARCH, column_text, fits_cell
+from palaestra.envs.surfaces.pages.generated import AFTER, DO, PER_PAGE, SEARCH
+from palaestra.envs.surfaces.pages.pieces import column_text, fits_cell
 from palaestra.envs.surfaces.pages.session import BrowserSession, Tab
 from palaestra.envs.surfaces.pages.site import Site
 from palaestra.envs.surfaces.pages.text import SCROLL, VIEWPORT, view_page
@@ -73,7 +74,7 @@ class PageTranslation:
                 steps.append(_call("select_option", element=field.element, option=text))
             else:
                 steps.append(_call("fill", element=field.element, text=text))
-        return [*steps, _call("click", element="send")]
+        return [*steps, *(_call("click", element=button) for button in self._site.sending(tool.name))]
 
     def _addresses(self, reads: Reads, given: Mapping[str, Json], state: StateView) -> Iterator[str]:
         """The pages that show what a look-up shows."""

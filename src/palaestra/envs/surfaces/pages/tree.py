@@ -27,6 +27,7 @@ Role: TypeAlias = Literal[
     "row",
     "search",
     "searchbox",
+    "tab",
     "table",
     "text",
     "textbox",
@@ -65,7 +66,7 @@ class Submit:
     fields: tuple[Field, ...]
     url: str = ""
     kept: tuple[tuple[str, str], ...] = ()
-    """What a form that looks something up keeps of the present address, by name."""
+    """By argument: what is sent as well, and has no field on the page."""
 
 
 Activation: TypeAlias = Follow | Submit

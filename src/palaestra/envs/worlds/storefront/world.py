@@ -22,7 +22,7 @@ from datetime import datetime
 from pathlib import Path
 
 from palaestra.envs.kit import contents, format_moment
-from palaestra.envs.surfaces import generated_surfaces
+from palaestra.envs.surfaces import generic_surface, pages_surface
 from palaestra.envs.world import World
 from palaestra.envs.worlds.storefront.confidential import ACCOUNT, HOLD
 from palaestra.envs.worlds.storefront.desk import Desk
@@ -35,6 +35,7 @@ from palaestra.envs.worlds.storefront.population import populate, world_start
 from palaestra.envs.worlds.storefront.promises import PROMISES
 from palaestra.envs.worlds.storefront.rules import rules
 from palaestra.envs.worlds.storefront.schema import SCHEMA
+from palaestra.envs.worlds.storefront.site import BACK_OFFICE, REVIEWED
 from palaestra.envs.worlds.storefront.tools import TOOLBOX
 
 AGENT_ID = "EMP-101"
@@ -114,7 +115,10 @@ STOREFRONT = World(
     # No bundled task asks to reopen a ticket, to search builds or to edit an account: an agent must leave them alone,
     # and families of others (`palaestra tasks new`) use them.
     optional_tools=("reopen_ticket", "search_builds", "update_customer"),
-    surfaces=generated_surfaces(SCHEMA, TOOLBOX, role=ROLE),
+    surfaces={
+        "generic": generic_surface(SCHEMA, TOOLBOX, role=ROLE),
+        "pages": pages_surface(SCHEMA, TOOLBOX, role=ROLE, routes=BACK_OFFICE, reviewed=REVIEWED),
+    },
     release=Path(__file__).with_name("release.json"),
     noise=NOISE,
     guards={
