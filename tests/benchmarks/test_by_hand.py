@@ -1,7 +1,7 @@
 """A person does a task in a browser: what they click and send is an ordinary trajectory, judged as any."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
 from http.client import HTTPConnection
@@ -32,7 +32,7 @@ def hand() -> HandPlay:
 
 
 @contextmanager
-def serving(hand: HandPlay) -> Iterator[str]:
+def serving(hand: HandPlay) -> Generator[str]:
     server = serve_hand_play(hand)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
     thread.start()
@@ -45,7 +45,7 @@ def serving(hand: HandPlay) -> Iterator[str]:
 
 
 @contextmanager
-def window() -> Iterator[Page]:
+def window() -> Generator[Page]:
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield chromium.new_page()

@@ -166,9 +166,21 @@ def test_every_stage_trains_adapters_in_the_precision_that_the_processor_has() -
 
 def test_the_time_is_estimated_for_what_is_trained_and_played(monkeypatch: pytest.MonkeyPatch) -> None:
     at = "palaestra.benchmarks.learning.pretrained"
+
+    def on(device: str, precision: str) -> None:
+        def resolve_device(name: str) -> str:
+            return device if name == "auto" else name
+
+        def resolve_precision(name: str, device: str) -> str:
+            assert name == "auto"
+            assert device
+            return precision
+
+        monkeypatch.setattr(f"{at}.resolve_device", resolve_device)
+        monkeypatch.setattr(f"{at}.resolve_precision", resolve_precision)
+
     monkeypatch.setattr(f"{at}.cpu_count", lambda: 2)
-    monkeypatch.setattr(f"{at}.resolve_device", lambda name: "cpu")
-    monkeypatch.setattr(f"{at}.resolve_precision", lambda name, device: "bf16")
+    on("cpu", "bf16")
     config = pretrained_config("smollm2")
     text = estimate_time(config, tasks=46)
     assert text.startswith("base smollm2: trains on ")
@@ -176,10 +188,10 @@ def test_the_time_is_estimated_for_what_is_trained_and_played(monkeypatch: pytes
     assert hours(estimate_time(config, tasks=46, seeds=3)) == pytest.approx(3 * hours(text), abs=0.2)
     assert hours(estimate_time(config, tasks=460)) > hours(text)
     assert hours(estimate_time(replace(config, controls=True), tasks=46)) > 2 * hours(text)
-    monkeypatch.setattr(f"{at}.resolve_precision", lambda name, device: "fp32")
+    on("cpu", "fp32")
     assert hours(estimate_time(config, tasks=46)) > 2 * hours(text)
-    monkeypatch.setattr(f"{at}.resolve_device", lambda name: "cuda")
-    assert estimate_time(config, tasks=46).endswith("on this GPU: minutes")
+    on("cuda", "bf16")
+    assert estimate_time(config, tasks=46).endswith("no estimate for a GPU")
 
 
 def hours(text: str) -> float:

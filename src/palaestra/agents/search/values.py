@@ -25,7 +25,7 @@ class RequestCoverage:
         """Between 0 and 1; 0 where nothing was asked."""
         del seed
         request = next((one for one in messages if one["role"] == "user"), None)  # what follows may be a page
-        asked = set() if request is None else _words(request)
+        asked: set[str] = set() if request is None else _words(request)
         shown = {word for one in messages if one["role"] == "tool" for word in _words(one)}
         return len(asked & shown) / len(asked) if asked else 0.0
 

@@ -141,12 +141,11 @@ def estimate_time(config: LearningConfig, *, tasks: int, seeds: int = 1) -> str:
 def _time(config: LearningConfig, seconds: float) -> str:
     """An estimate in words, of seconds of one thread in bfloat16."""
     if resolve_device(config.device).startswith("cuda"):
-        return "estimated time on this GPU: minutes"
+        return "no estimate for a GPU"
     precision = resolve_precision("auto", "cpu")
     threads = min(config.threads, cpu_count() or 1)
     speed = 1.0 if threads == 1 else _EFFICIENCY * threads
     hours = seconds / 3600 / speed * (1.0 if precision == "bf16" else _SINGLE_PRECISION)
     return (
-        f"estimated time: {hours:.1f} hours on {threads} idle cores in {precision} for a model of SmolLM2-135M's size; "
-        "on a GPU minutes"
+        f"estimated time: {hours:.1f} hours on {threads} idle cores in {precision} for a model of SmolLM2-135M's size"
     )

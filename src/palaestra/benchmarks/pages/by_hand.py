@@ -267,8 +267,6 @@ def serve_hand_play(play: HandPlay, *, port: int = 0) -> HTTPServer:
     """
 
     class Handler(BaseHTTPRequestHandler):
-        server: HTTPServer
-
         def do_GET(self) -> None:
             if self.path == "/favicon.ico":
                 self._answer("", HTTPStatus.NOT_FOUND)
@@ -286,7 +284,7 @@ def serve_hand_play(play: HandPlay, *, port: int = 0) -> HTTPServer:
 
         def _is_ours(self, *, sending: bool = False) -> bool:
             """Refuse what other sites have a browser ask for."""
-            known = {f"{name}:{self.server.server_port}" for name in ("127.0.0.1", "localhost")}
+            known = {f"{name}:{server.server_port}" for name in ("127.0.0.1", "localhost")}
             origin = self.headers.get("Origin")
             if self.headers.get("Host") in known and (not sending or origin in {f"http://{name}" for name in known}):
                 return True
@@ -312,4 +310,5 @@ def serve_hand_play(play: HandPlay, *, port: int = 0) -> HTTPServer:
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  as the standard library names it
             del format, args
 
-    return HTTPServer(("127.0.0.1", port), Handler)
+    server = HTTPServer(("127.0.0.1", port), Handler)
+    return server

@@ -126,13 +126,13 @@ class GeneratedSite:
                 return ()
 
     def _unknown(self, address: Address) -> ToolRefusal:
-        if address.path[0] == DO and len(address.path) > 2:
-            raise ToolRefusal("not_found", f"{write_address(*address.path)}: no such page; a form is at /{DO}/ACTION")
-        step = address.path[0]
-        known = self._actions if step == DO and len(address.path) > 1 else [DO, *self._schema.tables]
-        wrong = address.path[1] if step == DO and len(address.path) > 1 else step
-        kind = "action" if known is self._actions else "page"
-        return ToolRefusal("not_found", str(UnknownNameError.of(kind, wrong, known)))
+        first, *rest = address.path
+        if first == DO and len(rest) > 1:
+            url = write_address(*address.path)
+            return ToolRefusal("not_found", f"{url}: no such page; a form is at /{DO}/ACTION")
+        if first == DO and rest:
+            return ToolRefusal("not_found", str(UnknownNameError.of("action", rest[0], self._actions)))
+        return ToolRefusal("not_found", str(UnknownNameError.of("page", first, [DO, *self._schema.tables])))
 
     def sending(self, action: str) -> tuple[str, ...]:
         """See `Site`."""
