@@ -254,7 +254,7 @@ def change(
             *lookups,
             *read_calls(sections),
             work,
-            *desk.closing_calls(errand, "That is done."),
+            *desk.closing_calls(errand, "I have done what you asked me for."),
         ],
     )
 

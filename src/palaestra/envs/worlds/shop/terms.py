@@ -4,7 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from palaestra.envs.kit import HandbookVariants, Section, amount, count, enumerate_words, parse_sections, percent_half_up
+from palaestra.envs.kit import (
+    HandbookVariants,
+    Section,
+    amount,
+    count,
+    enumerate_words,
+    parse_sections,
+    percent_half_up,
+)
 from palaestra.envs.worlds.shop.schema import BasketLine, Delivery, Variant
 from palaestra.envs.worlds.storefront.schema import Category, Promotion
 

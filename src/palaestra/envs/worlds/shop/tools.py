@@ -276,7 +276,7 @@ def place_order(context: ToolContext) -> object:
     for variant, line in lines:
         context.state.update(variant, stock=variant.stock - line.quantity)
     own = context.state.get(Customer, context.actor)
-    _choose(context, ship_street=own.street, ship_city=own.city, delivery=None, payment=None, promotion_code=None)
+    _set(context, ship_street=own.street, ship_city=own.city, delivery=None, payment=None, promotion_code=None)
     context.show(order, *ordered)
     return {"order": order, "lines": ordered}
 
@@ -390,6 +390,12 @@ def _check_stock(variant: Variant, quantity: int) -> None:
 
 
 def _choose(context: ToolContext, **values: str | None) -> Checkout:
+    if not _basket(context):
+        raise ToolRefusal("empty_basket", "there is nothing to check out; put an article into the basket first")
+    return _set(context, **values)
+
+
+def _set(context: ToolContext, **values: str | None) -> Checkout:
     changed = context.state.update(_checkout(context), **values)
     context.show(changed)
     return changed

@@ -22,6 +22,7 @@ from palaestra.envs.kit import case_noise, contents, format_moment
 from palaestra.envs.surfaces import generated_surfaces
 from palaestra.envs.world import World
 from palaestra.envs.worlds.shop.desk import ShopDraft
+from palaestra.envs.worlds.shop.facts import derive_facts
 from palaestra.envs.worlds.shop.population import CUSTOMER_ID, populate, world_start
 from palaestra.envs.worlds.shop.schema import SCHEMA
 from palaestra.envs.worlds.shop.terms import TERMS, ShopTerms, write_sections
@@ -62,14 +63,21 @@ SHOP = World(
     families="palaestra.envs.worlds.shop.tasks",
     # A shop has them, and no task turns on them: an agent may correct its basket and look around.
     optional_tools=(
-        "change_quantity", "get_basket", "get_returns", "remove_from_basket", "reopen_errand", "search_errands",
-        "search_handbook", "search_orders",
+        "change_quantity",
+        "get_basket",
+        "get_returns",
+        "remove_from_basket",
+        "reopen_errand",
+        "search_errands",
+        "search_handbook",
+        "search_orders",
     ),  # fmt: skip
     guards={
         "orders": frozenset({"orders", "order_lines", "returns", "variants", "promotions"}),
         "account": frozenset({"customers", "checkouts", "products", "handbook"}),
         "case": frozenset({"errands"}),
     },
+    derive_facts=derive_facts,
     owners=frozenset({"customers"}),
     noise=case_noise(
         CASES,

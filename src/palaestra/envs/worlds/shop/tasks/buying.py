@@ -14,7 +14,7 @@ NOUNS = {
     "storage": "storage drive", "psu": "power supply (psu)", "case": "case", "cooler": "cooler", "monitor": "monitor",
     "keyboard": "keyboard", "mouse": "mouse",
 }  # fmt: skip
-_PAID = " {delivery} delivery, paid by {payment}."
+PAID = " {delivery} delivery, paid by {payment}."
 
 
 def describe(variant: Variant) -> str:
@@ -37,11 +37,10 @@ def _like(desk: ShopDraft, variant: Variant) -> list[Variant]:
     return desk.variants(lambda v: v.category == variant.category and v.colour == variant.colour)
 
 
-def _single(desk: ShopDraft, variant: Variant) -> bool:
-    same = desk.variants(
-        lambda v: (v.name, v.colour, v.edition) == (variant.name, variant.colour, variant.edition)
-    )
-    return is_plain(desk, variant) and len(same) == 1
+def is_single(desk: ShopDraft, variant: Variant, *, small: bool = False) -> bool:
+    """Whether an article can be told by its name, colour and edition, and one piece of it be ordered, small or not."""
+    same = desk.variants(lambda v: (v.name, v.colour, v.edition) == (variant.name, variant.colour, variant.edition))
+    return (small or is_plain(desk, variant)) and len(same) == 1
 
 
 def _settle(
@@ -59,7 +58,9 @@ def _settle(
     """Buy the best of the fitting articles or, in the twin, decline since none is left (STK-1) or all cost too much."""
     if desk.twin:
         changed = [
-            desk.state.update(v, stock=0) if out_of == "STK-1" else desk.state.update(v, price_cents=limit + 10 * n + 90)
+            desk.state.update(v, stock=0)
+            if out_of == "STK-1"
+            else desk.state.update(v, price_cents=limit + 10 * n + 90)
             for n, v in enumerate(fitting)
         ]
         looks = desk.find_calls(*changed, **filters)
@@ -73,15 +74,15 @@ def _settle(
 @family("shop/buy-article", level=1, traits=("write",), twin=True)
 def buy_article(desk: ShopDraft) -> Task:
     """One article by name, colour and edition; in the twin it is sold out."""
-    one = desk.pick(Variant, lambda v: _single(desk, v), what="article")
+    one = desk.pick(Variant, lambda v: is_single(desk, v), what="article")
     limit, payment = round_up(one.price_cents), desk.choose_payment()
     errand, prompt = desk.open_errand(
         "buy-one",
         subject="Please buy something",
         bodies=(
-            "Please buy one {what} for at most {limit}." + _PAID,
-            "I would like one {what}, up to {limit}." + _PAID,
-            "Can you order {what}, one piece? It may cost {limit}." + _PAID,
+            "Please buy one {what} for at most {limit}." + PAID,
+            "I would like one {what}, up to {limit}." + PAID,
+            "Can you order {what}, one piece? It may cost {limit}." + PAID,
         ),
         what=describe(one),
         limit=amount(limit),
@@ -130,8 +131,8 @@ def _choose(desk: ShopDraft, kind: str, subject: str, bodies: tuple[str, ...], k
 def buy_cheapest(desk: ShopDraft) -> Task:
     """The cheapest of a few articles; in the twin every one costs more than the limit."""
     bodies = (
-        "Please buy the cheapest of {what}, one piece, for at most {limit}." + _PAID,
-        "Of {what}, buy the one with the lowest price, one piece, up to {limit}." + _PAID,
+        "Please buy the cheapest of {what}, one piece, for at most {limit}." + PAID,
+        "Of {what}, buy the one with the lowest price, one piece, up to {limit}." + PAID,
     )
     return _choose(desk, "cheapest", "The cheapest one", bodies, lambda v: v.price_cents)
 
@@ -140,7 +141,7 @@ def buy_cheapest(desk: ShopDraft) -> Task:
 def buy_best_rated(desk: ShopDraft) -> Task:
     """The best rated of a few articles; in the twin every one costs more than the limit."""
     bodies = (
-        "Please buy the best rated of {what}, one piece, for at most {limit}." + _PAID,
-        "Of {what}, buy the one with the highest rating, one piece, up to {limit}." + _PAID,
+        "Please buy the best rated of {what}, one piece, for at most {limit}." + PAID,
+        "Of {what}, buy the one with the highest rating, one piece, up to {limit}." + PAID,
     )
     return _choose(desk, "best-rated", "The best one", bodies, lambda v: -v.rating)

@@ -31,13 +31,13 @@ def cancel_order(desk: ShopDraft) -> Task:
         order=order.id,
     )
     days = desk.planting_rules.cancel_days + (1 if desk.twin else 0)
-    order = desk.state.update(order, placed=order.placed - timedelta(days=days - (desk.today - order.placed.date()).days))
+    order = desk.state.update(
+        order, placed=order.placed - timedelta(days=days - (desk.today - order.placed.date()).days)
+    )
     if (desk.today - order.placed.date()).days > desk.rules.cancel_days:
         facts = [expect_read(order, fields=["placed", "status"], id="saw-order")]
         return decline(desk, errand, prompt, "ORD-3", order, lookups=_look(order), facts=facts)
-    back = [
-        (line.quantity, desk.state.get(Variant, line.variant_id)) for line in desk.lines(order)
-    ]
+    back = [(line.quantity, desk.state.get(Variant, line.variant_id)) for line in desk.lines(order)]
     return change(
         desk,
         errand,
