@@ -11,16 +11,15 @@ from palaestra.envs.worlds.shop.population import CUSTOMER_ID
 from palaestra.envs.worlds.shop.schema import (
     BasketLine,
     Checkout,
-    Customer,
     Delivery,
     Errand,
     PaymentMethod,
-    Promotion,
     ShopOrder,
     Variant,
 )
 from palaestra.envs.worlds.shop.terms import ShopTerms, order_totals
 from palaestra.envs.worlds.shop.tools import CASES
+from palaestra.envs.worlds.storefront.schema import Customer, Promotion
 from palaestra.records import Json, Row, ToolCall
 from palaestra.rubrics import Allowance, Criterion, expect_change, expect_read, expect_row
 
@@ -51,6 +50,10 @@ class ShopDraft(CaseDraft[Errand]):
     rules: ShopTerms
     planting_rules: ShopTerms
 
+    @classmethod
+    def person(cls) -> None:
+        """Nobody: the rows hold what the customer's own login may see, so there is nothing to keep from a reader."""
+
     @property
     def customer(self) -> Customer:
         """Who is logged in."""
@@ -78,12 +81,7 @@ class ShopDraft(CaseDraft[Errand]):
 
     def find_calls(self, *wanted: Variant, **filters: Json) -> list[ToolCall]:
         """The pages of a search up to the last of some articles."""
-        found = self.variants(
-            lambda v: all(
-                v.price_cents <= value if name == "max_price_cents" else getattr(v, name) == value
-                for name, value in filters.items()
-            )
-        )
+        found = self.variants(lambda v: all(getattr(v, name) == value for name, value in filters.items()))
         last = max(variant.id for variant in wanted)
         calls = [call("search_variants", **filters)]
         for start in range(10, len(found), 10):
@@ -122,7 +120,7 @@ def buy(
     order, lines, allow = _order_criteria(desk, purchase, after=[fact.id for fact in known])
     return Task(
         prompt=prompt,
-        rubric=[*known, order, *lines, *desk.resolved(errand, after=["ordered", *(line.id for line in lines)])],
+        rubric=[*known, *lines, order, *desk.resolved(errand, after=["ordered", *(line.id for line in lines)])],
         allow=allow,
         oracle=[
             *desk.opening(errand),
@@ -178,13 +176,13 @@ def _order_criteria(
             expect_row(
                 BasketLine,
                 {"variant_id": v.id, "quantity": number, "order_id": key},
-                id=f"line-{v.id}",
+                id=f"line-{place}",
                 text=f"The order has {number} of {v.id}.",
                 after=after,
             ),
             allows=(Allowance(table=BasketLine.table, values=(("variant_id", v.id), ("customer_id", CUSTOMER_ID))),),
         )
-        for v, number in purchase.goods
+        for place, (v, number) in enumerate(purchase.goods, 1)
     ]
     chosen: dict[str, object] = {"delivery": purchase.delivery, "payment": purchase.payment}
     if purchase.promotion is not None:

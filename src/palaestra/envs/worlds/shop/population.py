@@ -15,6 +15,7 @@ from palaestra.envs.worlds.shop.schema import (
     Checkout,
     Colour,
     Delivery,
+    Errand,
     PaymentMethod,
     ShopOrder,
     Variant,
@@ -36,6 +37,7 @@ _EDITIONS = {
     "mouse": ("right-handed", "left-handed"),
     "monitor": ("fixed stand", "swivel stand"),
 }
+_NOTES = ("Remind me of the sale", "A cable for the office", "Look for a desk lamp", "Ink for the printer")
 _BOXES = ("boxed", "tray")
 _PROCESSING, _SHIPPED, _DELIVERED = 14, 8, 24
 
@@ -73,9 +75,37 @@ def populate(seed: int, terms: ShopTerms) -> Base:
         payment=None,
         promotion_code=None,
     )
+    errands = _errands(stream.split("errands"), start)
     history = _History(stream.split("orders"), start, terms, customer, variants)
-    rows: list[Row] = [customer, checkout, *products, *variants, *promotions(stream.split("promotions"), start.date())]
+    rows: list[Row] = [
+        customer,
+        checkout,
+        *errands,
+        *products,
+        *variants,
+        *promotions(stream.split("promotions"), start.date()),
+    ]
     return Base(SCHEMA, chain(rows, history.rows(), write_sections(terms)))
+
+
+def _errands(stream: Stream, start: datetime) -> list[Errand]:
+    """Errands of the past, and some that are open still."""
+    errands: list[Errand] = []
+    for number, status in enumerate(("resolved", "resolved", "resolved", "open", "open", "open"), 1):
+        opened = start - timedelta(days=9 - number, minutes=stream.between(1, 400))
+        columns = {"subject": stream.choice(_NOTES), "opened": opened, "status": status}
+        errands.append(
+            Errand(
+                id=f"ERR-{number}",
+                customer_id=CUSTOMER_ID,
+                team="assistant",
+                priority="low",
+                policy_id=None,
+                evidence_id=None,
+                **cast("Any", columns),
+            )
+        )
+    return errands
 
 
 def _variants(stream: Stream, products: list[Product]) -> list[Variant]:

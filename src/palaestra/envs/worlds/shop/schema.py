@@ -90,7 +90,7 @@ class BasketLine(Row):
 
 @record
 class Checkout(Row):
-    """What the next order will go by; it is empty again once the order is placed."""
+    """What the next order will go by; the choices stay for the one after it."""
 
     table: ClassVar[str] = "checkouts"
     prefix: ClassVar[str] = "CHK-"

@@ -97,6 +97,8 @@ record that shows it is the product.
 ## ADR-1 Another address for an order
 The address of an order in processing can be changed until {address} before the day on which it is due. A later request,
 or one for an order that was sent, is declined by this section; the record that shows it is the order.
+## ADR-2 Your address book
+The address of an account is changed in its address book. Orders that were placed keep theirs.
 ## PRV-1 Accounts of others
 An account shows its own orders alone. An errand about an order of somebody else is declined by this section; the record
 that shows it is the customer's own account.

@@ -11,25 +11,27 @@ from palaestra.envs.kit import Cursor, get_tool, handbook_tools, list_tool, page
 from palaestra.envs.kit.cases import CaseType, decline_tool, reopen_tool, resolve_tool
 from palaestra.envs.worlds.shop.schema import (
     BasketLine,
-    Category,
     Checkout,
     Colour,
-    Customer,
-    CustomerId,
     Delivery,
     Errand,
-    OrderId,
     PaymentMethod,
-    Product,
-    Promotion,
-    PromotionCode,
-    Return,
     ShopOrder,
     Variant,
     VariantId,
 )
 from palaestra.envs.worlds.shop.terms import OrderTotals, due_day, goods_of_lines, order_totals
-from palaestra.envs.worlds.storefront.schema import LineId
+from palaestra.envs.worlds.storefront.schema import (
+    Category,
+    Customer,
+    CustomerId,
+    LineId,
+    OrderId,
+    Product,
+    Promotion,
+    PromotionCode,
+    Return,
+)
 from palaestra.errors import ToolRefusal
 from palaestra.protocols import StateView
 from palaestra.tools import CONTROL, Reads, Toolbox, ToolContext, tool
@@ -72,7 +74,7 @@ def search_variants(
     min_price_cents: int | None = None,
     max_price_cents: int | None = None,
     min_rating: int | None = None,
-    in_stock: bool = False,
+    in_stock: bool = False,  # noqa: FBT001, FBT002
     cursor: Cursor = None,
 ) -> object:
     """Find articles: a product in one colour and edition. At most ten are listed at a time.
@@ -242,7 +244,7 @@ def apply_voucher(context: ToolContext, code: PromotionCode) -> object:
 
 @tool(writes=True)
 def place_order(context: ToolContext) -> object:
-    """Order what is in the basket, by the choices of the checkout. This can not be undone here.
+    """Order what is in the basket, by the choices of the checkout, which stay as they are for a next order.
 
     It is refused while the basket is empty, and before delivery and payment were chosen.
     """
@@ -275,8 +277,6 @@ def place_order(context: ToolContext) -> object:
     ordered = [context.state.update(line, order_id=key) for _, line in lines]
     for variant, line in lines:
         context.state.update(variant, stock=variant.stock - line.quantity)
-    own = context.state.get(Customer, context.actor)
-    _set(context, ship_street=own.street, ship_city=own.city, delivery=None, payment=None, promotion_code=None)
     context.show(order, *ordered)
     return {"order": order, "lines": ordered}
 
@@ -390,12 +390,6 @@ def _check_stock(variant: Variant, quantity: int) -> None:
 
 
 def _choose(context: ToolContext, **values: str | None) -> Checkout:
-    if not _basket(context):
-        raise ToolRefusal("empty_basket", "there is nothing to check out; put an article into the basket first")
-    return _set(context, **values)
-
-
-def _set(context: ToolContext, **values: str | None) -> Checkout:
     changed = context.state.update(_checkout(context), **values)
     context.show(changed)
     return changed

@@ -71,14 +71,13 @@ SHOP = World(
         "search_errands",
         "search_handbook",
         "search_orders",
-    ),  # fmt: skip
+    ),
     guards={
         "orders": frozenset({"orders", "order_lines", "returns", "variants", "promotions"}),
         "account": frozenset({"customers", "checkouts", "products", "handbook"}),
         "case": frozenset({"errands"}),
     },
     derive_facts=derive_facts,
-    owners=frozenset({"customers"}),
     noise=case_noise(
         CASES,
         subjects=("A note to myself", "Thank you"),

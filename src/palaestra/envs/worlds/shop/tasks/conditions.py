@@ -5,9 +5,10 @@ from datetime import timedelta
 from palaestra.envs.kit import CITIES, STREETS, amount
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.shop.desk import PAYMENTS, Purchase, ShopDraft, buy, decline
-from palaestra.envs.worlds.shop.schema import BasketLine, Delivery, Errand, PaymentMethod, Promotion, ShopOrder, Variant
+from palaestra.envs.worlds.shop.schema import BasketLine, Delivery, Errand, PaymentMethod, ShopOrder, Variant
 from palaestra.envs.worlds.shop.tasks.buying import PAID, describe, is_plain, is_single, round_up
 from palaestra.envs.worlds.shop.terms import due_day
+from palaestra.envs.worlds.storefront.schema import Promotion
 from palaestra.records import ToolCall
 from palaestra.rubrics import expect_read
 

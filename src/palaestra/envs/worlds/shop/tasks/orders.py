@@ -7,7 +7,8 @@ from palaestra.envs.kit import CITIES, STREETS
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.shop.desk import ShopDraft, change, decline, expect_columns
 from palaestra.envs.worlds.shop.population import CUSTOMER_ID
-from palaestra.envs.worlds.shop.schema import BasketLine, Checkout, Errand, Product, Return, ShopOrder, Variant
+from palaestra.envs.worlds.shop.schema import BasketLine, Checkout, Errand, ShopOrder, Variant
+from palaestra.envs.worlds.storefront.schema import Product, Return
 from palaestra.records import ToolCall
 from palaestra.rubrics import Allowance, expect_read, expect_row
 
@@ -183,7 +184,7 @@ def _tell_day(desk: ShopDraft, errand: Errand, prompt: str, order: ShopOrder, la
     known = [expect_read(order, fields=["delivered"], id="saw-order"), desk.account(desk.customer), desk.read("RET-1")]
     after = [fact.id for fact in known]
     told = replace(desk.expect_reply(after=after, day=last), points=30)
-    _, resolved = desk.resolved(errand, after=["told"])
+    _, resolved = desk.resolved(errand, after=after)
     return Task(
         prompt=prompt,
         rubric=[*known, told, resolved],
@@ -221,6 +222,7 @@ def move_house(desk: ShopDraft) -> Task:
         call("change_address", customer_id=CUSTOMER_ID, street=street, city=city),
         [expect_columns(customer, "done", street=street, city=city)],
         lookups=[],
+        sections=["ADR-2"],
         allow=[Allowance(table=checkout.table, key=checkout.id, values=(("ship_street", street), ("ship_city", city)))],
     )
 
