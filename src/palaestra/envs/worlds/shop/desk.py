@@ -23,7 +23,7 @@ from palaestra.envs.worlds.storefront.schema import Customer, Promotion
 from palaestra.records import Json, Row, ToolCall
 from palaestra.rubrics import Allowance, Criterion, expect_change, expect_read, expect_row
 
-FACTS = ("price_cents", "stock")
+FACTS = ("price_cents", "stock", "lead_days")
 """What has to be known of an article before it is ordered."""
 PAYMENTS: Mapping[PaymentMethod, str] = {"card": "card", "paypal": "PayPal", "bank_transfer": "bank transfer"}
 
@@ -51,7 +51,7 @@ class ShopDraft(CaseDraft[Errand]):
     planting_rules: ShopTerms
 
     @classmethod
-    def person(cls) -> None:
+    def person(cls) -> None:  # type: ignore[override]
         """Nobody: the rows hold what the customer's own login may see, so there is nothing to keep from a reader."""
 
     @property
@@ -112,8 +112,8 @@ def buy(
 ) -> Task:
     """The task of placing one order, once the articles, the terms and whatever else decides are known."""
     known = [
-        *(expect_read(v, fields=FACTS, id=f"saw-{v.id}") for v, _ in purchase.goods),
         *facts,
+        *(expect_read(v, fields=FACTS, id=f"saw-article-{n}") for n, (v, _) in enumerate(purchase.goods, 1)),
         desk.account(desk.customer),
         *(desk.read(section) for section in sections),
     ]

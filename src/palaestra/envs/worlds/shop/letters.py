@@ -106,10 +106,8 @@ LETTERS: Mapping[str, LetterKind] = {
         "buy",
         "what day payment",
         (
-            "{what} has to be here on {day} or earlier; one piece, settled by {payment}, with the cheapest delivery "
-            "that makes it.",
-            "Get one {what} to me no later than {day}. Take the delivery that costs least among those in time, and "
-            "settle by {payment}.",
+            "{what}: here on {day} or earlier, one piece, settled by {payment}, with the cheapest delivery in time.",
+            "Get one {what} to me by {day}. Take the delivery that costs least and is in time; settle by {payment}.",
         ),
         ("Later is of no use.", "The day is what counts."),
     ),

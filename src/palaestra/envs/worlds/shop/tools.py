@@ -77,7 +77,7 @@ def search_variants(
     in_stock: bool = False,  # noqa: FBT001, FBT002
     cursor: Cursor = None,
 ) -> object:
-    """Find articles: a product in one colour and edition. At most ten are listed at a time.
+    """Find articles: a product in one colour and edition. At most ten are listed at a time, without their stock.
 
     Args:
         query: Words that must all occur in name, brand, category, colour or edition; leave it out to list by filters.
@@ -115,7 +115,6 @@ def search_variants(
             "colour": v.colour,
             "edition": v.edition,
             "price_cents": v.price_cents,
-            "stock": v.stock,
             "rating": v.rating,
         },
     )
@@ -277,8 +276,8 @@ def place_order(context: ToolContext) -> object:
     ordered = [context.state.update(line, order_id=key) for _, line in lines]
     for variant, line in lines:
         context.state.update(variant, stock=variant.stock - line.quantity)
-    context.show(order, *ordered)
-    return {"order": order, "lines": ordered}
+    context.show(order, *ordered, checkout)
+    return {"order": order, "lines": ordered, "checkout": checkout}
 
 
 @tool(writes=True)

@@ -4,12 +4,12 @@ State
     Ten tables: the account and its checkout, products, about 470 articles (variants), vouchers, orders, lines in the
     basket and in orders, returns, errands, the shop's terms. The rows hold what this login may see. A virtual clock.
 Actions
-    32 tools for the role "customer": search and filter, read, fill the basket, check out, look after orders, talk,
+    31 tools for the role "customer": search and filter, read, fill the basket, check out, look after orders, talk,
     finish, give up.
 Observations
     The customer's errand under the briefing, then one JSON answer for each call.
 Policy
-    The shop's terms, twelve numbered sections. Tasks turn on them; most tools do not enforce them.
+    The shop's terms, thirteen numbered sections. Tasks turn on them; most tools do not enforce them.
 Seeds
     World seeds 1000-1007 (train), 2000-2001 (dev), 3000-3002 (heldout), 4000-4002 (heldout-policy), 2500-2502
     (heldout-records).
@@ -60,6 +60,8 @@ SHOP = World(
     rules=TERMS,
     surfaces=generated_surfaces(SCHEMA, TOOLBOX, role=ROLE),
     draft=ShopDraft,
+    instances={"train": 6, "dev": 2, "heldout": 2, "heldout-policy": 2, "heldout-records": 2},
+    twin_instances={"train": 3, "dev": 1, "heldout": 1, "heldout-policy": 1, "heldout-records": 1},
     families="palaestra.envs.worlds.shop.tasks",
     # A shop has them, and no task turns on them: an agent may correct its basket and look around.
     optional_tools=(

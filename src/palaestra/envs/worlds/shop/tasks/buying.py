@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from palaestra.envs.kit import amount
-from palaestra.envs.task import Task, family
+from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.shop.desk import PAYMENTS, Purchase, ShopDraft, buy, decline
 from palaestra.envs.worlds.shop.schema import Errand, Variant
 from palaestra.records import Json
@@ -56,6 +56,7 @@ def _settle(
     **filters: Json,
 ) -> Task:
     """Buy the best of the fitting articles or, in the twin, decline since none is left (STK-1) or all cost too much."""
+    opened = call("get_variant", variant_id=best.id)
     if desk.twin:
         changed = [
             desk.state.update(v, stock=0)
@@ -63,11 +64,12 @@ def _settle(
             else desk.state.update(v, price_cents=limit + 10 * n + 90)
             for n, v in enumerate(fitting)
         ]
-        looks = desk.find_calls(*changed, **filters)
-        facts = [expect_read(*changed, fields=["stock", "price_cents"], id="saw-choice")]
-        return decline(desk, errand, prompt, out_of, *changed, lookups=looks, facts=facts, path=("ORD-1",))
-    looks = desk.find_calls(*fitting, **filters)
-    facts = [expect_read(*fitting, fields=["stock", "price_cents"], id="saw-choice")] if len(fitting) > 1 else []
+        decisive = "stock" if out_of == "STK-1" else "price_cents"
+        facts = [expect_read(*changed, fields=[decisive], id="saw-choice")]
+        looks = [*desk.find_calls(*changed, **filters), opened]
+        return decline(desk, errand, prompt, out_of, *changed, lookups=looks, facts=facts)
+    looks = [*desk.find_calls(*fitting, **filters), opened]
+    facts = [expect_read(*fitting, fields=["price_cents", "rating"], id="saw-choice")] if len(fitting) > 1 else []
     return buy(desk, errand, prompt, purchase, lookups=looks, sections=[out_of, "ORD-1"], facts=facts)
 
 

@@ -47,7 +47,7 @@ def buy_pair(desk: ShopDraft) -> Task:
         first = desk.state.update(first, price_cents=limit - second.price_cents + 10 * desk.stream.between(1, 40))
     lookups = _find(desk, first, second)
     if desk.twin:
-        facts = [expect_read(v, fields=["price_cents"], id=f"saw-{v.id}") for v in (first, second)]
+        facts = [expect_read(v, fields=["price_cents"], id=f"saw-{n}") for n, v in enumerate((first, second), 1)]
         return decline(desk, errand, prompt, "BUD-1", first, second, lookups=lookups, facts=facts)
     order = Purchase(goods=((first, 1), (second, 1)), delivery="standard", payment=payment)
     return buy(desk, errand, prompt, order, lookups=lookups, sections=["BUD-1"])
@@ -81,7 +81,7 @@ def buy_several(desk: ShopDraft) -> Task:
         facts = [expect_read(one, fields=["name", "colour", "edition"], id="saw-article")]
         return decline(desk, errand, prompt, "ORD-2", one, lookups=_find(desk, one), facts=facts)
     if desk.twin:
-        return decline(desk, errand, prompt, "STK-1", one, lookups=_find(desk, one), facts=facts, path=("ORD-2",))
+        return decline(desk, errand, prompt, "STK-1", one, lookups=_find(desk, one), facts=facts)
     order = Purchase(goods=((one, number),), delivery="standard", payment=payment)
     return buy(desk, errand, prompt, order, lookups=_find(desk, one), sections=["ORD-2"])
 
@@ -127,9 +127,8 @@ def buy_by_day(desk: ShopDraft) -> Task:
         "by-day",
         subject="Needed by a day",
         bodies=(
-            "Please order one {what}. It has to arrive by {day}; take the cheapest delivery that is in time. I pay by "
-            "{payment}.",
-            "I need one {what} by {day} at the latest, with the cheapest delivery that keeps the day, paid by {payment}.",
+            "Please order one {what}. It must arrive by {day}; take the cheapest delivery in time. I pay by {payment}.",
+            "I need one {what} by {day} at the latest, with the cheapest delivery in time, paid by {payment}.",
         ),
         what=describe(one),
         day=day.isoformat(),
@@ -143,7 +142,7 @@ def buy_by_day(desk: ShopDraft) -> Task:
     if fitting is None:
         return decline(desk, errand, prompt, "DEL-1", one, lookups=_find(desk, one), facts=facts)
     order = Purchase(goods=((one, 1),), delivery=fitting, payment=payment)
-    return buy(desk, errand, prompt, order, lookups=_find(desk, one), sections=["DEL-1"], facts=facts)
+    return buy(desk, errand, prompt, order, lookups=_find(desk, one), sections=["DEL-1"])
 
 
 @family("shop/use-voucher", level=3, traits=("write", "policy-exception"), twin=True)
