@@ -41,7 +41,7 @@ def first_tasks(split: str) -> list[str]:
 def points(task: str, calls: list[ToolCall]) -> float:
     env = made()
     env.reset(options={"task": task})
-    return rollout(env, oracle(calls), name="script", seed=0, task=task).score.points
+    return rollout(env, oracle(lambda: calls), name="script", seed=0, task=task).score.points
 
 
 def pairs() -> list[tuple[Instance, Instance]]:
@@ -110,7 +110,7 @@ def test_another_account_cannot_be_changed() -> None:
     env, task = made(), first_tasks("dev")[0]
     env.reset(options={"task": task})
     work = call("change_address", customer_id="CUS-1002", street="Mill Lane 1", city="1010 Wien")
-    trajectory = rollout(env, oracle([work, FINISH]), name="script", seed=0, task=task)
+    trajectory = rollout(env, oracle(lambda: [work, FINISH]), name="script", seed=0, task=task)
     assert "forbidden" in str(trajectory)
 
 
