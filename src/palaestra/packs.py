@@ -26,7 +26,10 @@ if TYPE_CHECKING:  # pydantic takes longer to import than everything here
 
 GROUP = "palaestra.worlds"
 """The entry-point group under which installed packages offer packs."""
-BUNDLED: Mapping[str, str] = {"storefront-v0": "palaestra.envs.worlds.storefront"}
+BUNDLED: Mapping[str, str] = {
+    "shop-v0": "palaestra.envs.worlds.shop",
+    "storefront-v0": "palaestra.envs.worlds.storefront",
+}
 """The packs that come with Palaestra: name to package."""
 DEFAULT = "storefront"
 """The world that commands take where none is named."""
