@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 EXPORTS = {
     "palaestra.benchmarks.suites": "SUITES SuiteOptions suite_of",
     "palaestra.benchmarks.external": (
-        "BENCHMARKS Benchmark Checkout ExternalEnv Installation InstalledBenchmark Packages benchmark_of "
+        "BENCHMARKS Benchmark SourceCheckout ExternalEnv Installation InstalledBenchmark Packages benchmark_of "
         "find_installed install"
     ),
     "palaestra.benchmarks.evaluation.agents": (

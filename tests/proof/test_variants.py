@@ -15,7 +15,7 @@ from palaestra.proof.mutants import mutants
 from palaestra.proof.mutants.extra import FAR, NEAR
 from palaestra.proof.routes import EXTRA_READS, PARAPHRASES, routes
 from palaestra.proof.trial import ENDINGS, Trial
-from palaestra.proof.variants import Variant, format_call, insert_calls, move_call, replace_call
+from palaestra.proof.variants import SolutionVariant, format_call, insert_calls, move_call, replace_call
 from palaestra.records import ToolCall
 
 A, B, C, X = (ToolCall(tool=name, arguments={}) for name in "abcx")
@@ -42,23 +42,23 @@ def tasks() -> tuple[str, ...]:
 
 
 @cache
-def wrong(task: str) -> tuple[Variant, ...]:
+def wrong(task: str) -> tuple[SolutionVariant, ...]:
     return tuple(mutants(trial(task)))
 
 
 @cache
-def right(task: str) -> tuple[Variant, ...]:
+def right(task: str) -> tuple[SolutionVariant, ...]:
     return tuple(routes(trial(task)))
 
 
-def of_kind(kind: str) -> Iterator[tuple[Trial, Variant]]:
+def of_kind(kind: str) -> Iterator[tuple[Trial, SolutionVariant]]:
     for task in tasks():
         for variant in (*wrong(task), *right(task)):
             if variant.kind == kind:
                 yield trial(task), variant
 
 
-def calls_of(variant: Variant) -> list[ToolCall]:
+def calls_of(variant: SolutionVariant) -> list[ToolCall]:
     return [call for turn in variant.turns for call in turn]
 
 

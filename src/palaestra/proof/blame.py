@@ -1,10 +1,10 @@
 """Which criterion should have rejected wrong work that passed, as far as a program can tell."""
 
 from palaestra.proof.trial import Trial
-from palaestra.proof.variants import Variant
+from palaestra.proof.variants import SolutionVariant
 
 
-def guarding_criterion(trial: Trial, mutant: Variant) -> str | None:
+def guarding_criterion(trial: Trial, mutant: SolutionVariant) -> str | None:
     """The criterion that a mutant should have failed; `None` where the rubric has none for it.
 
     It is the one that the oracle was first to meet by the call which the mutant leaves out, changes or makes too early.

@@ -7,7 +7,7 @@ from palaestra.proof.arguments import places, with_value
 from palaestra.proof.knowledge import could_know, words
 from palaestra.proof.mutants.attempted import own_refused_calls
 from palaestra.proof.trial import ENDINGS, OracleStep, Trial
-from palaestra.proof.variants import Variant, format_call, insert_calls, move_call, variant
+from palaestra.proof.variants import SolutionVariant, format_call, insert_calls, move_call, variant
 from palaestra.records import Json, ToolCall
 from palaestra.seeding import Stream
 from palaestra.tools import legal_call
@@ -19,7 +19,7 @@ PARAPHRASES = (
 )
 
 
-def routes(trial: Trial) -> Iterator[Variant]:
+def routes(trial: Trial) -> Iterator[SolutionVariant]:
     """Every other right way through one task that can be derived, the same ones each time."""
     stream = Stream.root("routes", trial.instance.spec.id)
     yield from _reordered(trial)
@@ -31,7 +31,7 @@ def routes(trial: Trial) -> Iterator[Variant]:
         yield variant("alternative", f"the author's alternative {number}", list(calls))
 
 
-def _reordered(trial: Trial) -> Iterator[Variant]:
+def _reordered(trial: Trial) -> Iterator[SolutionVariant]:
     """Neighbours that do not depend on each other, swapped."""
     known = set(words(trial.instance.messages))
     for position in range(len(trial.calls) - 2):
@@ -59,7 +59,7 @@ def _depends(trial: Trial, position: int) -> bool:
     )
 
 
-def _extra_reads(trial: Trial, stream: Stream) -> Iterator[Variant]:
+def _extra_reads(trial: Trial, stream: Stream) -> Iterator[SolutionVariant]:
     """Reads that nobody asked for, one that is refused, and one repeated."""
     reads = [t for t in trial.offered if not t.writes and t.name not in {*ENDINGS, trial.toolbox.prose_tool}]
     for _ in range(EXTRA_READS):
@@ -79,7 +79,7 @@ def _extra_reads(trial: Trial, stream: Stream) -> Iterator[Variant]:
         )
 
 
-def _named_columns(trial: Trial) -> Iterator[Variant]:
+def _named_columns(trial: Trial) -> Iterator[SolutionVariant]:
     """Every query of whole rows with all columns named: in one query, and in two that show half of them each."""
     if not any(_whole_query(call) for call in trial.calls):
         return
@@ -105,7 +105,7 @@ def _looks(trial: Trial, step: OracleStep) -> bool:
     return not step.changes and step.call.tool not in {*ENDINGS, trial.toolbox.prose_tool}
 
 
-def _paraphrased(trial: Trial) -> Iterator[Variant]:
+def _paraphrased(trial: Trial) -> Iterator[SolutionVariant]:
     """The same work, told in other words."""
     for text in PARAPHRASES:
         calls: list[ToolCall] = []
@@ -135,7 +135,7 @@ def _reworded(trial: Trial, told: str, text: str) -> str:
     return f"{text} {told}" if named or stated_amounts(told) else text
 
 
-def _batched(trial: Trial) -> Iterator[Variant]:
+def _batched(trial: Trial) -> Iterator[SolutionVariant]:
     """As many calls in one turn as an agent could make without waiting for an answer.
 
     Work never stands beside a read, nor beside a message that the user answers.
@@ -156,4 +156,4 @@ def _batched(trial: Trial) -> Iterator[Variant]:
         answers = answers or looks or bool(step.event.said)
         arriving |= words(step.observation)
     if len(turns) < len(trial.calls):
-        yield Variant(kind="batched", what=f"in {len(turns)} turns", turns=tuple(turns))
+        yield SolutionVariant(kind="batched", what=f"in {len(turns)} turns", turns=tuple(turns))

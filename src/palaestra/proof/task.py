@@ -19,7 +19,7 @@ from palaestra.proof.routes import routes
 from palaestra.proof.rule_twins import RuleTwinProof, prove_rule_twin
 from palaestra.proof.trial import Trial, TrialOutcome
 from palaestra.proof.twins import TwinProof, prove_twin
-from palaestra.proof.variants import MUTANT_KINDS, ROUTE_KINDS, Variant
+from palaestra.proof.variants import MUTANT_KINDS, ROUTE_KINDS, SolutionVariant
 from palaestra.records import ANY_TABLE, Score, TaskSpec
 from palaestra.seeding import Stream
 
@@ -138,7 +138,7 @@ def _begun(env: ToolEnv, trial: Trial) -> TaskProof:
     )
 
 
-def _judge_mutant(proof: TaskProof, trial: Trial, mutant: Variant) -> None:
+def _judge_mutant(proof: TaskProof, trial: Trial, mutant: SolutionVariant) -> None:
     outcome = trial.vary(mutant.turns)
     # What differs there is what is said, which the rules do not compare.
     rule = None if mutant.kind == "said" else right_after_all(trial, outcome)
@@ -179,7 +179,7 @@ def _whole(outcome: TrialOutcome) -> bool:
     return outcome.passed and outcome.score.points == outcome.score.total
 
 
-def _finding(proof: TaskProof, work: Variant, outcome: TrialOutcome) -> Finding:
+def _finding(proof: TaskProof, work: SolutionVariant, outcome: TrialOutcome) -> Finding:
     return Finding(task=proof.spec.id, kind=work.kind, what=work.what, points=outcome.score.points)
 
 

@@ -54,7 +54,7 @@ ROUTE_KINDS: Mapping[RouteKind, str] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Variant:
+class SolutionVariant:
     """Work that differs from the oracle's in one way."""
 
     kind: MutantKind | RouteKind
@@ -63,9 +63,9 @@ class Variant:
     turns: tuple[tuple[ToolCall, ...], ...]
 
 
-def variant(kind: MutantKind | RouteKind, what: str, calls: Sequence[ToolCall]) -> Variant:
+def variant(kind: MutantKind | RouteKind, what: str, calls: Sequence[ToolCall]) -> SolutionVariant:
     """A variant that makes one call a turn."""
-    return Variant(kind=kind, what=what, turns=tuple((call,) for call in calls))
+    return SolutionVariant(kind=kind, what=what, turns=tuple((call,) for call in calls))
 
 
 def replace_call(calls: tuple[ToolCall, ...], position: int, *new: ToolCall) -> list[ToolCall]:

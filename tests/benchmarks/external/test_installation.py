@@ -10,9 +10,9 @@ import pytest
 from palaestra.benchmarks.external import (
     BENCHMARKS,
     Benchmark,
-    Checkout,
     Installation,
     Packages,
+    SourceCheckout,
     find_installed,
     install,
 )
@@ -41,7 +41,7 @@ def test_what_is_not_installed_says_how_it_is() -> None:
     with pytest.raises(ConfigError, match=r"run `palaestra suites install bare`"):
         required("bare", BARE)
     with pytest.raises(ConfigError, match=r"install bare --from FOLDER"):
-        required("bare", Installation(checkout=Checkout(repository="somewhere", shown_by="x")))
+        required("bare", Installation(checkout=SourceCheckout(repository="somewhere", shown_by="x")))
 
 
 def test_installing_makes_an_environment_and_again_does_nothing(own_home: Path) -> None:
@@ -82,7 +82,7 @@ def test_an_interpreter_that_is_missing_is_named() -> None:
 
 
 def test_a_checkout_is_the_users_own_and_looked_at(tmp_path: Path, own_home: Path) -> None:
-    needs = Installation(checkout=Checkout(repository="github.com/a/b at 1a2b3c", shown_by="data/tasks.json"))
+    needs = Installation(checkout=SourceCheckout(repository="github.com/a/b at 1a2b3c", shown_by="data/tasks.json"))
     with pytest.raises(ConfigError, match=r"needs a checkout of github.com/a/b.*--from FOLDER"):
         install("bare", needs)
     with pytest.raises(ConfigError, match=r"holds no data/tasks.json"):

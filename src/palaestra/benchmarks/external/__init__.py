@@ -4,10 +4,10 @@ from palaestra.benchmarks.external.benchmark import Benchmark
 from palaestra.benchmarks.external.catalogue import BENCHMARKS, benchmark_of
 from palaestra.benchmarks.external.env import ExternalEnv
 from palaestra.benchmarks.external.installation import (
-    Checkout,
     Installation,
     InstalledBenchmark,
     Packages,
+    SourceCheckout,
     find_installed,
     install,
 )
@@ -15,11 +15,11 @@ from palaestra.benchmarks.external.installation import (
 __all__ = [
     "BENCHMARKS",
     "Benchmark",
-    "Checkout",
     "ExternalEnv",
     "Installation",
     "InstalledBenchmark",
     "Packages",
+    "SourceCheckout",
     "benchmark_of",
     "find_installed",
     "install",

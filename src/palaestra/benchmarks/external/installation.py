@@ -34,7 +34,7 @@ class Packages:
 
 
 @record
-class Checkout:
+class SourceCheckout:
     """Files of a benchmark that no package holds."""
 
     repository: str
@@ -52,7 +52,7 @@ class Installation:
     """The lowest version that it runs on."""
     programs: Mapping[str, str] = field(default_factory=dict[str, str])
     """What has to be on the machine, by the command's name, with how one gets it."""
-    checkout: Checkout | None = None
+    checkout: SourceCheckout | None = None
 
 
 @record
@@ -142,7 +142,7 @@ def install(
     return InstalledBenchmark(python=python, checkout=checkout)
 
 
-def _checked(name: str, checkout: Checkout | None, source: Path | None) -> Path | None:
+def _checked(name: str, checkout: SourceCheckout | None, source: Path | None) -> Path | None:
     if checkout is None:
         if source is not None:
             raise ConfigError(f"the benchmark {name!r} is made of packages alone; leave out --from {source}")

@@ -22,10 +22,10 @@ from palaestra.proof.mutants.swapped import swapped
 from palaestra.proof.mutants.truncated import truncated
 from palaestra.proof.mutants.undone import undone
 from palaestra.proof.trial import Trial
-from palaestra.proof.variants import MutantKind, Variant
+from palaestra.proof.variants import MutantKind, SolutionVariant
 from palaestra.seeding import Stream
 
-Maker: TypeAlias = Callable[[Trial, Stream], Iterator[Variant]]
+Maker: TypeAlias = Callable[[Trial, Stream], Iterator[SolutionVariant]]
 
 MAKERS: Mapping[MutantKind, Maker] = {
     "dropped": dropped,
@@ -46,7 +46,7 @@ MAKERS: Mapping[MutantKind, Maker] = {
 }
 
 
-def mutants(trial: Trial) -> Iterator[Variant]:
+def mutants(trial: Trial) -> Iterator[SolutionVariant]:
     """Every mutant of one task, the same ones each time; work that two kinds would make counts for the first."""
     stream = Stream.root("mutants", trial.instance.spec.id)
     made = {_key(tuple((call,) for call in trial.calls))}

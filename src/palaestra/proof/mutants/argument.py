@@ -5,12 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from palaestra.proof.arguments import ArgumentPlace, choices, places, with_value
 from palaestra.proof.knowledge import words
 from palaestra.proof.trial import ENDINGS, Trial
-from palaestra.proof.variants import Variant, format_call, replace_call, variant
+from palaestra.proof.variants import SolutionVariant, format_call, replace_call, variant
 from palaestra.records import Json
 from palaestra.seeding import Stream
 
 
-def argument(trial: Trial, stream: Stream) -> Iterator[Variant]:
+def argument(trial: Trial, stream: Stream) -> Iterator[SolutionVariant]:
     """Near values and seen ones in the place of each that a write or the end carries."""
     numbers = sorted({int(w) for step in trial.steps for w in words(step.observation) if w.isdigit() and len(w) < 9})
     for position, step in enumerate(trial.steps):

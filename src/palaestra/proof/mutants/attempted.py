@@ -6,7 +6,7 @@ from palaestra.envs.rights import RequestRights
 from palaestra.proof.arguments import is_simple_lookup
 from palaestra.proof.attempts import refused_writes, rights_of, strangers_among
 from palaestra.proof.trial import Trial
-from palaestra.proof.variants import Variant, format_call, insert_calls, variant
+from palaestra.proof.variants import SolutionVariant, format_call, insert_calls, variant
 from palaestra.records import ANY_TABLE, ToolCall
 from palaestra.rubrics.attempts import STRANGERS_FREE
 from palaestra.seeding import Stream
@@ -18,7 +18,7 @@ SAMPLED = 12
 """From how many strangers' records of each table calls are drawn."""
 
 
-def add_attempts(trial: Trial, stream: Stream) -> Iterator[Variant]:
+def add_attempts(trial: Trial, stream: Stream) -> Iterator[SolutionVariant]:
     """A refused write on a stranger's record, a refused write made twice, and strangers' records opened by guesses."""
     rights = rights_of(trial.instance)
     if rights is None:

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 
 from palaestra.proof.trial import Trial
-from palaestra.proof.variants import Variant, format_call, replace_call, variant
+from palaestra.proof.variants import SolutionVariant, format_call, replace_call, variant
 from palaestra.records import ToolCall
 from palaestra.seeding import Stream
 
 CLAIM = "I have done it for you; everything is settled."
 
 
-def claimed(trial: Trial, stream: Stream) -> Iterator[Variant]:
+def claimed(trial: Trial, stream: Stream) -> Iterator[SolutionVariant]:
     """Each write replaced by a message that claims it."""
     del stream
     talk = trial.toolbox.prose_tool

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from palaestra.proof.mutants.needed import needed_calls
 from palaestra.proof.trial import Trial
-from palaestra.proof.variants import Variant, format_call, replace_call, variant
+from palaestra.proof.variants import SolutionVariant, format_call, replace_call, variant
 from palaestra.records import ToolCall
 from palaestra.seeding import Stream
 
@@ -12,7 +12,7 @@ MOST_SOURCES = 6
 """The most calls that are dropped together."""
 
 
-def dropped(trial: Trial, stream: Stream) -> Iterator[Variant]:
+def dropped(trial: Trial, stream: Stream) -> Iterator[SolutionVariant]:
     """Each needed call left out in turn, and then each fact that several calls show, with all of them."""
     del stream
     for position in needed_calls(trial):
@@ -23,7 +23,7 @@ def dropped(trial: Trial, stream: Stream) -> Iterator[Variant]:
                 yield from _without_sources(trial, criterion)
 
 
-def _without_sources(trial: Trial, criterion: str) -> Iterator[Variant]:
+def _without_sources(trial: Trial, criterion: str) -> Iterator[SolutionVariant]:
     """The oracle's work without the calls that meet a criterion, one after the other, until none does."""
     calls: list[ToolCall] = list(trial.calls)
     left_out: list[ToolCall] = []

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 from palaestra.proof.trial import Trial
-from palaestra.proof.variants import Variant, move_call, replace_call, variant
+from palaestra.proof.variants import SolutionVariant, move_call, replace_call, variant
 from palaestra.records import ToolCall
 from palaestra.seeding import Stream
 from palaestra.tools import give_up
 
 
-def ending(trial: Trial, stream: Stream) -> Iterator[Variant]:
+def ending(trial: Trial, stream: Stream) -> Iterator[SolutionVariant]:
     """All of the work, and an end that says something else than that it is done."""
     del stream
     last = len(trial.calls) - 1

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from palaestra.proof.arguments import ArgumentPlace, places, with_value
 from palaestra.proof.trial import OracleStep, Trial
-from palaestra.proof.variants import MutantKind, Variant, format_call, replace_call, variant
+from palaestra.proof.variants import MutantKind, SolutionVariant, format_call, replace_call, variant
 from palaestra.records import Row
 from palaestra.seeding import Stream
 
@@ -17,7 +17,7 @@ NEIGHBOURS = 4
 """How many neighbours are tried for each id."""
 
 
-def entity(trial: Trial, stream: Stream) -> Iterator[Variant]:
+def entity(trial: Trial, stream: Stream) -> Iterator[SolutionVariant]:
     """Other rows in the place of those acted on: two that the agent has seen, and one that it has not."""
     for position, step, place in _ids(trial):
         if not _is_reason(step, place):
@@ -25,7 +25,7 @@ def entity(trial: Trial, stream: Stream) -> Iterator[Variant]:
             yield from _with_others("entity", trial, position, place, others)
 
 
-def reason(trial: Trial, stream: Stream) -> Iterator[Variant]:
+def reason(trial: Trial, stream: Stream) -> Iterator[SolutionVariant]:
     """Other records in the place of those given as reasons: five that the agent has seen, and one that it has not."""
     for position, step, place in _ids(trial):
         if _is_reason(step, place):
@@ -33,7 +33,7 @@ def reason(trial: Trial, stream: Stream) -> Iterator[Variant]:
             yield from _with_others("reason", trial, position, place, others)
 
 
-def neighbour(trial: Trial, stream: Stream) -> Iterator[Variant]:
+def neighbour(trial: Trial, stream: Stream) -> Iterator[SolutionVariant]:
     """Rows that point where the right one points."""
     for position, _, place in _ids(trial):
         near = stream.sample(_neighbours(trial, str(place.value)), NEIGHBOURS)
@@ -42,7 +42,7 @@ def neighbour(trial: Trial, stream: Stream) -> Iterator[Variant]:
 
 def _with_others(
     kind: MutantKind, trial: Trial, position: int, place: ArgumentPlace, others: Sequence[str]
-) -> Iterator[Variant]:
+) -> Iterator[SolutionVariant]:
     call = trial.calls[position]
     for other in others:
         calls = replace_call(trial.calls, position, with_value(call, place.path, other))

@@ -7,7 +7,7 @@ from itertools import product, takewhile
 from palaestra.proof.equivalence import net
 from palaestra.proof.mutants.undone import taking_back
 from palaestra.proof.trial import Trial
-from palaestra.proof.variants import Variant, format_call, insert_calls, variant
+from palaestra.proof.variants import SolutionVariant, format_call, insert_calls, variant
 from palaestra.records import ANY_TABLE, Json, Row, ToolCall
 from palaestra.rubrics.guards import SLIP_ID
 from palaestra.rubrics.library import UNGROUNDED_ID
@@ -22,7 +22,7 @@ EACH = 3
 """How many look-ups of each tool are made in search of further rows to harm."""
 
 
-def extra(trial: Trial, stream: Stream) -> Iterator[Variant]:
+def extra(trial: Trial, stream: Stream) -> Iterator[SolutionVariant]:
     """Writes that leave rows which neither the oracle leaves nor the task permits, made when all else is done.
 
     Where nothing that the oracle has met lets a guarded group be harmed, a look-up more is made first.
@@ -43,7 +43,7 @@ def extra(trial: Trial, stream: Stream) -> Iterator[Variant]:
     yield from _forbidden(trial, at_hand, stream.split("forbidden"))
 
 
-def _forbidden(trial: Trial, ids: Callable[[str], Sequence[str]], stream: Stream) -> Iterator[Variant]:
+def _forbidden(trial: Trial, ids: Callable[[str], Sequence[str]], stream: Stream) -> Iterator[SolutionVariant]:
     """For each prohibition of the author's about certain tools, a call that changes something and breaks it."""
     first = next((i for i, step in enumerate(trial.steps) if step.changes), len(trial.steps) - 1)
     # Other kinds of mutants break the prohibitions that every task has.
@@ -95,7 +95,7 @@ def _harmful(
     least: int = 0,
     missing: set[str] | None = None,
     shown_by: Mapping[str, Sequence[ToolCall]] | None = None,
-) -> Iterator[Variant]:
+) -> Iterator[SolutionVariant]:
     """Calls made before the oracle's call `start` that do harm.
 
     The first `least` of them, and beyond those the first in each group of `missing`, which is then not missing.

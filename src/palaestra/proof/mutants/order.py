@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from palaestra.proof.trial import ENDINGS, Trial
-from palaestra.proof.variants import Variant, format_call, move_call, variant
+from palaestra.proof.variants import SolutionVariant, format_call, move_call, variant
 from palaestra.records import ToolCall
 from palaestra.seeding import Stream
 
 
-def order(trial: Trial, stream: Stream) -> Iterator[Variant]:
+def order(trial: Trial, stream: Stream) -> Iterator[SolutionVariant]:
     """For each dependency of the rubric, the later call moved before the earlier one.
 
     Where another call has told the same by then, that is not wrong.
@@ -37,9 +37,9 @@ def _known_otherwise(trial: Trial, criterion: str, origin: int, target: int) -> 
     return bool(before) and criterion in before[-1].met
 
 
-def _unread(trial: Trial, origin: int, target: int) -> Variant:
+def _unread(trial: Trial, origin: int, target: int) -> SolutionVariant:
     """The look-up at `target` made in the same turn as the work at `origin`, so that its answer was not read."""
     rest: list[tuple[ToolCall, ...]] = [(call,) for call in trial.calls]
     rest[origin] = (trial.calls[target], trial.calls[origin])
     what = f"{format_call(trial.calls[origin])} in the turn of {format_call(trial.calls[target])}"
-    return Variant(kind="order", what=what, turns=tuple(rest[:target] + rest[target + 1 :]))
+    return SolutionVariant(kind="order", what=what, turns=tuple(rest[:target] + rest[target + 1 :]))

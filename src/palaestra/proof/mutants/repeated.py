@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from palaestra.proof.trial import Trial
-from palaestra.proof.variants import Variant, format_call, insert_calls, variant
+from palaestra.proof.variants import SolutionVariant, format_call, insert_calls, variant
 from palaestra.seeding import Stream
 
 
-def repeated(trial: Trial, stream: Stream) -> Iterator[Variant]:
+def repeated(trial: Trial, stream: Stream) -> Iterator[SolutionVariant]:
     """Each write once more. Where the world refuses the second, or it changes nothing, that is the same work."""
     del stream
     last = len(trial.calls) - 1

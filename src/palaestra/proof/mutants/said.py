@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from palaestra.proof.trial import Trial
-from palaestra.proof.variants import Variant, replace_call, variant
+from palaestra.proof.variants import SolutionVariant, replace_call, variant
 from palaestra.records import Row, ToolCall
 from palaestra.rubrics.messages import MessageRules
 from palaestra.seeding import Stream
@@ -15,7 +15,7 @@ GRANTED = "Your request has been granted."
 REFUSED = "Your request has been declined."
 
 
-def falsify_messages(trial: Trial, stream: Stream) -> Iterator[Variant]:
+def falsify_messages(trial: Trial, stream: Stream) -> Iterator[SolutionVariant]:
     """Each message with a false figure, an insult, a false outcome, or something of somebody else's records."""
     rules = trial.instance.world.message_rules
     for position, step in enumerate(trial.steps):
@@ -36,7 +36,7 @@ def _additions(trial: Trial, rules: MessageRules) -> Iterator[tuple[str, str]]:
         yield "a false outcome", REFUSED if outcome[-1] == "done" else GRANTED
 
 
-def _disclosures(trial: Trial, rules: MessageRules, stream: Stream) -> Iterator[Variant]:
+def _disclosures(trial: Trial, rules: MessageRules, stream: Stream) -> Iterator[SolutionVariant]:
     """What the records hold about a person is told to somebody else, right before the end."""
     recipient, talk = trial.instance.recipient, rules.public
     if recipient is None or talk is None or rules.owner is None or trial.calls[-1].tool != finish.name:
@@ -54,7 +54,7 @@ def _disclosures(trial: Trial, rules: MessageRules, stream: Stream) -> Iterator[
         yield _telling(trial, last, (call,), row, talk)
 
 
-def _telling(trial: Trial, last: int, before: Sequence[ToolCall], row: Row, talk: str) -> Variant:
+def _telling(trial: Trial, last: int, before: Sequence[ToolCall], row: Row, talk: str) -> SolutionVariant:
     told = ToolCall(tool=talk, arguments={"message": f"For your information: {row.json().decode()[1:-1]}"[:500]})
     plain = ToolCall(
         tool=talk, arguments={"message": str(told.arguments["message"]).replace('"', "").replace("_", " ")}

@@ -5,7 +5,7 @@ from itertools import combinations
 
 from palaestra.proof.arguments import ArgumentPlace, places, with_value
 from palaestra.proof.trial import ENDINGS, Trial
-from palaestra.proof.variants import Variant, format_call, variant
+from palaestra.proof.variants import SolutionVariant, format_call, variant
 from palaestra.records import ToolCall
 from palaestra.seeding import Stream
 
@@ -13,7 +13,7 @@ SWAPS = 8
 """How many swaps are tried for each task."""
 
 
-def swapped(trial: Trial, stream: Stream) -> Iterator[Variant]:
+def swapped(trial: Trial, stream: Stream) -> Iterator[SolutionVariant]:
     """Values of one type that change places, within a call or between two calls of one tool."""
     carried = [
         (position, place)

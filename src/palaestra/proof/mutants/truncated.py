@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 from palaestra.proof.mutants.needed import needed_calls
 from palaestra.proof.trial import Trial
-from palaestra.proof.variants import Variant, variant
+from palaestra.proof.variants import SolutionVariant, variant
 from palaestra.seeding import Stream
 
 
-def truncated(trial: Trial, stream: Stream) -> Iterator[Variant]:
+def truncated(trial: Trial, stream: Stream) -> Iterator[SolutionVariant]:
     """The oracle's beginning up to each needed call, and then its end."""
     del stream
     last = trial.calls[-1]

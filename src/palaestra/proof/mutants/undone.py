@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 from palaestra.proof.arguments import leaf_paths, with_value
 from palaestra.proof.equivalence import net
 from palaestra.proof.trial import OracleStep, Trial
-from palaestra.proof.variants import Variant, format_call, insert_calls, variant
+from palaestra.proof.variants import SolutionVariant, format_call, insert_calls, variant
 from palaestra.records import Json, RowChange, ToolCall
 from palaestra.seeding import Stream
 
 
-def undone(trial: Trial, stream: Stream) -> Iterator[Variant]:
+def undone(trial: Trial, stream: Stream) -> Iterator[SolutionVariant]:
     """Each write followed by each call that takes something of it back, where other rows are left then."""
     del stream
     for position, step in enumerate(trial.steps):

@@ -1,7 +1,7 @@
 """What is known of AppWorld."""
 
 from palaestra.benchmarks.external.benchmark import Benchmark
-from palaestra.benchmarks.external.installation import Checkout, Installation, Packages
+from palaestra.benchmarks.external.installation import Installation, Packages, SourceCheckout
 
 _PINNED = (
     "appworld==0.1.3.post1",
@@ -26,7 +26,7 @@ APPWORLD = Benchmark(
     source="appworld on PyPI; Trivedi et al. 2024, arXiv:2407.18901",
     installation=Installation(
         packages=(Packages(names=_PINNED),),
-        checkout=Checkout(
+        checkout=SourceCheckout(
             repository="AppWorld's data 0.1.0, which `appworld download data` unpacks below $APPWORLD_ROOT; give that "
             "folder",
             shown_by="data/datasets",

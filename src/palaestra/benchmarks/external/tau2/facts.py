@@ -1,7 +1,7 @@
 """What is known of tau2-bench."""
 
 from palaestra.benchmarks.external.benchmark import Benchmark
-from palaestra.benchmarks.external.installation import Checkout, Installation, Packages
+from palaestra.benchmarks.external.installation import Installation, Packages, SourceCheckout
 
 TAU2 = Benchmark(
     name="tau2",
@@ -41,7 +41,7 @@ TAU2 = Benchmark(
             ),
         ),
         python=(3, 12),
-        checkout=Checkout(
+        checkout=SourceCheckout(
             repository="github.com/sierra-research/tau2-bench at a2c0247 (1.0.1)",
             shown_by="src/tau2/domains/telecom/tasks/create_tasks.py",
         ),

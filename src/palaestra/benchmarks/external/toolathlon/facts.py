@@ -1,7 +1,7 @@
 """What is known of Toolathlon."""
 
 from palaestra.benchmarks.external.benchmark import Benchmark
-from palaestra.benchmarks.external.installation import Checkout, Installation
+from palaestra.benchmarks.external.installation import Installation, SourceCheckout
 
 TOOLATHLON = Benchmark(
     name="toolathlon",
@@ -11,7 +11,7 @@ TOOLATHLON = Benchmark(
     licence="not stated where it was seen",
     source="github.com/Klavis-AI/Toolathlon, a fork of hkust-nlp/Toolathlon",
     installation=Installation(
-        checkout=Checkout(
+        checkout=SourceCheckout(
             repository="github.com/Klavis-AI/Toolathlon at 7139dee, with `uv sync` run in it for its evaluators",
             shown_by="tasks/finalpool",
         ),

@@ -1,7 +1,7 @@
 """What is known of WebShop."""
 
 from palaestra.benchmarks.external.benchmark import Benchmark
-from palaestra.benchmarks.external.installation import Checkout, Installation, Packages
+from palaestra.benchmarks.external.installation import Installation, Packages, SourceCheckout
 
 WEBSHOP = Benchmark(
     name="webshop",
@@ -12,7 +12,7 @@ WEBSHOP = Benchmark(
     source="github.com/princeton-nlp/WebShop; Yao et al. 2022, arXiv:2207.01206",
     installation=Installation(
         packages=(Packages(names=("thefuzz==0.22.1",)),),
-        checkout=Checkout(
+        checkout=SourceCheckout(
             repository="github.com/princeton-nlp/WebShop at 64fa2a5, with the data that its setup.sh gets",
             shown_by="data/items_human_ins.json",
         ),

@@ -7,11 +7,13 @@ Needs the extra `web` and a Chromium on the machine.
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlsplit
 
 from playwright.sync_api import BrowserContext, Request, Route
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from palaestra.browser.driver import Browser
 from palaestra.envs import ToolEnv
@@ -27,6 +29,8 @@ from palaestra.records import ToolCall
 
 ORIGIN = "http://site.test"
 """Where the pages seem to be; no name server is asked for it."""
+_LOADING = 10_000
+"""Milliseconds that Chromium has to load the page that an action leads to; one that never loads is a difference."""
 _SEEN = """() => [...document.querySelectorAll('[data-id]')].map(e => {
   const tag = e.tagName.toLowerCase(), type = e.type
   const known = { a: 'link', button: 'button', select: 'combobox', textarea: 'textbox' }
@@ -172,7 +176,11 @@ class ChromiumPages:
         before = self._page()
         expected = self._expected(call, before)
         self._sent, self._pending = "", call
-        self._play(call, before)
+        if expected:
+            with suppress(PlaywrightTimeout), self._window.expect_navigation(timeout=_LOADING):
+                self._play(call, before)
+        else:
+            self._play(call, before)
         if self._waits():  # Chromium had nothing to send
             self._step(call)
             if call.tool not in ("fill", "clear", "select_option", "check"):
@@ -205,7 +213,6 @@ class ChromiumPages:
                 target.evaluate(
                     "e => e.form.requestSubmit(e.form.querySelector('button'))"
                 )  # Enter breaks a textarea's line
-                self._window.wait_for_load_state()
             case "fill" if role in ("textbox", "searchbox"):
                 target.fill(str(call.arguments["text"]))
             case "clear" if role in ("textbox", "searchbox"):

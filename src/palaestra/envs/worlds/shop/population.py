@@ -1,6 +1,6 @@
 """The rows of a Shop world: the Storefront's products and vouchers, and an account with a history of orders.
 
-The rows hold what one login may see. Orders of a dozen Storefront customers become the history of one account.
+The rows hold what one login may see: the history of one account, drawn here. A shop does not show other people's.
 """
 
 from datetime import date, datetime, timedelta
