@@ -50,6 +50,8 @@ class Snapshot:
     stakes: bool = False
     session: Any = None
     """Where the surface stands; `None` on surfaces that hold nothing."""
+    surface_settings: Any = None
+    """The settings of the surface; `None` where it is under none."""
 
 
 class LiveEpisode:
@@ -273,6 +275,7 @@ class LiveEpisode:
             variation=self.instance.variation,
             stakes=self.instance.stakes,
             session=None if self.surface is None else self.surface.session,
+            surface_settings=None if self.surface is None else self.surface.settings,
         )
 
     def restore(self, snapshot: Snapshot) -> None:
