@@ -164,6 +164,8 @@ class LiveEpisode:
             events.append(self._answered(surface.settle(action, result), spoken))
             self.checklist.update(self.evidence)
             self._let_happen()
+            if self.context.end_reason is not None:  # by an action of another name, such as `done` for `finish`
+                return _answer(call_id, plain_name(call.tool), _as_text(result.content), result.images)
         result = self.toolbox.call(self.context, self.state, call_id, call, events)
         events.append(self._answered(result.event, spoken))
         self.checklist.update(self.evidence)

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import orjson
+
 from palaestra.envs.surfaces.pages.browser import PageBrowser
 from palaestra.envs.surfaces.pages.dialects.dialect import Dialect, Screen
 from palaestra.envs.surfaces.pages.dialects.drawing import observe, screen_of
@@ -14,7 +16,7 @@ from palaestra.envs.surfaces.pages.text import element_lines
 from palaestra.envs.surfaces.pages.tree import FIELDS
 from palaestra.errors import ToolRefusal
 from palaestra.protocols import StateView
-from palaestra.records import ToolCall, ToolEvent
+from palaestra.records import Json, ToolCall, ToolEvent
 from palaestra.seeding import Stream
 from palaestra.tools import CallResult, Tool, ToolContext
 
@@ -80,6 +82,8 @@ class DialectBrowser(PageBrowser):
             self.session = self.session.at_rest()
             return super().settle(action, result)
         self._drawn = None
+        if result.event.error is not None:
+            self._plan = ToolRefusal(result.event.error, _message(result.content))
         return result.event
 
     def perform(self, context: ToolContext, tool: str) -> str:
@@ -210,3 +214,10 @@ class DialectBrowser(PageBrowser):
         return replace(self.session.with_tab(replace(tab, scroll=place)), found=text, skip=0)
 
 
+
+
+def _message(content: str) -> str:
+    """What a refused call says."""
+    answer: Json = orjson.loads(content)
+    error = answer.get("error") if isinstance(answer, dict) else None
+    return str(error.get("message") if isinstance(error, dict) else answer)
