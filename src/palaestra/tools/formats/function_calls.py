@@ -78,7 +78,9 @@ class FunctionCallFormat:
         try:
             parsed = ast.parse(text)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            return ParsedTurn(error=f"no action can be read in {text[:80]!r} ({error}); write one such as click('send')")
+            return ParsedTurn(
+                error=f"no action can be read in {text[:80]!r} ({error}); write one such as click('send')"
+            )
         calls: list[ToolCall] = []
         for statement in parsed.body:
             try:

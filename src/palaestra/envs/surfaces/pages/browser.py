@@ -114,6 +114,11 @@ class PageBrowser:
             return ToolCall(tool="check", arguments={"element": element.id, "checked": stream.chance(50)})
         return ToolCall(tool="fill", arguments={"element": element.id, "text": text})
 
+    def write(self, state: StateView, call: ToolCall) -> tuple[ToolCall, ...]:
+        """The calls of the tools on offer that do what a plain call does on the page in front; here itself."""
+        del state
+        return (call,)
+
     def view(self, state: StateView) -> PageView:
         """What is seen of the page in front."""
         return view_page(self.page(state), self.session)

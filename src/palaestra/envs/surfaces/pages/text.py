@@ -102,6 +102,7 @@ def _kept_lines(element: PageElement) -> tuple[TextLine, ...]:
 
 
 def element_lines(element: PageElement, indent: str = "") -> Iterator[TextLine]:
+    """The lines of an element."""
     if element.role in INLINE:
         parts = [_short(child) if element.role == "navigation" else _label(child) for child in element.children]
         shows = tuple(shown for part in element.walk() for shown in part.shows)

@@ -207,13 +207,13 @@ class DialectBrowser(PageBrowser):
         lines = [line.text.casefold() for element in self.page(state).elements for line in element_lines(element)]
         places = [number for number, line in enumerate(lines) if wanted in line]
         if not places:
-            raise ToolRefusal("no_match", f"no line of this page holds {text!r:.60}; open another page or use fewer words")
+            raise ToolRefusal(
+                "no_match", f"no line of this page holds {text!r:.60}; open another page or use fewer words"
+            )
         tab = self.session.tab
         again = self.session.found == text
         place = next((p for p in places if p > tab.scroll), places[0]) if again else places[0]
         return replace(self.session.with_tab(replace(tab, scroll=place)), found=text, skip=0)
-
-
 
 
 def _message(content: str) -> str:

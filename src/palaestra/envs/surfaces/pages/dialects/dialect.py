@@ -123,7 +123,6 @@ def flat(text: str) -> str:
     return " ".join(text.split())
 
 
-
 def with_numbers(session: DialectSession, elements: tuple[PageElement, ...]) -> DialectSession:
     """The session with a number for each of the elements."""
     known = set(session.handles)

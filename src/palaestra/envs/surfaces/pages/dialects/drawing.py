@@ -7,7 +7,7 @@ from palaestra.envs.surfaces.pages.dialects.dialect import Dialect, DialectLine,
 from palaestra.envs.surfaces.pages.dialects.layout import limit_depth, viewport, whole_page
 from palaestra.envs.surfaces.pages.dialects.session import DialectSession, Observed
 from palaestra.envs.surfaces.pages.dialects.tokens import count_tokens
-from palaestra.envs.surfaces.pages.tree import Page, ShownRow
+from palaestra.envs.surfaces.pages.tree import Page, PageElement, ShownRow
 from palaestra.record import record
 
 _TAIL = 40
@@ -32,9 +32,12 @@ def screen_of(page: Page, session: DialectSession) -> tuple[Screen, int]:
     deeper = 0
     if settings.depth is not None:
         elements, deeper = limit_depth(elements, settings.depth)
-    ids = frozenset(e.id for part in elements for e in part.walk() if e.id)
     last = session.observed
-    fresh = ids - last.elements if last is not None and last.url == page.url else frozenset[str]()
+    fresh = (
+        frozenset(_ids(elements)).difference(last.elements)
+        if last is not None and last.url == page.url
+        else frozenset[str]()
+    )
     numbered = with_numbers(session, elements)
     return Screen(page=page, elements=elements, session=numbered, fresh=fresh), deeper
 
@@ -51,7 +54,6 @@ def observe(dialect: Dialect, page: Page, session: DialectSession, *, lines: int
     screen, deeper = screen_of(page, session)
     settings, session = session.settings, screen.session
     drawn = list(dialect.draw(screen))
-    ids = frozenset(e.id for part in screen.elements for e in part.walk() if e.id)
     told = _position(screen, deeper, lines)
     last, shown = session.observed, drawn
     compared = settings.changes and last is not None and last.url == page.url
@@ -68,7 +70,7 @@ def observe(dialect: Dialect, page: Page, session: DialectSession, *, lines: int
         kept, cut = _cut(head, kept, settings.budget)
     observed = Observed(
         url=page.url,
-        elements=ids,
+        elements=_ids(screen.elements),
         lines=_seen(drawn, kept, last.lines if last is not None and compared else ()) if settings.changes else (),
         kept=len(kept),
         cut=cut,
@@ -81,6 +83,10 @@ def observe(dialect: Dialect, page: Page, session: DialectSession, *, lines: int
         shows=tuple(row for line in kept for row in line.shows),
         session=replace(session, skip=skip, observed=observed),
     )
+
+
+def _ids(elements: tuple[PageElement, ...]) -> tuple[str, ...]:
+    return tuple(e.id for part in elements for e in part.walk() if e.id)
 
 
 def _position(screen: Screen, deeper: int, lines: int) -> list[str]:

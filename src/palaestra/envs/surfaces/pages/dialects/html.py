@@ -80,5 +80,3 @@ def _leaf(element: PageElement) -> str:
         case role:
             tag = _TAGS.get(role, "div")
             return f"<{tag}>{name}{value}</{tag}>"
-
-

@@ -1,4 +1,4 @@
-"""Which elements of a page the viewport shows, by the lines of the plain renderer, so that all dialects see the same."""
+"""What the viewport shows of a page, by the lines of the plain renderer, so that all dialects see the same."""
 
 from dataclasses import replace
 

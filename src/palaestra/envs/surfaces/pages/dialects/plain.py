@@ -46,5 +46,3 @@ class PlainDialect(Dialect):
         """See `Dialect`."""
         del screen
         return (call,)
-
-

@@ -12,7 +12,7 @@ class Observed:
     """The last observation, for what the next one is compared with."""
 
     url: str
-    elements: frozenset[str]
+    elements: tuple[str, ...]
     """The ids on it."""
     lines: tuple[str, ...] = ()
     """The lines of the page that the agent has seen; kept only where observations hold changes."""
@@ -28,7 +28,7 @@ class DialectSession(BrowserSession):
 
     settings: PageSettings = PageSettings()
     handles: tuple[str, ...] = ()
-    """The ids of elements in the order in which they were first shown: number 1 is the first. No number is used again."""
+    """The ids of elements in the order in which they were first shown, from number 1. No number is used again."""
     focus: str = ""
     """The id of the field that keys go to; empty where none has the focus."""
     selected: bool = False
