@@ -124,7 +124,11 @@ class DialectBrowser(PageBrowser):
 
     def draw_action(self, state: StateView, ids: Callable[[str], Sequence[str]], stream: Stream) -> ToolCall:
         """See `SurfaceState`: the first call that an action at random takes in the dialect."""
-        return self.write(state, super().draw_action(state, ids, stream))[0]
+        drawn = super().draw_action(state, ids, stream)
+        try:
+            return self.write(state, drawn)[0]
+        except ToolRefusal:  # what lies out of sight cannot be pointed at
+            return self.write(state, ToolCall(tool="scroll", arguments={"direction": "down"}))[0]
 
     def _done(self, context: ToolContext, step: ToolCall) -> DialectSession:
         """The session after an action of the browser."""

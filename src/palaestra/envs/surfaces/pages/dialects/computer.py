@@ -1,6 +1,8 @@
 """The dialect of computer use: a screen of a declared layout, and a mouse and a keyboard that know coordinates alone.
 
 The names and arguments of actions are those of UI-TARS; `action_format="ui-tars"` reads them as its action strings.
+Pointing and selecting are calls of their own and take time on the virtual clock, so equal work ends later than in
+other dialects.
 The layout is declared, not measured: a letter is 8 pixels wide and a line 20 high, so that boxes need no browser.
 `ChromiumPages.boxes` has those of real pages.
 """

@@ -4,10 +4,10 @@ A ref such as `e12` belongs to one element of the site for the whole episode, so
 page, in a fork and in a replay. A ref of an element that the page in front lacks is refused as stale.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from palaestra.envs.surfaces.pages.dialects.acting import act
 from palaestra.envs.surfaces.pages.dialects.browsergym import one_option
@@ -28,17 +28,6 @@ from palaestra.tools import ToolContext, tool
 Ref = Annotated[str, Field(min_length=1, max_length=200)]
 _KEYS = ("Enter", "PageDown", "PageUp")
 _PREFIX = "e"
-
-
-class FormField(BaseModel):
-    """A field of `browser_fill_form`."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    name: str = ""
-    type: Literal["textbox", "checkbox", "radio", "combobox", "slider"] = "textbox"
-    ref: Ref
-    value: str
 
 
 @tool(latency=1)
@@ -98,11 +87,14 @@ def browser_type(context: ToolContext, ref: Ref, text: str, element: str = "", *
 
 
 @tool(latency=1)
-def browser_fill_form(context: ToolContext, fields: Annotated[list[FormField], Field(min_length=1)]) -> object:
+def browser_fill_form(
+    context: ToolContext, fields: Annotated[list[dict[str, str]], Field(min_length=1, max_length=50)]
+) -> object:
     """Fill in several fields; none where one of them cannot be.
 
     Args:
-        fields: The fields; the value of a checkbox is "true" or "false".
+        fields: For each field its "ref" and "value", and its "name" and "type" for people. The value of a checkbox is
+            "true" or "false".
     """
     del fields
     return act(context, "browser_fill_form")
@@ -240,7 +232,7 @@ class PlaywrightDialect(Dialect):
                 return (plain("browser_select_option", ref=ref, values=[given["option"]]),)
             case "check":
                 checked = "true" if given.get("checked", True) else "false"
-                return (plain("browser_fill_form", fields=[{"type": "checkbox", "ref": ref, "value": checked}]),)
+                return (plain("browser_fill_form", fields=[{"ref": ref, "type": "checkbox", "value": checked}]),)
             case "scroll":
                 down = given.get("direction", "down") == "down"
                 return (plain("browser_press_key", key="PageDown" if down else "PageUp"),)
@@ -303,15 +295,20 @@ def _quoted(text: str) -> str:
     return '"' + flat(text).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _filled(field: FormField, screen: Screen) -> ToolCall:
+def _filled(field: Mapping[str, str], screen: Screen) -> ToolCall:
     """What filling in a field of a form means."""
-    name = numbered(field.ref, screen, _PREFIX)
+    if not {"ref", "value"} <= field.keys() <= {"ref", "value", "name", "type"}:
+        raise ToolRefusal(
+            "bad_field", f'a field has "ref" and "value", "name" and "type" if wanted; {list(field)!r:.80}'
+        )
+    ref, value = field["ref"], field["value"]
+    name = numbered(ref, screen, _PREFIX)
     element = screen.find(name)
     if element is not None and element.role == "checkbox":
-        if field.value not in ("true", "false"):
-            raise ToolRefusal("bad_value", f'{field.ref} is a checkbox; its value is "true" or "false"')
-        return plain("check", element=name, checked=field.value == "true")
-    return plain("fill", element=name, text=field.value)
+        if value not in ("true", "false"):
+            raise ToolRefusal("bad_value", f'{ref!r:.40} is a checkbox; its value is "true" or "false"')
+        return plain("check", element=name, checked=value == "true")
+    return plain("fill", element=name, text=value)
 
 
 def _pressed(key: str, screen: Screen) -> ToolCall:
