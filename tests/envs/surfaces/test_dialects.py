@@ -136,6 +136,7 @@ def test_the_translated_oracle_needs_no_look_at_the_pages(dialect: str) -> None:
 @pytest.mark.parametrize("dialect", ["playwright-mcp", "computer"])
 def test_the_contract_of_environments_holds(dialect: str) -> None:
     env = gym.make(STOREFRONT, surface="pages", surface_settings={"dialect": dialect}, split="dev")
+    assert isinstance(env, ToolEnv)
     check_env(env, steps=3, seeds=(0,))
 
 
