@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from palaestra.envs.surfaces.pages.dialects.dialect import Dialect, DialectLine, Screen, with_numbers
 from palaestra.envs.surfaces.pages.dialects.layout import limit_depth, viewport, whole_page
-from palaestra.envs.surfaces.pages.dialects.session import DialectSession, Observed
+from palaestra.envs.surfaces.pages.dialects.session import DialectSession, LastObservation
 from palaestra.envs.surfaces.pages.dialects.tokens import count_tokens
 from palaestra.envs.surfaces.pages.tree import Page, PageElement, ShownRow
 from palaestra.record import record
@@ -15,7 +15,7 @@ _TAIL = 40
 
 
 @record
-class Observation:
+class PageObservation:
     """What an agent is shown of a page."""
 
     text: str
@@ -42,7 +42,7 @@ def screen_of(page: Page, session: DialectSession) -> tuple[Screen, int]:
     return Screen(page=page, elements=elements, session=numbered, fresh=fresh), deeper
 
 
-def observe(dialect: Dialect, page: Page, session: DialectSession, *, lines: int) -> Observation:
+def observe(dialect: Dialect, page: Page, session: DialectSession, *, lines: int) -> PageObservation:
     """Draw a page.
 
     Args:
@@ -68,7 +68,7 @@ def observe(dialect: Dialect, page: Page, session: DialectSession, *, lines: int
     kept, cut = [*shown[skip:], *dialect.rest(screen)], 0
     if settings.budget is not None:
         kept, cut = _cut(head, kept, settings.budget)
-    observed = Observed(
+    observed = LastObservation(
         url=page.url,
         elements=_ids(screen.elements),
         lines=_seen(drawn, kept, last.lines if last is not None and compared else ()) if settings.changes else (),
@@ -78,7 +78,7 @@ def observe(dialect: Dialect, page: Page, session: DialectSession, *, lines: int
     text = [*head, *(line.text for line in kept)]
     if cut:
         text.append(f"... {cut} lines cut (budget {settings.budget} tokens), not seen; {dialect.more} to see them")
-    return Observation(
+    return PageObservation(
         text="\n".join(text),
         shows=tuple(row for line in kept for row in line.shows),
         session=replace(session, skip=skip, observed=observed),

@@ -8,7 +8,7 @@ from palaestra.record import record
 
 
 @record
-class Observed:
+class LastObservation:
     """The last observation, for what the next one is compared with."""
 
     url: str
@@ -37,7 +37,7 @@ class DialectSession(BrowserSession):
     """How many lines of the observation are left out at its beginning, because they were shown before a cut."""
     found: str = ""
     """What the last action searched for, while nothing else was done."""
-    observed: Observed | None = None
+    observed: LastObservation | None = None
 
     def number(self, element: str) -> int | None:
         """The number of an element; `None` where it was never shown."""
