@@ -22,6 +22,8 @@ def viewport(page: Page, session: BrowserSession) -> tuple[PageElement, ...]:
     kept = [] if outcome is None else [outcome_element(outcome)]
     total = sum(1 for element in page.elements for _ in element_lines(element))
     top = min(session.tab.scroll, max(0, total - 1))
+    if top == 0 and total <= VIEWPORT:
+        return (*kept, *page.elements)
     line = 0
     for element in page.elements:
         clipped, line = _clip(element, "", line, top)
