@@ -90,6 +90,8 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
             With it, `reset` draws only tasks that have a user.
         stakes: Whether the briefing tells what work, waiting and harm are worth, and how many requests of the split
             must be refused.
+        pages: The switches of the surface "pages": a `PageSettings`, or a mapping such as `{"variation": 7}` or
+            `{"variation": "cards"}`.
         render_mode: "ansi" for text, or `None`.
 
     Raises:
@@ -121,6 +123,7 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         wording: str | None = None,
         temper: str | None = None,
         stakes: bool = False,
+        pages: object = None,
         render_mode: str | None = None,
     ) -> None:
         check_names(
@@ -154,6 +157,10 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         other = next(iter(self.world.surfaces), CONVENTIONAL)
         self.surface = (other if split == "heldout-surface" else CONVENTIONAL) if surface is None else surface
         self._surface = self.world.surface(self.surface)
+        if pages is not None:
+            if self._surface.configure is None:
+                raise CapabilityError(f"pages={pages!r}: surface {self.surface!r} has no pages; set surface='pages'")
+            self._surface = self._surface.configure(pages)
         self.toolbox = self._surface.toolbox
         self._reader = TurnReader(format=self._format, prose_tool=self.toolbox.prose_tool)
         self.handbook = handbook
@@ -369,6 +376,11 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         if snapshot.stakes != self._stakes:
             raise TaskError(
                 f"a snapshot with stakes={snapshot.stakes} does not fit stakes={self._stakes}; make it alike"
+            )
+        settings = getattr(snapshot.session, "settings", None)
+        if settings != self._surface.settings:
+            raise TaskError(
+                f"a snapshot with pages={settings} does not fit pages={self._surface.settings}; make it alike"
             )
         episode = self._episode
         playing = None if episode is None else (episode.instance.spec.id, episode.instance.handbook)

@@ -88,6 +88,10 @@ class Surface:
     """Gives an episode what the surface holds for it; `None` where that is nothing."""
     turns: int = 1
     """How many turns on it stand for one with the world's own tools: the budget of turns is so many times larger."""
+    configure: Callable[[Any], "Surface"] | None = None
+    """Gives the surface under settings of its own kind; `None` where it has none."""
+    settings: Any = None
+    """The settings that it is under: a frozen value, which its `session` holds as well; `None` for the usual ones."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -11,6 +11,7 @@ import pytest
 from palaestra.envs import ToolEnv
 from palaestra.envs.surfaces.pages.browser import PageBrowser
 from palaestra.envs.surfaces.pages.chromium import Chromium, PageStep
+from palaestra.envs.surfaces.pages.variation import FAMILIES as FAMILIES_OF_VARIATIONS
 from palaestra.errors import CapabilityError
 from palaestra.records import ToolCall
 from palaestra.seeding import Stream
@@ -49,6 +50,19 @@ def test_an_oracle_does_the_same_in_both(family: str, chromium: Chromium) -> Non
         assert pages.denied == []
     assert differing(steps) == []
     assert sum(step.sent.startswith("POST") for step in steps) >= 2
+
+
+@pytest.mark.parametrize("variation", [*FAMILIES_OF_VARIATIONS, 0])
+def test_both_agree_under_every_variation(variation: str | int, chromium: Chromium) -> None:
+    for family in FAMILIES[1:3]:
+        env = begun(f"storefront/{family}/5000", pages={"variation": variation})
+        with chromium.open(env) as pages:
+            for call in env.oracle()[:-1]:
+                if call.tool in env.world.toolbox:
+                    env.step({"tool": call.tool, "arguments": dict(call.arguments)})
+                else:
+                    step = pages.act(call)
+                    assert step.equal, step
 
 
 def test_random_actions_do_the_same_in_both(chromium: Chromium) -> None:

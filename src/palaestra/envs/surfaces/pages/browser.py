@@ -7,6 +7,7 @@ from palaestra.envs.surfaces.pages.addresses import read_address, write_address
 from palaestra.envs.surfaces.pages.forms import read_arguments
 from palaestra.envs.surfaces.pages.generated import ANY, LOOK_UP
 from palaestra.envs.surfaces.pages.session import CLOSE, MOST_TABS, BrowserSession, Outcome, Tab
+from palaestra.envs.surfaces.pages.settings import PageSettings
 from palaestra.envs.surfaces.pages.site import Site
 from palaestra.envs.surfaces.pages.text import SCROLL, PageView, view_page
 from palaestra.envs.surfaces.pages.tree import FIELDS, Follow, Page, PageElement, Submit
@@ -27,14 +28,15 @@ class PageBrowser:
 
     Args:
         site: What it opens.
+        settings: The switches of the environment's pages.
 
     Attributes:
         session: Where it stands. It is replaced, never changed, so who keeps it has a snapshot.
     """
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Site, settings: PageSettings | None = None) -> None:
         self._site = site
-        self.session = BrowserSession()
+        self.session = BrowserSession(settings=settings)
         self._drawn: tuple[Tab, Page] | None = None
         """The page that was drawn last, and for which tab; it holds until the next call."""
 
@@ -179,7 +181,7 @@ class PageBrowser:
         """The session with a further tab in front."""
         if len(self.session.tabs) >= MOST_TABS:
             raise ToolRefusal("too_many_tabs", f"{MOST_TABS} tabs are open; close one")
-        return BrowserSession(tabs=(*self.session.tabs, Tab()), active=len(self.session.tabs))
+        return replace(self.session, tabs=(*self.session.tabs, Tab()), active=len(self.session.tabs))
 
     def close_tab(self) -> BrowserSession:
         """The session without the tab in front."""
@@ -187,7 +189,7 @@ class PageBrowser:
         if len(tabs) == 1:
             raise ToolRefusal("last_tab", "the last tab cannot be closed")
         left = (*tabs[: self.session.active], *tabs[self.session.active + 1 :])
-        return BrowserSession(tabs=left, active=min(self.session.active, len(left) - 1))
+        return replace(self.session, tabs=left, active=min(self.session.active, len(left) - 1))
 
     def focus_tab(self, number: int) -> BrowserSession:
         """The session with another tab in front; tabs count from 1."""

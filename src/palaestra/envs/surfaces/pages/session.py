@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from palaestra.envs.surfaces.pages.settings import PageSettings
 from palaestra.record import record
 
 MOST_TABS = 8
@@ -63,6 +64,8 @@ class BrowserSession:
 
     tabs: tuple[Tab, ...] = (Tab(),)
     active: int = 0
+    settings: PageSettings | None = None
+    """The switches of the environment's pages."""
 
     @property
     def tab(self) -> Tab:

@@ -1,12 +1,14 @@
 """The surface of pages: the same rows and rules through a browser in place of tool calls."""
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from palaestra.envs.state import Schema
 from palaestra.envs.surfaces.generic import KEPT, declared_reads, generic_surface
 from palaestra.envs.surfaces.pages.browser import PageBrowser
 from palaestra.envs.surfaces.pages.generated import LOOK_UP, GeneratedSite
 from palaestra.envs.surfaces.pages.routes import Route
+from palaestra.envs.surfaces.pages.settings import PageSettings
 from palaestra.envs.surfaces.pages.tools import UI_TOOLS
 from palaestra.envs.surfaces.pages.translation import PageTranslation
 from palaestra.envs.world import Surface
@@ -49,15 +51,20 @@ def pages_surface(
     reads: Mapping[str, Reads] = declared_reads(schema, (t for t in toolbox if t not in kept and not t.writes))
     actions = Toolbox(t for t in toolbox if t not in kept and t.name not in reads)
     look_up = generic_surface(schema, toolbox, role=role).toolbox[LOOK_UP]
-    site = GeneratedSite(schema, actions, role, routes=routes, reviewed=reviewed)
-    translation = PageTranslation(schema, {name: (toolbox[name], rows) for name, rows in reads.items()}, actions, site)
+    ui_tools = Toolbox([*UI_TOOLS, *kept], prose_tool=toolbox.prose_tool, actions=Toolbox([*actions, look_up]))
+    declared = {name: (toolbox[name], rows) for name, rows in reads.items()}
 
-    def begin() -> PageBrowser:
-        return PageBrowser(site)
+    def configure(given: PageSettings | Mapping[str, Any] | None) -> Surface:
+        settings = PageSettings.of(given)
+        variation = None if settings is None else settings.variation
+        site = GeneratedSite(schema, actions, role, routes=routes, reviewed=reviewed, variation=variation)
+        return Surface(
+            toolbox=ui_tools,
+            translate=PageTranslation(schema, declared, actions, site).translate,
+            begin=lambda: PageBrowser(site, settings),
+            turns=TURNS,
+            configure=configure,
+            settings=settings,
+        )
 
-    return Surface(
-        toolbox=Toolbox([*UI_TOOLS, *kept], prose_tool=toolbox.prose_tool, actions=Toolbox([*actions, look_up])),
-        translate=translation.translate,
-        begin=begin,
-        turns=TURNS,
-    )
+    return configure(None)

@@ -12,11 +12,13 @@ from palaestra.envs.state import Schema
 from palaestra.envs.state.query import follow, select
 from palaestra.envs.surfaces.pages.addresses import write_address
 from palaestra.envs.surfaces.pages.forms import EMPTY, field_element, form_fields, read_value, written_value
-from palaestra.envs.surfaces.pages.generated import AFTER, DO, PER_PAGE, SEARCH
+from palaestra.envs.surfaces.pages.generated import AFTER, DO, SEARCH
 from palaestra.envs.surfaces.pages.pieces import column_text, fits_cell
 from palaestra.envs.surfaces.pages.session import BrowserSession, Tab
 from palaestra.envs.surfaces.pages.site import Site
 from palaestra.envs.surfaces.pages.text import SCROLL, VIEWPORT, view_page
+from palaestra.envs.surfaces.pages.tree import Field
+from palaestra.envs.surfaces.pages.variation import PER_PAGE
 from palaestra.errors import ToolRefusal
 from palaestra.protocols import StateView
 from palaestra.records import Json, Row, ToolCall
@@ -60,7 +62,16 @@ class PageTranslation:
     def _filled(self, tool: Tool, arguments: Mapping[str, Json]) -> list[ToolCall]:
         """A form opened, filled in and sent."""
         steps = [_call("goto", url=write_address(DO, tool.name))]
-        for field in form_fields(tool):
+        fields = {field.argument: field for field in form_fields(tool)}
+        for page in self._site.form_pages(tool.name):
+            steps += self._entered([fields[name] for name in page.fields], arguments)
+            steps.append(_call("click", element=page.button))
+        return steps
+
+    def _entered(self, form: Sequence[Field], arguments: Mapping[str, Json]) -> list[ToolCall]:
+        """The fields of a page filled in."""
+        steps: list[ToolCall] = []
+        for field in form:
             value = arguments.get(field.argument)
             element = field_element(field, EMPTY)
             if field.argument not in arguments or (value is None and not field.required):
@@ -74,7 +85,7 @@ class PageTranslation:
                 steps.append(_call("select_option", element=field.element, option=text))
             else:
                 steps.append(_call("fill", element=field.element, text=text))
-        return [*steps, *(_call("click", element=button) for button in self._site.sending(tool.name))]
+        return steps
 
     def _addresses(self, reads: Reads, given: Mapping[str, Json], state: StateView) -> Iterator[str]:
         """The pages that show what a look-up shows."""
@@ -91,17 +102,22 @@ class PageTranslation:
         if search:
             query[SEARCH] = search
         if reads.cursor is not None:
-            after = given.get(reads.cursor)
-            yield write_address(reads.table, query={**query, AFTER: str(after)} if after else query)
-            return
-        yield write_address(reads.table, query=query)
+            after = str(given.get(reads.cursor) or "")
+            yield write_address(reads.table, query={**query, AFTER: after} if after else query)
+            keys = [key for key in self._keys(reads, where, search, state) if key > after][:PER_PAGE]
+        else:
+            yield write_address(reads.table, query=query)
+            keys = self._keys(reads, where, search, state)
+        for key in keys[self._site.per_page - 1 : -1 : self._site.per_page]:
+            yield write_address(reads.table, query={**query, AFTER: key})
+
+    def _keys(self, reads: Reads, where: Mapping[str, Any], search: str, state: StateView) -> list[str]:
+        """The ids of the rows that a look-up finds; none where its page refuses, and says why."""
         asked = {name: value for name, value in where.items() if value != ""}
         try:
-            keys = [row.id for row in select(state, self._schema[reads.table], asked, search)]
+            return [row.id for row in select(state, self._schema[reads.table], asked, search)]
         except ToolRefusal:
-            return  # the page says why
-        for key in keys[PER_PAGE - 1 : -1 : PER_PAGE]:
-            yield write_address(reads.table, query={**query, AFTER: key})
+            return []
 
     def _followed(self, reads: Reads, key: str, state: StateView) -> Iterator[str]:
         """The pages of the rows that a look-up shows beside the one that it names."""
@@ -114,7 +130,7 @@ class PageTranslation:
                 table, _, column = path[number].partition(".")
                 new = [row for row in rows if (row.table, row.id) not in shown]
                 shown.update((row.table, row.id) for row in rows)
-                if number == 0 and column and len(rows) <= PER_PAGE and all(map(_fits_line, rows)):
+                if number == 0 and column and len(rows) <= self._site.per_page and all(map(_fits_line, rows)):
                     yield write_address(table, query={column: key})  # one list in place of a page a row
                     continue
                 yield from (write_address(row.table, row.id) for row in new)
