@@ -11,6 +11,7 @@ import pytest
 from palaestra.envs import ToolEnv
 from palaestra.envs.surfaces.pages.browser import PageBrowser
 from palaestra.envs.surfaces.pages.chromium import Chromium, PageStep
+from palaestra.envs.surfaces.pages.disturbances import DISTURBANCES, END
 from palaestra.envs.surfaces.pages.variation import FAMILIES as FAMILIES_OF_VARIATIONS
 from palaestra.errors import CapabilityError
 from palaestra.records import ToolCall
@@ -52,17 +53,29 @@ def test_an_oracle_does_the_same_in_both(family: str, chromium: Chromium) -> Non
     assert sum(step.sent.startswith("POST") for step in steps) >= 2
 
 
-@pytest.mark.parametrize("variation", [*FAMILIES_OF_VARIATIONS, 0])
-def test_both_agree_under_every_variation(variation: str | int, chromium: Chromium) -> None:
-    for family in FAMILIES[1:3]:
-        env = begun(f"storefront/{family}/5000", pages={"variation": variation})
-        with chromium.open(env) as pages:
-            for call in env.oracle()[:-1]:
-                if call.tool in env.world.toolbox:
-                    env.step({"tool": call.tool, "arguments": dict(call.arguments)})
-                else:
-                    step = pages.act(call)
-                    assert step.equal, step
+LOOKS: list[dict[str, Any]] = [
+    *({"variation": variation} for variation in (*FAMILIES_OF_VARIATIONS, 0)),
+    *({"disturbances": {"percent": 100, "kinds": [kind]}} for kind in DISTURBANCES),
+]
+
+
+@pytest.mark.parametrize("look", LOOKS, ids=str)
+def test_both_agree_under_every_variation_and_disturbance(look: dict[str, Any], chromium: Chromium) -> None:
+    env = begun("storefront/change-address/5000", pages=look)
+    end = [ToolCall(tool="click", arguments={"element": END})] if "disturbances" in look else []
+    calls = [
+        *(ToolCall(tool="goto", arguments={"url": url}) for url in ("/orders", "/do/issue_refund")),
+        *end,
+        ToolCall(tool="fill", arguments={"element": "field.line_id", "text": "LIN-1"}),
+        *env.oracle()[:-1],
+    ]
+    with chromium.open(env) as pages:
+        for call in calls:
+            if call.tool in env.world.toolbox:
+                env.step({"tool": call.tool, "arguments": dict(call.arguments)})
+            else:
+                step = pages.act(call)
+                assert step.equal, step
 
 
 def test_random_actions_do_the_same_in_both(chromium: Chromium) -> None:

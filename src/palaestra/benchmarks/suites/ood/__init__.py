@@ -175,8 +175,8 @@ def _notes(pool: TaskPool) -> tuple[str, ...]:
         "that was trained on other families, on more indices, or not here at all, no cell is in distribution."
     )
     pairing = (
-        "Cells of the axes surface, interface, noise and wording hold the tasks of the cell in distribution, so that differences "
-        "are paired by task."
+        "Cells of the axes surface, interface, noise and wording hold the tasks of the cell in distribution, so that "
+        "differences are paired by task."
     )
     patience = (
         "Where calls are refused for the moment (noise/medium, noise/strong) a scripted solution has to be patient and "

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from palaestra.envs.surfaces.pages.addresses import read_address, write_address
+from palaestra.envs.surfaces.pages.disturbances import END, SLOW_SECONDS, disturb_page
 from palaestra.envs.surfaces.pages.forms import read_arguments
 from palaestra.envs.surfaces.pages.generated import ANY, LOOK_UP
 from palaestra.envs.surfaces.pages.session import CLOSE, MOST_TABS, BrowserSession, Outcome, Tab
@@ -116,7 +117,8 @@ class PageBrowser:
 
     def page(self, state: StateView) -> Page:
         """The page in front; where its row is gone, the refusal stands in its place."""
-        return self._draw(state, self.session.tab)
+        page, present = self._draw(state, self.session.tab), self.session.disturbance.present
+        return disturb_page(page, present) if present else page
 
     def _draw(self, state: StateView, tab: Tab) -> Page:
         if self._drawn is None or self._drawn[0] is not tab:
@@ -137,7 +139,14 @@ class PageBrowser:
             context.name(*self._site.named(url))
         tab = self.session.tab.visit(url)
         self._draw(context.state, tab)
-        return self.session.with_tab(tab)
+        session = self.session.with_tab(tab)
+        settings = session.settings
+        if settings is None or settings.disturbances is None:
+            return session
+        disturbance = session.disturbance.open_page(settings.disturbances)
+        if disturbance.present == "slow" != session.disturbance.present:
+            context.clock.advance(SLOW_SECONDS)
+        return replace(session, disturbance=disturbance)
 
     def activate(self, context: ToolContext, name: str, *, by_key: bool = False) -> BrowserSession:
         """The session after an element was activated. A form that calls an action was sent before this."""
@@ -145,6 +154,8 @@ class PageBrowser:
             return self.session.with_tab(replace(self.session.tab, outcome=None))
         page = self.page(context.state)
         element = self.find(page, name)
+        if name == END:
+            return replace(self.session, disturbance=self.session.disturbance.end())
         form = _sent_by(page, element, by_key=by_key)
         if form is not None:
             return self.session if form.action else self.open(context, self._asked_address(page, form), typed=False)

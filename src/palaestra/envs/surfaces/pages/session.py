@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from palaestra.envs.surfaces.pages.disturbances import DisturbanceState
 from palaestra.envs.surfaces.pages.settings import PageSettings
 from palaestra.record import record
 
@@ -66,6 +67,8 @@ class BrowserSession:
     active: int = 0
     settings: PageSettings | None = None
     """The switches of the environment's pages."""
+    disturbance: DisturbanceState = DisturbanceState()
+    """What stands between the agent and the page."""
 
     @property
     def tab(self) -> Tab:

@@ -60,7 +60,9 @@ def pages_surface(
         site = GeneratedSite(schema, actions, role, routes=routes, reviewed=reviewed, variation=variation)
         return Surface(
             toolbox=ui_tools,
-            translate=PageTranslation(schema, declared, actions, site).translate,
+            translate=PageTranslation(
+                schema, declared, actions, site, None if settings is None else settings.disturbances
+            ).translate,
             begin=lambda: PageBrowser(site, settings),
             turns=TURNS,
             configure=configure,

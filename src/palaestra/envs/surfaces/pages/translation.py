@@ -3,7 +3,7 @@
 A look-up that declares its rows opens their pages; any other call fills in its form and sends it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from math import ceil
 from typing import Any, cast
@@ -11,8 +11,9 @@ from typing import Any, cast
 from palaestra.envs.state import Schema
 from palaestra.envs.state.query import follow, select
 from palaestra.envs.surfaces.pages.addresses import write_address
+from palaestra.envs.surfaces.pages.disturbances import END, DisturbanceSettings, DisturbanceState
 from palaestra.envs.surfaces.pages.forms import EMPTY, field_element, form_fields, read_value, written_value
-from palaestra.envs.surfaces.pages.generated import AFTER, DO, SEARCH
+from palaestra.envs.surfaces.pages.generated import AFTER, CONTINUE, DO, SEARCH
 from palaestra.envs.surfaces.pages.pieces import column_text, fits_cell
 from palaestra.envs.surfaces.pages.session import BrowserSession, Tab
 from palaestra.envs.surfaces.pages.site import Site
@@ -33,13 +34,22 @@ class PageTranslation:
         reads: By name: the tools that read rows which they declare, and these.
         actions: The tools that have forms.
         site: The site.
+        disturbances: What comes between an agent and pages; nothing if `None`.
     """
 
-    def __init__(self, schema: Schema, reads: Mapping[str, tuple[Tool, Reads]], actions: Toolbox, site: Site) -> None:
+    def __init__(
+        self,
+        schema: Schema,
+        reads: Mapping[str, tuple[Tool, Reads]],
+        actions: Toolbox,
+        site: Site,
+        disturbances: DisturbanceSettings | None = None,
+    ) -> None:
         self._schema = schema
         self._reads = reads
         self._actions = actions
         self._site = site
+        self._disturbances = disturbances
 
     def translate(self, calls: Sequence[ToolCall], state: StateView) -> tuple[ToolCall, ...]:
         """What one does in the browser for `calls`.
@@ -48,7 +58,8 @@ class PageTranslation:
             calls: Calls of the world's own tools; one that talks, ends or acts in the browser stays as it is.
             state: The rows that they begin at. They tell how long pages are.
         """
-        return tuple(said for call in calls for said in self._translate_call(call, state))
+        steps = (said for call in calls for said in self._translate_call(call, state))
+        return tuple(steps if self._disturbances is None else _end_disturbances(steps, self._disturbances))
 
     def _translate_call(self, call: ToolCall, state: StateView) -> Sequence[ToolCall]:
         if call.tool in self._actions:
@@ -144,6 +155,18 @@ class PageTranslation:
         except ToolRefusal:
             return
         yield from (_call("scroll", direction="down") for _ in range(max(0, ceil((lines - VIEWPORT) / SCROLL))))
+
+
+def _end_disturbances(steps: Iterable[ToolCall], settings: DisturbanceSettings) -> Iterator[ToolCall]:
+    """The steps, and after each page that opens with a disturbance the click that ends it."""
+    state = DisturbanceState()
+    for step in steps:
+        yield step
+        if step.tool == "goto" or (step.tool == "click" and step.arguments["element"] == CONTINUE):
+            state = state.open_page(settings)
+            if state.present:
+                yield _call("click", element=END)
+                state = state.end()
 
 
 def _fits_line(row: Row) -> bool:
