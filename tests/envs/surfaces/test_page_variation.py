@@ -66,7 +66,8 @@ def final_rows(task: str, variation: int | str | None) -> str:
 @pytest.mark.parametrize("task", TASKS)
 def test_oracles_get_every_point_and_the_same_rows_under_every_variation(task: str) -> None:
     plain = final_rows(task, None)
-    assert {final_rows(task, variation) for variation in (*FAMILIES, *SEEDS)} == {plain}
+    variations: list[int | str] = [*FAMILIES, *SEEDS]
+    assert {final_rows(task, variation) for variation in variations} == {plain}
 
 
 @pytest.mark.parametrize("family", sorted(FAMILIES.keys() - {"wizard", "short-lists", "long-lists"}))
