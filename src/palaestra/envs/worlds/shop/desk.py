@@ -19,7 +19,7 @@ from palaestra.envs.worlds.shop.schema import (
 )
 from palaestra.envs.worlds.shop.terms import ShopTerms, order_totals
 from palaestra.envs.worlds.shop.tools import CASES
-from palaestra.envs.worlds.storefront.schema import Customer, Promotion
+from palaestra.envs.worlds.storefront.schema import Category, Customer, Promotion
 from palaestra.records import Json, Row, ToolCall
 from palaestra.rubrics import Allowance, Criterion, expect_change, expect_read, expect_row
 
@@ -150,7 +150,7 @@ def _order_criteria(
     desk: ShopDraft, purchase: Purchase, *, after: Sequence[str]
 ) -> tuple[Criterion, list[Criterion], list[Allowance]]:
     """What is expected of the order and of its lines, and what may change besides."""
-    goods = [(v.category, v.price_cents * number) for v, number in purchase.goods]
+    goods: list[tuple[Category, int]] = [(v.category, v.price_cents * number) for v, number in purchase.goods]
     sums = order_totals(desk.rules, goods, purchase.delivery, purchase.promotion)
     key = desk.state.next_id(ShopOrder)
     [checkout] = desk.state.find(Checkout, customer_id=CUSTOMER_ID)

@@ -1,6 +1,7 @@
 """Errands that the terms or the stock may forbid: several pieces, a day, a voucher, the same again, a gift, a pair."""
 
 from datetime import timedelta
+from typing import get_args
 
 from palaestra.envs.kit import CITIES, STREETS, amount
 from palaestra.envs.task import Task, call, family
@@ -136,9 +137,10 @@ def buy_by_day(desk: ShopDraft) -> Task:
     )
     if desk.twin:
         one = desk.state.update(one, lead_days=(day - desk.today).days)
-    kinds: tuple[Delivery, ...] = ("standard", "express")
+    kinds: tuple[Delivery, ...] = get_args(Delivery)
     facts = [expect_read(one, fields=["lead_days"], id="saw-lead")]
-    fitting = next((k for k in kinds if due_day(desk.rules, desk.today, one.lead_days, k) <= day), None)
+    in_time = (k for k in kinds if due_day(desk.rules, desk.today, one.lead_days, k) <= day)
+    fitting: Delivery | None = next(in_time, None)
     if fitting is None:
         return decline(desk, errand, prompt, "DEL-1", one, lookups=_find(desk, one), facts=facts)
     order = Purchase(goods=((one, 1),), delivery=fitting, payment=payment)
