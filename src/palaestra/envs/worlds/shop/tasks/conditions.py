@@ -1,7 +1,6 @@
 """Errands that the terms or the stock may forbid: several pieces, a day, a voucher, the same again, a gift, a pair."""
 
 from datetime import timedelta
-from typing import get_args
 
 from palaestra.envs.kit import CITIES, STREETS, amount
 from palaestra.envs.task import Task, call, family
@@ -137,13 +136,12 @@ def buy_by_day(desk: ShopDraft) -> Task:
     )
     if desk.twin:
         one = desk.state.update(one, lead_days=(day - desk.today).days)
-    kinds: tuple[Delivery, ...] = get_args(Delivery)
+    kinds: tuple[Delivery, ...] = ("standard", "express")
     facts = [expect_read(one, fields=["lead_days"], id="saw-lead")]
-    in_time = (k for k in kinds if due_day(desk.rules, desk.today, one.lead_days, k) <= day)
-    fitting: Delivery | None = next(in_time, None)
-    if fitting is None:
+    in_time: list[Delivery] = [k for k in kinds if due_day(desk.rules, desk.today, one.lead_days, k) <= day]
+    if not in_time:
         return decline(desk, errand, prompt, "DEL-1", one, lookups=_find(desk, one), facts=facts)
-    order = Purchase(goods=((one, 1),), delivery=fitting, payment=payment)
+    order = Purchase(goods=((one, 1),), delivery=in_time[0], payment=payment)
     return buy(desk, errand, prompt, order, lookups=_find(desk, one), sections=["DEL-1"])
 
 
