@@ -23,7 +23,7 @@ from palaestra.benchmarks.ablations import (
     run_cells,
     site_materials,
 )
-from palaestra.benchmarks.ablations.arms import METHODS, RATES, TUNED
+from palaestra.benchmarks.ablations.arms import METHODS, RATES, chosen_rate
 from palaestra.benchmarks.ablations.cells import run_cell, settings_digests
 from palaestra.benchmarks.ablations.sites import LONG
 from palaestra.benchmarks.learning import LearningMaterial
@@ -152,7 +152,7 @@ def test_methods_differ_in_objective_and_in_a_rate_that_was_tried(site: str) -> 
     for method in METHODS:
         final = stale_stage(f"{method}-{site}", config)
         tried = {rate: stale_stage(f"{method}-{site}-{rate:g}", config) for rate in RATES}
-        assert final == tried[TUNED[site][method]]
+        assert final == tried[chosen_rate(site, method)]
         for rate, stage in tried.items():
             assert stage == replace(final, learner=replace(final.learner, lr=rate))
     first, *others = (stale_stage(f"{method}-{site}", config) for method in METHODS)

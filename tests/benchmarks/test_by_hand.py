@@ -151,6 +151,14 @@ def test_other_sites_and_huge_forms_are_refused(hand: HandPlay) -> None:
         assert asked("POST", "/", "a=1", Origin="http://evil.test") == 403
         assert asked("POST", "/", "a=1") == 403
         assert asked("POST", "/", **{"Content-Length": "3000000"}) == 413
-        assert asked("GET", "/nowhere") == 200, "the refusal is the episode's, and stands on the page in front"
+        assert asked("GET", "/nowhere") == 200
         assert asked("GET", "/favicon.ico") == 404
         assert len(list(hand.episode().turns)) == turns + 1
+
+
+def test_an_address_that_leads_nowhere_is_refused_on_the_page_in_front_until_the_next(hand: HandPlay) -> None:
+    shown = hand.open("/nowhere")
+    assert "Refused: unknown page" in shown
+    assert "nowhere" in shown
+    assert "Back office" in shown
+    assert "Refused" not in hand.open("/orders")

@@ -51,9 +51,6 @@ class TreeSearchAgent:
         config: How far the search looks.
     """
 
-    privileged = True
-    """It forks the world that it is measured in, so it stands in no ranking beside agents that do not."""
-
     def __init__(
         self,
         world: Callable[[], ForkableWorld],
@@ -91,16 +88,16 @@ class TreeSearchAgent:
     def _begin(self) -> SearchTree[Branch, Action]:
         return SearchTree(
             Branch(self._messages, self._world().fork()),
-            propose=self._proposed,
+            propose=self._propose_actions,
             advance=_advance,
-            evaluate=self._evaluated,
+            evaluate=self._evaluate_branch,
             config=self._config,
         )
 
-    def _proposed(self, branch: Branch) -> Sequence[Action]:
+    def _propose_actions(self, branch: Branch) -> Sequence[Action]:
         return self._propose(branch, self._config.width, self._stream.split(f"propose {len(branch.messages)}"))
 
-    def _evaluated(self, branch: Branch) -> float:
+    def _evaluate_branch(self, branch: Branch) -> float:
         return self._value(branch.messages, seed=self._stream.split(f"value {len(branch.messages)}").below(2**31))
 
 

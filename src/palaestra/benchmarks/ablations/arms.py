@@ -227,10 +227,17 @@ METHODS: Mapping[str, tuple[str, ObjectiveConfig]] = MappingProxyType(
 tasks, and without terms against a reference policy."""
 RATES = (1e-4, 3e-4, 1e-3)
 """The learning rates that each of them tries on `dev`."""
-TUNED: Mapping[str, Mapping[str, float]] = MappingProxyType(
-    {site: MappingProxyType(dict.fromkeys(METHODS, 3e-4)) for site in ("long", "alfworld")}
-)
-"""By site and method: the rate that solved most of `dev`, by the tables `long-dev` and `alfworld-dev`."""
+USUAL_RATE = 3e-4
+"""The learning rate of a method whose rate was not chosen."""
+TUNED: Mapping[str, Mapping[str, float]] = MappingProxyType({})
+"""By site and method: the rate that solved most of `dev` in the tables `long-dev` and `alfworld-dev`.
+
+They are not run yet, so every method has `USUAL_RATE`."""
+
+
+def chosen_rate(site: str, method: str) -> float:
+    """The learning rate of a method at a site."""
+    return TUNED.get(site, {}).get(method, USUAL_RATE)
 
 
 def _method(method: str, site: str, rate: float) -> Callable[[AblationConfig], Stages]:
@@ -252,7 +259,7 @@ def _method(method: str, site: str, rate: float) -> Callable[[AblationConfig], S
 def _method_arms(site: str) -> dict[str, AblationArm]:
     """The arms of a site, those that choose a rate on `dev`, and the warm start alone."""
     trained = {
-        f"{method}-{site}": AblationArm(what=name, stages=_method(method, site, TUNED[site][method]), site=site)
+        f"{method}-{site}": AblationArm(what=name, stages=_method(method, site, chosen_rate(site, method)), site=site)
         for method, (name, _) in METHODS.items()
     }
     tried = {
@@ -294,9 +301,11 @@ def _method_tables(site: str) -> dict[str, AblationTable]:
 
 
 def _describe_site(site: str, config: AblationConfig) -> str:
+    rates = "Rates were chosen on `dev`." if site in TUNED else f"No rate was chosen on `dev`: each is {USUAL_RATE:g}."
     return (
         f"{SITES[site].what}, in the format {SITES[site].format}. Every arm but a warm start trains for "
-        f"{config.cpu_seconds:g} s of processor time on one thread after a warm start of {SITES[site].steps} steps."
+        f"{config.cpu_seconds:g} s of processor time on one thread after a warm start of {SITES[site].steps} steps. "
+        f"{rates}"
     )
 
 

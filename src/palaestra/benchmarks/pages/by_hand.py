@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 from urllib.parse import parse_qsl
 
 import gymnasium as gym
+import orjson
 
 from palaestra.agents import EpisodeRecorder
 from palaestra.envs import ToolEnv
@@ -59,6 +60,8 @@ class HandPlay:
         self._speaking = {
             tool.name: tool for tool in world.toolbox if tool in CONTROL or tool.name == world.toolbox.prose_tool
         }
+        self._refusal = ""
+        """Why the last action was refused; empty where it was not, or where the page itself says so."""
         self._show_whole()
 
     @property
@@ -154,6 +157,7 @@ class HandPlay:
         if self.over:
             return
         self._recorder.step({"tool": tool, "arguments": dict(arguments)})
+        self._refusal = _refusal_in(self._recorder.observation)
         if tool in self._speaking:
             self._said.append({"role": "assistant", "content": str(arguments.get("message", tool))})
             self._said += [one for one in self._recorder.observation if one["role"] == "user"]
@@ -173,6 +177,8 @@ class HandPlay:
             return self._episode_page(EPISODE)
         page = self._page()
         first, *others = page.elements
+        if self._refusal:
+            others = [PageElement(role="text", value=f"Refused: {self._refusal}"), *others]
         link = PageElement(role="link", id="episode", name="The request", activation=Follow(url=EPISODE))
         bar = PageElement(role="navigation", name=first.name, children=(link, *first.children))
         return render_html(Page(url=page.url, title=page.title, elements=(bar, *others)), self._browser.session)
@@ -205,6 +211,14 @@ class HandPlay:
             PageElement(role="heading", name=f"{self._recorder.task_id} has ended"),
             *(PageElement(role="text", value=line) for line in judge_by_replay(self._world, self.episode())),
         ]
+
+
+def _refusal_in(observation: Sequence[Message]) -> str:
+    """The message of an answer that is a refusal; a page is none."""
+    content = observation[-1]["content"] if observation else ""
+    if not content.startswith('{"error"'):
+        return ""
+    return str(orjson.loads(content)["error"]["message"])
 
 
 def _forms(page: Page) -> list[tuple[str, Submit]]:

@@ -95,7 +95,7 @@ def bench_web(
     """
     watch = Stopwatch()
     missing: list[str] = []
-    env = _made(env_id)
+    env = _make_env(env_id)
     tasks = [task for split in env.task_set.splits for task in env.task_set.ids(split)]
     chosen = tasks[:: max(1, len(tasks) // scale.tasks)][: scale.tasks]
     watch.quietest(lambda one: _measure_in_process(env, chosen, one), _RUNS)
@@ -119,7 +119,7 @@ def bench_web(
     return WebReport(timings=watch.timings(), megabytes=megabytes, missing=tuple(missing))
 
 
-def _made(env_id: str) -> ToolEnv:
+def _make_env(env_id: str) -> ToolEnv:
     env = gym.make(env_id, surface="pages").unwrapped
     assert isinstance(env, ToolEnv), f"{env_id} is Palaestra's own"
     return env
