@@ -450,6 +450,15 @@ def test_controls_get_as_much_as_the_stages_after_the_warm_start(whole: tuple[Le
     assert len(shown[1]) > len(shown[0])
 
 
+def test_names_of_many_policies_stand_on_lines_of_their_own(
+    whole: tuple[LearningResult, Path], runs: list[LearningResult]
+) -> None:
+    panels = learning_panels([whole[0]], LIBRARY)[3:]
+    assert all(panel.sideways and panel.x_label == "percent" for panel in panels)
+    assert png(learning_panels([whole[0]], LIBRARY)).startswith(b"\x89PNG")
+    assert not any(panel.sideways for panel in learning_panels(runs, MATERIAL)[3:])
+
+
 def test_the_curve_of_rollouts_is_the_share_that_solved(whole: tuple[LearningResult, Path]) -> None:
     run, directory = whole
     panels = learning_panels([run], LIBRARY)[:3]

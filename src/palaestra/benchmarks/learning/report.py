@@ -29,6 +29,10 @@ def learning_tables(runs: Sequence[LearningResult], material: LearningMaterial) 
     return [*tables, _cost_table(runs)]
 
 
+_UPRIGHT = 4
+"""Policies whose names fit side by side below a panel."""
+
+
 def _names(runs: Sequence[LearningResult]) -> list[str]:
     return list(runs[0].parts)
 
@@ -204,8 +208,9 @@ def learning_panels(runs: Sequence[LearningResult], material: LearningMaterial) 
         *(
             Panel(
                 title=f"Solved: {group.name}",
-                x_label="",
-                y_label="percent",
+                x_label="percent" if len(_names(runs)) > _UPRIGHT else "",
+                y_label="" if len(_names(runs)) > _UPRIGHT else "percent",
+                sideways=len(_names(runs)) > _UPRIGHT,
                 estimates=[
                     Estimate.of(
                         name,
