@@ -100,3 +100,32 @@ def test_a_surface_without_pages_is_refused(chromium: Chromium) -> None:
     env.reset(seed=0)
     with pytest.raises(CapabilityError, match="has no pages"):
         chromium.open(env)
+
+
+def test_boxes_and_places_name_the_same_elements(chromium: Chromium) -> None:
+    env = begun("storefront/cancel-order/5000")
+    with chromium.open(env) as pages:
+        pages.act(ToolCall(tool="goto", arguments={"url": "/do/cancel_order"}))
+        boxes = pages.boxes()
+        assert {"nav.orders", "field.order_id", "send"} <= boxes.keys()
+        assert {name: pages.locate(*box.centre) for name, box in boxes.items()} == {name: name for name in boxes}
+        with pytest.raises(ValueError, match="outside the window"):
+            pages.locate(1280, 10)
+        first, again = pages.marked_screenshot(), pages.marked_screenshot()
+        assert first == again
+        assert first != pages.screenshot()
+
+
+@pytest.mark.parametrize("dialect", ["browsergym", "playwright-mcp"])
+def test_a_dialect_does_the_same_in_both(dialect: str, chromium: Chromium) -> None:
+    env = begun("storefront/cancel-order/5000", surface_settings={"dialect": dialect})
+    plain = begun("storefront/cancel-order/5000")
+    steps: list[PageStep] = []
+    with chromium.open(env) as pages:
+        for call in plain.oracle()[:-1]:
+            if call.tool in env.world.toolbox:
+                env.step({"tool": call.tool, "arguments": dict(call.arguments)})
+            else:
+                steps.append(pages.act(call))
+    assert differing(steps) == []
+    assert sum(step.sent.startswith("POST") for step in steps) >= 1

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from palaestra.envs.surfaces.pages.addresses import read_address, write_address
 from palaestra.envs.surfaces.pages.forms import read_arguments
@@ -9,7 +10,7 @@ from palaestra.envs.surfaces.pages.generated import ANY, LOOK_UP
 from palaestra.envs.surfaces.pages.session import CLOSE, MOST_TABS, BrowserSession, Outcome, Tab
 from palaestra.envs.surfaces.pages.site import Site
 from palaestra.envs.surfaces.pages.text import SCROLL, PageView, view_page
-from palaestra.envs.surfaces.pages.tree import FIELDS, Follow, Page, PageElement, Submit
+from palaestra.envs.surfaces.pages.tree import FIELDS, Follow, Page, PageElement, ShownRow, Submit
 from palaestra.errors import ToolRefusal, UnknownNameError
 from palaestra.protocols import StateView
 from palaestra.records import ToolCall, ToolEvent
@@ -29,12 +30,14 @@ class PageBrowser:
         site: What it opens.
 
     Attributes:
+        settings: The dialect and what an observation holds; `None` for the plain browser.
         session: Where it stands. It is replaced, never changed, so who keeps it has a snapshot.
     """
 
     def __init__(self, site: Site) -> None:
         self._site = site
         self.session = BrowserSession()
+        self.settings: Any = None
         self._drawn: tuple[Tab, Page] | None = None
         """The page that was drawn last, and for which tab; it holds until the next call."""
 
@@ -81,18 +84,22 @@ class PageBrowser:
     def show(self, context: ToolContext) -> str:
         """The page in front as text; its rows count as shown."""
         view = self.view(context.state)
+        self.count_shown(context, view.shows)
+        return view.text
+
+    def count_shown(self, context: ToolContext, shows: Sequence[ShownRow]) -> None:
+        """Log what was shown of rows as evidence, column by column."""
         columns: dict[tuple[str, str], set[str]] = {}
-        for shown in view.shows:
+        for shown in shows:
             columns.setdefault((shown.row.table, shown.row.id), set()).update(shown.columns)
-        rows = {(shown.row.table, shown.row.id): shown.row for shown in view.shows}
+        rows = {(shown.row.table, shown.row.id): shown.row for shown in shows}
         for key, row in rows.items():
             names = columns[key]
             if names >= self._site.columns(row.table):
                 context.show(row)
             else:
                 context.show_columns([row], sorted(names))
-        context.mention(*(key for shown in view.shows for key in shown.ids))
-        return view.text
+        context.mention(*(key for shown in shows for key in shown.ids))
 
     def draw_action(self, state: StateView, ids: Callable[[str], Sequence[str]], stream: Stream) -> ToolCall:
         """See `SurfaceState`: one of the elements on the page in front, or a move of the browser."""
@@ -107,6 +114,11 @@ class PageBrowser:
         if element.role == "checkbox":
             return ToolCall(tool="check", arguments={"element": element.id, "checked": stream.chance(50)})
         return ToolCall(tool="fill", arguments={"element": element.id, "text": text})
+
+    def write(self, state: StateView, call: ToolCall) -> tuple[ToolCall, ...]:
+        """The calls of the tools on offer that do what a plain call does on the page in front; here itself."""
+        del state
+        return (call,)
 
     def view(self, state: StateView) -> PageView:
         """What is seen of the page in front."""
@@ -150,9 +162,9 @@ class PageBrowser:
             return self.open(context, element.activation.url, typed=False)
         return self.session
 
-    def enter(self, context: ToolContext, name: str, value: str) -> BrowserSession:
+    def enter(self, state: StateView, name: str, value: str) -> BrowserSession:
         """The session after a value was entered in a field."""
-        element = self.find(self.page(context.state), name)
+        element = self.find(self.page(state), name)
         if element.role not in FIELDS:
             raise ToolRefusal("no_field", f"{name} is a {element.role} and takes no text; click it")
         if element.options and value and value not in element.options:
@@ -179,7 +191,7 @@ class PageBrowser:
         """The session with a further tab in front."""
         if len(self.session.tabs) >= MOST_TABS:
             raise ToolRefusal("too_many_tabs", f"{MOST_TABS} tabs are open; close one")
-        return BrowserSession(tabs=(*self.session.tabs, Tab()), active=len(self.session.tabs))
+        return replace(self.session, tabs=(*self.session.tabs, Tab()), active=len(self.session.tabs))
 
     def close_tab(self) -> BrowserSession:
         """The session without the tab in front."""
@@ -187,7 +199,7 @@ class PageBrowser:
         if len(tabs) == 1:
             raise ToolRefusal("last_tab", "the last tab cannot be closed")
         left = (*tabs[: self.session.active], *tabs[self.session.active + 1 :])
-        return BrowserSession(tabs=left, active=min(self.session.active, len(left) - 1))
+        return replace(self.session, tabs=left, active=min(self.session.active, len(left) - 1))
 
     def focus_tab(self, number: int) -> BrowserSession:
         """The session with another tab in front; tabs count from 1."""

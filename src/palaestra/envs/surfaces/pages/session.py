@@ -1,6 +1,7 @@
 """What a browser holds between two actions: tabs, histories, form values, scrolling, an open dialog."""
 
 from dataclasses import replace
+from typing import Self
 
 from palaestra.record import record
 
@@ -69,6 +70,6 @@ class BrowserSession:
         """The tab in front."""
         return self.tabs[self.active]
 
-    def with_tab(self, tab: Tab) -> "BrowserSession":
+    def with_tab(self, tab: Tab) -> Self:
         """The session with another tab in front."""
         return replace(self, tabs=(*self.tabs[: self.active], tab, *self.tabs[self.active + 1 :]))

@@ -1,16 +1,22 @@
 """The surface of pages: the same rows and rules through a browser in place of tool calls."""
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
+from typing import Any
 
 from palaestra.envs.state import Schema
 from palaestra.envs.surfaces.generic import KEPT, declared_reads, generic_surface
 from palaestra.envs.surfaces.pages.browser import PageBrowser
+from palaestra.envs.surfaces.pages.dialects import DIALECTS, DialectBrowser, PageSettings
+from palaestra.envs.surfaces.pages.dialects.translation import write_calls
 from palaestra.envs.surfaces.pages.generated import LOOK_UP, GeneratedSite
 from palaestra.envs.surfaces.pages.routes import Route
 from palaestra.envs.surfaces.pages.tools import UI_TOOLS
 from palaestra.envs.surfaces.pages.translation import PageTranslation
 from palaestra.envs.world import Surface
 from palaestra.errors import DefinitionError
+from palaestra.protocols import StateView
+from palaestra.records import ToolCall
 from palaestra.tools import Reads, Toolbox
 
 TURNS = 8
@@ -52,12 +58,38 @@ def pages_surface(
     site = GeneratedSite(schema, actions, role, routes=routes, reviewed=reviewed)
     translation = PageTranslation(schema, {name: (toolbox[name], rows) for name, rows in reads.items()}, actions, site)
 
+    every_action = Toolbox([*actions, look_up])
+
     def begin() -> PageBrowser:
         return PageBrowser(site)
 
+    @cache
+    def in_dialect(settings: PageSettings) -> Surface:
+        dialect = DIALECTS[settings.dialect]
+        for tool in dialect.tools:
+            if tool.name in toolbox:
+                raise DefinitionError(f"tool {tool.name}: the dialect {dialect.name} has a tool of this name")
+
+        def translate(calls: Sequence[ToolCall], state: StateView) -> tuple[ToolCall, ...]:
+            return write_calls(dialect, settings, translation.translate(calls, state), state, site)
+
+        return Surface(
+            toolbox=Toolbox(
+                [*dialect.tools, *kept], prose_tool=toolbox.prose_tool, actions=Toolbox([*every_action, *kept])
+            ),
+            translate=translate,
+            begin=lambda: DialectBrowser(site, dialect, settings, frozenset(tool.name for tool in kept)),
+            turns=TURNS * (3 if dialect.needs_screen else 1),
+            settings=settings,
+        )
+
+    def configure(settings: Mapping[str, Any]) -> Surface:
+        return in_dialect(PageSettings.of(settings))
+
     return Surface(
-        toolbox=Toolbox([*UI_TOOLS, *kept], prose_tool=toolbox.prose_tool, actions=Toolbox([*actions, look_up])),
+        toolbox=Toolbox([*UI_TOOLS, *kept], prose_tool=toolbox.prose_tool, actions=every_action),
         translate=translation.translate,
         begin=begin,
         turns=TURNS,
+        configure=configure,
     )

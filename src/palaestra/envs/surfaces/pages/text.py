@@ -21,7 +21,7 @@ VIEWPORT = 60
 """Lines of a page that are seen at once."""
 SCROLL = VIEWPORT - 10
 """Lines that one scroll moves."""
-_INLINE = frozenset({"row", "search", "navigation"})
+INLINE = frozenset({"row", "search", "navigation"})
 """Roles of elements whose children stand in one line."""
 
 
@@ -69,16 +69,16 @@ def _outcome_lines(outcome: Outcome) -> list[str]:
         error = content.get("error") if isinstance(content, dict) else None
         said = error.get("message") if isinstance(error, dict) else content
         return [f"alert: {said}"]
-    return [f"dialog: {outcome.action} is done", *_content_lines(content, "  "), f'  [{CLOSE}] button "Close"']
+    return [f"dialog: {outcome.action} is done", *content_lines(content, "  "), f'  [{CLOSE}] button "Close"']
 
 
-def _content_lines(content: Json, indent: str) -> Iterator[str]:
+def content_lines(content: Json, indent: str) -> Iterator[str]:
     """An answer in lines: a field a line, a record of a list a line."""
     if isinstance(content, dict):
         for name, value in content.items():
             if isinstance(value, dict | list) and value:
                 yield f"{indent}{name}:"
-                yield from _content_lines(value, f"{indent}  ")
+                yield from content_lines(value, f"{indent}  ")
             else:
                 yield f"{indent}{name}: {_plain(value)}"
     elif isinstance(content, list):
@@ -93,16 +93,17 @@ def _plain(value: Json) -> str:
 
 def _drawn(element: PageElement) -> tuple[TextLine, ...]:
     """The lines of an element; those that are the same on every page are made once."""
-    return _kept_lines(element) if element.role == "navigation" else tuple(_lines(element))
+    return _kept_lines(element) if element.role == "navigation" else tuple(element_lines(element))
 
 
 @lru_cache(maxsize=1_024)
 def _kept_lines(element: PageElement) -> tuple[TextLine, ...]:
-    return tuple(_lines(element))
+    return tuple(element_lines(element))
 
 
-def _lines(element: PageElement, indent: str = "") -> Iterator[TextLine]:
-    if element.role in _INLINE:
+def element_lines(element: PageElement, indent: str = "") -> Iterator[TextLine]:
+    """The lines of an element."""
+    if element.role in INLINE:
         parts = [_short(child) if element.role == "navigation" else _label(child) for child in element.children]
         shows = tuple(shown for part in element.walk() for shown in part.shows)
         name = "" if element.role == "row" else f"{element.name}: "
@@ -116,7 +117,7 @@ def _lines(element: PageElement, indent: str = "") -> Iterator[TextLine]:
         return
     yield from _wrapped(f"{indent}{label}", element.shows, indent)
     for child in element.children:
-        yield from _lines(child, f"{indent}  ")
+        yield from element_lines(child, f"{indent}  ")
 
 
 def _wrapped(text: str, shows: tuple[ShownRow, ...], indent: str) -> Iterator[TextLine]:
