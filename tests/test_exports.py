@@ -118,7 +118,7 @@ EXPORTS = {
     ),
     "palaestra.envs.surfaces": "generated_surfaces generic_surface pages_surface",
     "palaestra.envs.surfaces.pages": "pages_surface",
-    "palaestra.envs.surfaces.pages.dialects": "DIALECTS Dialect DialectBrowser PageSettings count_tokens",
+    "palaestra.envs.surfaces.pages.dialects": "DIALECTS Dialect DialectBrowser count_tokens",
     "palaestra.envs.kit": (
         "CHANGED_FROM CITIES DESK_SYNONYMS MAIL_HOSTS PAGE STREETS CaseDraft CaseRow CaseStatus CaseType Cursor "
         "HandbookVariants Letter LetterKind Person Priority RecordId RefusalCondition Rule Section SectionId "

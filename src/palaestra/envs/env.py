@@ -77,7 +77,8 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         surface: The tools to act with: "conventional", or another set over the same rows. Left out, "conventional"; for
             the split "heldout-surface" the first of the others.
         surface_settings: Settings of that surface, where it has some; for pages such as
-            `{"dialect": "browsergym", "budget": 2000}` (`palaestra.envs.surfaces.pages.dialects.PageSettings`).
+            `{"dialect": "browsergym", "budget": 2000}` or
+            `{"variation": 7, "disturbances": {"percent": 20}}` (`palaestra.envs.surfaces.pages.settings.PageSettings`).
         handbook: 0 for the task's own rules; any other number changes some of them, and the rubric with them. A task
             gets the first handbook from that number on that decides it, and that number where none of a few does.
         reward: "checklist" (after every turn) or "outcome" (at the end).

@@ -47,7 +47,17 @@ def world(cell: Cell) -> ToolEnv:
 
 def test_every_axis_of_the_issue_has_a_ladder_from_none_to_strong(small: Suite) -> None:
     assert [ladder.axis for ladder in small.ladders] == list(AXES)
-    assert list(AXES) == ["entities", "family", "policy", "surface", "noise", "horizon", "wording", "temper"]
+    assert list(AXES) == [
+        "entities",
+        "family",
+        "policy",
+        "surface",
+        "interface",
+        "noise",
+        "horizon",
+        "wording",
+        "temper",
+    ]
     cells = by_id(small)
     assert len(cells) == len(small.cells)
     for ladder in small.ladders:

@@ -11,6 +11,8 @@ import pytest
 from palaestra.envs import ToolEnv
 from palaestra.envs.surfaces.pages.browser import PageBrowser
 from palaestra.envs.surfaces.pages.chromium import Chromium, PageStep
+from palaestra.envs.surfaces.pages.disturbances import DISTURBANCES, END
+from palaestra.envs.surfaces.pages.variation import FAMILIES as FAMILIES_OF_VARIATIONS
 from palaestra.errors import CapabilityError
 from palaestra.records import ToolCall
 from palaestra.seeding import Stream
@@ -49,6 +51,31 @@ def test_an_oracle_does_the_same_in_both(family: str, chromium: Chromium) -> Non
         assert pages.denied == []
     assert differing(steps) == []
     assert sum(step.sent.startswith("POST") for step in steps) >= 2
+
+
+LOOKS: list[dict[str, Any]] = [
+    *({"variation": variation} for variation in (*FAMILIES_OF_VARIATIONS, 0)),
+    *({"disturbances": {"percent": 100, "kinds": [kind]}} for kind in DISTURBANCES),
+]
+
+
+@pytest.mark.parametrize("look", LOOKS, ids=str)
+def test_both_agree_under_every_variation_and_disturbance(look: dict[str, Any], chromium: Chromium) -> None:
+    env = begun("storefront/change-address/5000", surface_settings=look)
+    end = [ToolCall(tool="click", arguments={"element": END})] if "disturbances" in look else []
+    calls = [
+        *(ToolCall(tool="goto", arguments={"url": url}) for url in ("/orders", "/do/issue_refund")),
+        *end,
+        ToolCall(tool="fill", arguments={"element": "field.line_id", "text": "LIN-1"}),
+        *env.oracle()[:-1],
+    ]
+    with chromium.open(env) as pages:
+        for call in calls:
+            if call.tool in env.world.toolbox:
+                env.step({"tool": call.tool, "arguments": dict(call.arguments)})
+            else:
+                step = pages.act(call)
+                assert step.equal, step
 
 
 def test_random_actions_do_the_same_in_both(chromium: Chromium) -> None:

@@ -8,9 +8,10 @@ import orjson
 import pytest
 
 from palaestra.envs import ToolEnv, check_env
-from palaestra.envs.surfaces.pages.dialects import DIALECTS, DialectBrowser, PageSettings, count_tokens
+from palaestra.envs.surfaces.pages.dialects import DIALECTS, DialectBrowser, count_tokens
 from palaestra.envs.surfaces.pages.dialects.computer import place
 from palaestra.envs.surfaces.pages.dialects.session import DialectSession
+from palaestra.envs.surfaces.pages.settings import PageSettings
 from palaestra.errors import CapabilityError, TaskError, ToolRefusal, UnknownNameError
 from palaestra.records import Json, ToolCall, ToolEvent
 from palaestra.seeding import Stream

@@ -5,9 +5,11 @@ from dataclasses import replace
 from typing import Any
 
 from palaestra.envs.surfaces.pages.addresses import read_address, write_address
+from palaestra.envs.surfaces.pages.disturbances import END, SLOW, SLOW_SECONDS, disturb_page
 from palaestra.envs.surfaces.pages.forms import read_arguments
 from palaestra.envs.surfaces.pages.generated import ANY, LOOK_UP
 from palaestra.envs.surfaces.pages.session import CLOSE, MOST_TABS, BrowserSession, Outcome, Tab
+from palaestra.envs.surfaces.pages.settings import PageSettings
 from palaestra.envs.surfaces.pages.site import Site
 from palaestra.envs.surfaces.pages.text import SCROLL, PageView, view_page
 from palaestra.envs.surfaces.pages.tree import FIELDS, Follow, Page, PageElement, ShownRow, Submit
@@ -28,16 +30,17 @@ class PageBrowser:
 
     Args:
         site: What it opens.
+        settings: What the user set.
 
     Attributes:
-        settings: The dialect and what an observation holds; `None` for the plain browser.
+        settings: The same; `None` where nothing was set.
         session: Where it stands. It is replaced, never changed, so who keeps it has a snapshot.
     """
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Site, settings: PageSettings) -> None:
         self._site = site
-        self.session = BrowserSession()
-        self.settings: Any = None
+        self.session = BrowserSession(settings=settings)
+        self.settings: Any = None if settings == PageSettings() else settings
         self._drawn: tuple[Tab, Page] | None = None
         """The page that was drawn last, and for which tab; it holds until the next call."""
 
@@ -126,7 +129,8 @@ class PageBrowser:
 
     def page(self, state: StateView) -> Page:
         """The page in front; where its row is gone, the refusal stands in its place."""
-        return self._draw(state, self.session.tab)
+        page, present = self._draw(state, self.session.tab), self.session.disturbance.present
+        return disturb_page(page, present) if present else page
 
     def _draw(self, state: StateView, tab: Tab) -> Page:
         if self._drawn is None or self._drawn[0] is not tab:
@@ -145,21 +149,41 @@ class PageBrowser:
         """
         if typed:
             context.name(*self._site.named(url))
-        tab = self.session.tab.visit(url)
-        self._draw(context.state, tab)
-        return self.session.with_tab(tab)
+        return self._arrive(context, self.visit(context.state, url))
 
     def activate(self, context: ToolContext, name: str, *, by_key: bool = False) -> BrowserSession:
         """The session after an element was activated. A form that calls an action was sent before this."""
+        return self._arrive(context, self.follow(context.state, name, by_key=by_key))
+
+    def _arrive(self, context: ToolContext, session: BrowserSession) -> BrowserSession:
+        """That session, after the time that a slow answer takes."""
+        if session.disturbance.present == SLOW != self.session.disturbance.present:
+            context.clock.advance(SLOW_SECONDS)
+        return session
+
+    def visit(self, state: StateView, url: str) -> BrowserSession:
+        """The session at an address, with the disturbance that its opening brings."""
+        tab = self.session.tab.visit(url)
+        self._draw(state, tab)
+        session = self.session.with_tab(tab)
+        disturbances = session.settings.disturbances
+        if disturbances is None:
+            return session
+        return replace(session, disturbance=session.disturbance.open_page(disturbances))
+
+    def follow(self, state: StateView, name: str, *, by_key: bool = False) -> BrowserSession:
+        """The session after an element was activated, which changes no row."""
         if name == CLOSE and self.session.tab.outcome is not None:
             return self.session.with_tab(replace(self.session.tab, outcome=None))
-        page = self.page(context.state)
+        page = self.page(state)
         element = self.find(page, name)
+        if name == END:
+            return replace(self.session, disturbance=self.session.disturbance.end())
         form = _sent_by(page, element, by_key=by_key)
         if form is not None:
-            return self.session if form.action else self.open(context, self._asked_address(page, form), typed=False)
+            return self.session if form.action else self.visit(state, self._asked_address(page, form))
         if isinstance(element.activation, Follow):
-            return self.open(context, element.activation.url, typed=False)
+            return self.visit(state, element.activation.url)
         return self.session
 
     def enter(self, state: StateView, name: str, value: str) -> BrowserSession:

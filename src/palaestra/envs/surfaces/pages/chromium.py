@@ -38,7 +38,7 @@ _SEEN = """() => [...document.querySelectorAll('[data-id]')].map(e => {
   const typed = { checkbox: 'checkbox', search: 'searchbox' }
   const role = e.getAttribute('role') ?? known[tag] ?? typed[type] ?? tag
   const label = e.closest('label')
-  const name = label ? label.firstChild.textContent : e.textContent
+  const name = label ? label.firstChild.textContent : e.getAttribute('aria-label') ?? e.textContent
   const value = type === 'checkbox' ? (e.checked ? 'true' : '') : e.value || ''
   return [e.dataset.id, role, name, role === 'link' || role === 'button' ? '' : value]
 })"""

@@ -3,6 +3,8 @@
 from dataclasses import replace
 from typing import Self
 
+from palaestra.envs.surfaces.pages.disturbances import DisturbanceState
+from palaestra.envs.surfaces.pages.settings import PageSettings
 from palaestra.record import record
 
 MOST_TABS = 8
@@ -64,6 +66,9 @@ class BrowserSession:
 
     tabs: tuple[Tab, ...] = (Tab(),)
     active: int = 0
+    settings: PageSettings = PageSettings()
+    disturbance: DisturbanceState = DisturbanceState()
+    """What stands between the agent and the page."""
 
     @property
     def tab(self) -> Tab:

@@ -12,7 +12,6 @@ from palaestra.envs.surfaces.pages.dialects.dialect import Dialect
 from palaestra.envs.surfaces.pages.dialects.html import HtmlDialect
 from palaestra.envs.surfaces.pages.dialects.plain import PlainDialect
 from palaestra.envs.surfaces.pages.dialects.playwright import PlaywrightDialect
-from palaestra.envs.surfaces.pages.dialects.settings import PageSettings
 from palaestra.envs.surfaces.pages.dialects.tokens import count_tokens
 
 _ALL: tuple[Dialect, ...] = (
@@ -21,4 +20,4 @@ _ALL: tuple[Dialect, ...] = (
 DIALECTS: dict[str, Dialect] = {dialect.name: dialect for dialect in _ALL}
 """By name."""
 
-__all__ = ["DIALECTS", "Dialect", "DialectBrowser", "PageSettings", "count_tokens"]
+__all__ = ["DIALECTS", "Dialect", "DialectBrowser", "count_tokens"]

@@ -9,8 +9,8 @@ from palaestra.envs.surfaces.pages.browser import PageBrowser
 from palaestra.envs.surfaces.pages.dialects.dialect import Dialect, Screen
 from palaestra.envs.surfaces.pages.dialects.drawing import observe, screen_of
 from palaestra.envs.surfaces.pages.dialects.session import DialectSession
-from palaestra.envs.surfaces.pages.dialects.settings import PageSettings
 from palaestra.envs.surfaces.pages.session import BrowserSession
+from palaestra.envs.surfaces.pages.settings import PageSettings
 from palaestra.envs.surfaces.pages.site import Site
 from palaestra.envs.surfaces.pages.text import element_lines
 from palaestra.envs.surfaces.pages.tree import FIELDS
@@ -29,15 +29,14 @@ class DialectBrowser(PageBrowser):
     Args:
         site: What it opens.
         dialect: How pages are drawn and actions read.
-        settings: How much of a page an observation holds.
+        settings: What the user set.
         speaking: The names of the world's tools that talk and end.
     """
 
     session: DialectSession
 
     def __init__(self, site: Site, dialect: Dialect, settings: PageSettings, speaking: frozenset[str]) -> None:
-        super().__init__(site)
-        self.settings = settings
+        super().__init__(site, settings)
         self.session = DialectSession(settings=settings)
         self._dialect = dialect
         self._tools: dict[str, Tool] = {tool.name: tool for tool in dialect.tools}

@@ -33,8 +33,9 @@ class PlainDialect(Dialect):
     def draw(self, screen: Screen) -> Iterator[DialectLine]:
         """See `Dialect`."""
         yield DialectLine(text=f'page {screen.page.url} "{screen.page.title}"')
+        terse = screen.page.look.density == "terse"
         for element in screen.elements:
-            for line in element_lines(element):
+            for line in element_lines(element, terse=terse):
                 yield DialectLine(text=line.text, shows=line.shows)
 
     def read(self, call: ToolCall, screen: Screen) -> tuple[ToolCall, ...]:

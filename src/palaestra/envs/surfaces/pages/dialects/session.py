@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from palaestra.envs.surfaces.pages.dialects.settings import PageSettings
 from palaestra.envs.surfaces.pages.session import BrowserSession
 from palaestra.record import record
 
@@ -26,7 +25,6 @@ class LastObservation:
 class DialectSession(BrowserSession):
     """A browser session in a dialect. It pickles, and equal ones go on alike."""
 
-    settings: PageSettings = PageSettings()
     handles: tuple[str, ...] = ()
     """The ids of elements in the order in which they were first shown, from number 1. No number is used again."""
     focus: str = ""

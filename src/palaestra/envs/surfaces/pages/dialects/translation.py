@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from palaestra.envs.surfaces.pages.browser import PageBrowser
 from palaestra.envs.surfaces.pages.dialects.dialect import Dialect
 from palaestra.envs.surfaces.pages.dialects.drawing import screen_of
 from palaestra.envs.surfaces.pages.dialects.session import DialectSession
-from palaestra.envs.surfaces.pages.dialects.settings import PageSettings
-from palaestra.envs.surfaces.pages.session import Tab
+from palaestra.envs.surfaces.pages.settings import PageSettings
 from palaestra.envs.surfaces.pages.site import Site
 from palaestra.envs.surfaces.pages.text import SCROLL
 from palaestra.errors import TaskError, ToolRefusal
@@ -43,29 +43,42 @@ def write_calls(
 def _pointed(
     dialect: Dialect, settings: PageSettings, calls: Sequence[ToolCall], state: StateView, site: Site
 ) -> Iterator[ToolCall]:
-    tab = Tab()
+    browser = PageBrowser(site, settings)
     for call in calls:
         given = call.arguments
-        if call.tool == "goto":
-            tab = tab.visit(str(given["url"]))
         if "element" not in given:
             yield from dialect.write(call, None)
+            if call.tool == "goto":
+                browser.session = browser.visit(state, str(given["url"]))
             continue
-        for _ in range(_MOST_SCROLLS):
-            try:
-                session = DialectSession(tabs=(tab,), settings=settings)
-                written = dialect.write(call, screen_of(site.page(state, tab), session)[0])
-            except ToolRefusal as refusal:
-                if refusal.code != "out_of_sight":
-                    raise TaskError(f"{call.tool} {dict(given)!r:.200}: {refusal.message}") from refusal
-                tab = replace(tab, scroll=tab.scroll + SCROLL)
-                yield from dialect.write(ToolCall(tool="scroll", arguments={"direction": "down"}), None)
-                continue
-            yield from written
-            break
-        else:
-            raise TaskError(f"{call.tool} {dict(given)!r:.200}: the page at {tab.url} does not show this element")
+        name = str(given["element"])
+        yield from _brought_into_sight(dialect, browser, call, state)
         if call.tool in ("fill", "select_option", "clear"):
-            tab = tab.enter(str(given["element"]), str(given.get("text", given.get("option", ""))))
+            browser.session = browser.enter(state, name, str(given.get("text", given.get("option", ""))))
         elif call.tool == "check":
-            tab = tab.enter(str(given["element"]), "true" if given.get("checked", True) else "false")
+            browser.session = browser.enter(state, name, "true" if given.get("checked", True) else "false")
+        else:
+            browser.session = browser.follow(state, name)
+
+
+def _brought_into_sight(dialect: Dialect, browser: PageBrowser, call: ToolCall, state: StateView) -> Iterator[ToolCall]:
+    """The call, and before it the scrolling that brings its element into sight."""
+    for _ in range(_MOST_SCROLLS):
+        here = browser.session
+        session = DialectSession(
+            tabs=here.tabs, active=here.active, settings=here.settings, disturbance=here.disturbance
+        )
+        try:
+            written = dialect.write(call, screen_of(browser.page(state), session)[0])
+        except ToolRefusal as refusal:
+            if refusal.code != "out_of_sight":
+                raise TaskError(f"{call.tool} {dict(call.arguments)!r:.200}: {refusal.message}") from refusal
+            tab = here.tab
+            browser.session = here.with_tab(replace(tab, scroll=tab.scroll + SCROLL))
+            yield from dialect.write(ToolCall(tool="scroll", arguments={"direction": "down"}), None)
+            continue
+        yield from written
+        return
+    raise TaskError(
+        f"{call.tool} {dict(call.arguments)!r:.200}: the page at {browser.session.tab.url} does not show this element"
+    )
