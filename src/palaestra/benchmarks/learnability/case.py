@@ -34,6 +34,7 @@ _ONE_WORD = re.compile(r"[a-z_]+")
 _SHORTEST_NAME = 4
 _LONGEST_NAME = 80
 _MOST_COUNTED = 4
+_MOST_PLACES = 10
 _DAY_LIMITS = (-60, -45, -30, -14, -3, 0)
 
 
@@ -86,6 +87,14 @@ class Case:
     """By value and tool: the last turn that wrote it."""
     about: tuple[str, ...] = ()
     """The handles of the last turn."""
+    own_words: dict[str, str] = field(default_factory=dict[str, str])
+    """By argument that was a single word: the last one."""
+    _listed: dict[tuple[str, str], dict[RecordKey, int]] = field(
+        default_factory=dict[tuple[str, str], dict[RecordKey, int]]
+    )
+    """By tool and path: the records in the order of first showing."""
+    _columns: dict[str, dict[Candidate, None]] = field(default_factory=dict[str, dict[Candidate, None]])
+    """By tool, path and field: its values in the order of first showing."""
     _last_answer: dict[str, int] = field(default_factory=dict[str, int])
     """By tool: the turn after which it answered last."""
     _named: dict[str, list[RecordKey]] = field(default_factory=dict[str, list[RecordKey]])
@@ -116,6 +125,10 @@ class Case:
         default_factory=dict[tuple[str, str], tuple[Candidate, ...]]
     )
     """By kind and tool: the unused values with which the tool is to be called, since the last message."""
+    _first_left: dict[tuple[str, str], Candidate | None] = field(
+        default_factory=dict[tuple[str, str], Candidate | None]
+    )
+    """By field and tool: the first value with which the tool was not called, since the last message."""
     _unused: dict[tuple[str, str], tuple[Candidate, ...]] = field(
         default_factory=dict[tuple[str, str], tuple[Candidate, ...]]
     )
@@ -170,6 +183,8 @@ class Case:
             self._named.setdefault(named, []).append(key)
         self.records[key] = replace(record, fields={**fields, ABOUT: read_value(marked)})
         self.seen[key] = self._last_answer[key[0]] = len(self.tools)
+        listed = self._listed.setdefault(key[:2], {})
+        listed.setdefault(key, len(listed))
         for name, value in record.fields.items():
             for candidate in _candidates(value):
                 self._show(candidate, Place(name=name, key=key))
@@ -251,6 +266,8 @@ class Case:
 
     def _show(self, candidate: Candidate, place: Place) -> None:
         self.places.setdefault(candidate, {})[place] = None
+        if place.key is not None:
+            self._columns.setdefault(f"{place.key[0]}.{place.key[1]}.{place.name}", {})[candidate] = None
         of_kind = self._of_kind.setdefault(candidate.kind, {})
         of_kind.setdefault(candidate, len(of_kind))
 
@@ -261,6 +278,7 @@ class Case:
         self._unused.clear()
         self._wanted.clear()
         self._ends.clear()
+        self._first_left.clear()
 
     def unused_by(self, tool: str, kind: str) -> tuple[Candidate, ...]:
         """The values of a kind with which a tool was not called, in the order of first showing."""
@@ -269,14 +287,16 @@ class Case:
             self._unused[kind, tool] = tuple(left)
         return self._unused[kind, tool]
 
-    def write(self, turn: str, tool: str, chosen: Iterable[Candidate]) -> None:
+    def write(self, turn: str, tool: str, chosen: Iterable[Candidate], words: Mapping[str, str]) -> None:
         """Take note of a turn of its own.
 
         Args:
             turn: The turn without handles and prose.
             tool: The tool that it calls.
             chosen: The values that it writes.
+            words: By argument that is a single word: the word.
         """
+        self.own_words.update(words)
         values = list(chosen)
         self._forget()
         for candidate in values:
@@ -335,7 +355,10 @@ class Case:
             last = [key for key in keys if self.seen[key] == len(self.tools)]
             numbers[f"a:{name}"] = len(keys)
             numbers[f"a:last {name}"] = len(last)
-            self._all_of(name, keys, has)
+            self._all_of("a", name, keys, has)
+            asked = [key for key in keys if self._is_asked(key)]
+            if asked and len(asked) < len(keys):
+                self._all_of("q", name, asked, has)
             if last:
                 numbers[f"l:{path}"] = len(last)
             nearest = max(keys, key=self._recency)
@@ -346,6 +369,7 @@ class Case:
             has |= {f"e:{a} is {b}" for n, a in enumerate(ordered) for b in ordered[n + 1 :]}
         for tool, kinds in takes.items():
             self._unused_of(tool, kinds, has, numbers)
+        self._join(has)
         return TreeFeatures(has=frozenset(has), numbers=numbers)
 
     def _words_in(self, field: str, value: ReadValue) -> frozenset[str]:
@@ -360,6 +384,7 @@ class Case:
         has.add(f"h:last={self.turns[-1] if self.turns else ''}")
         has.add(f"h:before={self.turns[-2] if len(self.turns) > 1 else ''}")
         has.update(f"h:did {turn}" for turn in self.turns)
+        has.update(f"h:wrote {name}={word}" for name, word in self.own_words.items())
         for tool in set(self.tools):
             count = self.tools.count(tool)
             has.update(f"h:{tool}>={n}" for n in range(1, min(count, _MOST_COUNTED) + 1))
@@ -432,15 +457,40 @@ class Case:
                     place = f"{key[0]}.{key[1]}.{name}"
                     yield from (f"{key[0]}.{name}={word}" for word in self._facts_in(place, value))
 
-    def _all_of(self, name: str, keys: Sequence[RecordKey], has: set[str]) -> None:
+    def _is_asked(self, key: RecordKey) -> bool:
+        """Whether the user has written what a record holds."""
+        fields = self.records[key].fields
+        return any("=asked" in value.words for value in fields.values()) or self._is_said(key[2])
+
+    def _join(self, has: set[str]) -> None:
+        """How numbers of a record compare with those of the record that it names, of all such pairs."""
+        found: dict[str, list[bool]] = defaultdict(list)
+        for key, record in self.records.items():
+            own = _plain_numbers(record)
+            for other in self._joined(key) if own else ():
+                for column, number in _plain_numbers(self.records[other]).items():
+                    for name, count in own.items():
+                        compared = f"{other[0]}.{other[1]}.{column} under {key[0]}.{key[1]}.{name}"
+                        found[compared].append(number < count)
+        for compared, values in found.items():
+            has |= {f"j:some {compared}"} if any(values) else set()
+            has |= {f"j:all {compared}"} if all(values) else set()
+
+    def _joined(self, key: RecordKey) -> Iterator[RecordKey]:
+        """The records that a record names."""
+        for column, value in self.records[key].fields.items():
+            if column not in ("id", ABOUT):
+                yield from (other for mark in value.marks for other in self._named.get(mark, ()) if other != key)
+
+    def _all_of(self, group: str, name: str, keys: Sequence[RecordKey], has: set[str]) -> None:
         said: dict[str, int] = defaultdict(int)
         for key in keys:
             for column, value in self.records[key].fields.items():
                 for word in self._facts_in(f"{name}.{column}", value):
                     said[f"{name}.{column}={word}"] += 1
-        has.update(f"a:some {one}" for one in said)
-        has.update(f"a:all {one}" for one, count in said.items() if count == len(keys))
-        has.update(f"a:several {one}" for one, count in said.items() if count > 1)
+        has.update(f"{group}:some {one}" for one in said)
+        has.update(f"{group}:all {one}" for one, count in said.items() if count == len(keys))
+        has.update(f"{group}:several {one}" for one, count in said.items() if count > 1)
 
     def _unused_of(self, tool: str, kinds: frozenset[str], has: set[str], numbers: dict[str, float]) -> None:
         """What the values say that a tool has not been called with."""
@@ -489,7 +539,27 @@ class Case:
             self._relate(place, candidate, before, has)
         has |= {"chosen"} if candidate in before.values() else set()
         has.update(f"chosen as {name}" for name, one in before.items() if one == candidate)
+        self._stand(candidate, tool, before, has)
         return frozenset(has)
+
+    def _stand(self, candidate: Candidate, tool: str, before: Mapping[str, Candidate], has: set[str]) -> None:
+        """Where a candidate stands in listings, and among what is left of them."""
+        for place in self.places[candidate]:
+            if place.key is None:
+                continue
+            name = f"{place.key[0]}.{place.key[1]}.{place.name}"
+            has.update(f"in a field that {one} named" for one, word in self.own_words.items() if word in place.name.split("_"))
+            listed = self._listed[place.key[:2]]
+            at = listed[place.key]
+            has |= {f"at {at} in {name}"} if at < _MOST_PLACES else set()
+            has |= {f"at last in {name}"} if at == len(listed) - 1 else set()
+            if (name, tool) not in self._first_left:
+                left = (one for one in self._columns[name] if tool not in self.used.get(one, ()))
+                self._first_left[name, tool] = next(left, None)
+            has |= {f"first unused in {name}"} if self._first_left[name, tool] == candidate else set()
+            if before:
+                unchosen = next((one for one in self._columns[name] if one not in before.values()), None)
+                has |= {f"first unchosen in {name}"} if unchosen == candidate else set()
 
     def _place_in(self, candidate: Candidate, tool: str, unused: Sequence[Candidate], has: set[str]) -> None:
         """Whether a candidate ranks least or greatest among the unused ones of a listing."""
@@ -574,6 +644,15 @@ class Case:
     def _is_said(self, mark: str) -> bool:
         """Whether the user has written what a handle stands for."""
         return any(place.key is None for place in self.places.get(Candidate(sort="handle", text=mark), ()))
+
+
+def _plain_numbers(record: ReadRecord) -> dict[str, float]:
+    """By field: its number, where it shows that and nothing else."""
+    return {
+        name: float(value.numbers[0])
+        for name, value in record.fields.items()
+        if len(value.numbers) == 1 and value.numbers[0] == value.text
+    }
 
 
 def _token(value: ReadValue) -> str:

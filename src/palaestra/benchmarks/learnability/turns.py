@@ -15,6 +15,7 @@ COLUMN = "\ue006"
 SORTS: Mapping[str, Sort] = {hole: sort for sort, hole in HOLES.items()}
 HOLE = re.compile("[\ue002-\ue005]")
 _NUMBER = r"(?<![\w.-])\d+(?![\w-]|\.\d)"
+_ONE_WORD = re.compile(r"[a-z_]+")
 _ARGUMENTS = re.compile(r' (\w+)=((?:"(?:[^"\\]|\\.)*"|[^" ])*)')
 
 
@@ -53,6 +54,17 @@ class AbstractTurn:
     def chosen(self) -> tuple[Candidate, ...]:
         """What all arguments chose."""
         return tuple(one for argument in self.arguments for one in argument.chosen)
+
+    @property
+    def words(self) -> dict[str, str]:
+        """By argument that is a single word: the word."""
+        found = {one.name: one.chosen[0].text if one.template == HOLES["word"] else one.template for one in self.arguments}
+        return {name: word for name, word in found.items() if _ONE_WORD.fullmatch(word)}
+
+    def context(self, number: int) -> str:
+        """The tool, and what the arguments before one say that are neither prose nor values to be chosen."""
+        fixed = (one for one in self.arguments[:number] if not one.is_prose and not HOLE.search(one.template))
+        return " ".join([self.tool, *(f"{one.name}={one.template}" for one in fixed)])
 
     def pieces(self) -> list[str]:
         """The turn as it is written."""
