@@ -422,6 +422,7 @@ class Case:
         fresh: bool,
     ) -> None:
         group = "l" if fresh else "f"
+        has.update(f"{group}:{name}.{one}" for one in _fewer(record))
         for key, value in record.fields.items():
             if key == ABOUT:
                 continue
@@ -437,12 +438,26 @@ class Case:
             for mark in value.marks:
                 marked[mark].add(f"{name}.{key}")
                 has.update(f"r:{name}.{key}->{feature}" for feature in self._referred(mark))
+                has.update(f"k:{name}.{key} in {other}" for other in self._elsewhere(mark, name))
+
+    def _elsewhere(self, mark: str, name: str) -> Iterator[str]:
+        """The fields of other listings that show a handle."""
+        for place in self.places.get(Candidate(sort="handle", text=mark), ()):
+            if place.key is not None and f"{place.key[0]}.{place.key[1]}" != name and place.name != ABOUT:
+                yield f"{place.key[0]}.{place.key[1]}.{place.name}"
 
     def _compared(self, value: ReadValue) -> Iterator[str]:
         """How a value compares with values of the user and of other fields."""
         for word, mark in value.compared:
             for place in self.places.get(Candidate(sort="handle", text=mark), ()):
-                yield f"{word} {USER if place.key is None else f'{place.key[0]}.{place.key[1]}.{place.name}'}"
+                if place.key is None:
+                    yield f"{word} {USER}"
+                    continue
+                name = f"{place.key[0]}.{place.key[1]}.{place.name}"
+                yield f"{word} {name}"
+                shown = self.records[place.key].fields[place.name].marks
+                if mark in shown and len(shown) > 1:
+                    yield f"{word} {name} {shown.index(mark)}"
 
     def _referred(self, mark: str) -> tuple[str, ...]:
         """What the records say that a handle names."""
@@ -558,8 +573,22 @@ class Case:
                 self._first_left[name, tool] = next(left, None)
             has |= {f"first unused in {name}"} if self._first_left[name, tool] == candidate else set()
             if before:
+                self._follow(place.key, candidate, before, has)
                 unchosen = next((one for one in self._columns[name] if one not in before.values()), None)
                 has |= {f"first unchosen in {name}"} if unchosen == candidate else set()
+
+    def _follow(self, key: RecordKey, candidate: Candidate, before: Mapping[str, Candidate], has: set[str]) -> None:
+        """Whether a record shows a candidate next after the value that was chosen last, named fields apart."""
+        fields = [(name, mark) for name, value in self.records[key].fields.items() for mark in value.marks]
+        last = next(reversed(before.values())).text
+        places = [number for number, (_, mark) in enumerate(fields) if mark == last]
+        if not places:
+            return
+        after = fields[places[0] + 1 :]
+        named = {name for name, _ in after if set(name.split("_")) & set(self.own_words.values())}
+        has |= {"follows in the record"} if after[:1] and after[0][1] == candidate.text else set()
+        others = [mark for name, mark in after if name not in named]
+        has |= {"follows in the record, named fields apart"} if others[:1] == [candidate.text] else set()
 
     def _place_in(self, candidate: Candidate, tool: str, unused: Sequence[Candidate], has: set[str]) -> None:
         """Whether a candidate ranks least or greatest among the unused ones of a listing."""
@@ -613,6 +642,7 @@ class Case:
             record = self.records[place.key]
             name = f"{place.key[0]}.{place.key[1]}.{place.name}"
             yield from (f"in {name}", f"in a record of {place.key[0]}.{place.key[1]}")
+            yield from (f"{name} with {one}" for one in _fewer(record))
             if self._spoken & set(place.name.split("_")):
                 yield "in a field that the user named"
             for column, value in record.fields.items():
@@ -653,6 +683,13 @@ def _plain_numbers(record: ReadRecord) -> dict[str, float]:
         for name, value in record.fields.items()
         if len(value.numbers) == 1 and value.numbers[0] == value.text
     }
+
+
+def _fewer(record: ReadRecord) -> Iterator[str]:
+    """Which numbers of a record are less than others of it."""
+    numbers = _plain_numbers(record)
+    for name, count in numbers.items():
+        yield from (f"{name} under {other}" for other, more in numbers.items() if count < more)
 
 
 def _token(value: ReadValue) -> str:

@@ -109,7 +109,8 @@ def grow(
     rows = np.arange(len(examples))
     hashes = np.array([crc32(test.name.encode()) for test in tests], dtype=np.uint64)
     every = np.ones(len(tests), dtype=np.bool_)
-    parts = [every, *((hashes * _ODD[n % len(_ODD)] + n * 7919) % 1009 < _SHARE for n in range(trees - 1))]
+    always = np.array([test.name[:2] in _ALWAYS for test in tests], dtype=np.bool_)
+    parts = [every, *(always | ((hashes * _ODD[n % len(_ODD)] + n * 7919) % 1009 < _SHARE) for n in range(trees - 1))]
     whole, *others = (grower.grow(rows, part) for part in parts)
     wrong = _wrong(whole, examples, labels)
     return Forest(trees=(whole, *(tree for tree in others if tree.test and _wrong(tree, examples, labels) <= wrong)))
@@ -209,7 +210,7 @@ def _tests(examples: Sequence[TreeFeatures], limits: frozenset[float]) -> tuple[
             tests.append(Test(name=name, limit=1e18))
         for test in tests:
             passed[test] = [row for row, one in enumerate(examples) if one.passes(test)]
-    ordered = sorted(passed, key=lambda test: (_rank(test.name), test.name, test.limit or 0.0))
+    ordered = sorted(passed, key=lambda test: (_rank(test), test.name, test.limit or 0.0))
     table = np.zeros((len(examples), len(ordered)), dtype=np.bool_)
     for column, test in enumerate(ordered):
         table[passed[test], column] = True
@@ -224,18 +225,21 @@ def _limits(low: float, high: float, limits: frozenset[float]) -> list[float]:
     return sorted(sharp or found) or [(low + high) / 2]
 
 
-def _rank(name: str) -> tuple[int, int]:
-    """Which of two equally good features is taken: facts of the case first, words of the request last."""
-    group = name.partition(":")[0]
-    plain = 0 if "=" not in name and " " not in name else 1 if name.endswith(_PLAIN) else 2
+def _rank(test: Test) -> tuple[int, int]:
+    """Which of two equally good tests is taken: facts of the case first, words of the request last."""
+    group = test.name.partition(":")[0]
+    is_presence = test.limit is None and "=" not in test.name and " " not in test.name
+    plain = 0 if is_presence else 1 if test.name.endswith(_PLAIN) else 2
     return _ORDER.get(group, len(_ORDER)), plain
 
 
 _ORDER = {
     name: number
-    for number, names in enumerate(("t", "h", "c", "g", "l", "w", "fq", "jr", "e", "a", "u", "m"))
+    for number, names in enumerate(("t", "h", "c", "g", "l", "w", "fq", "jkr", "e", "a", "u", "m"))
     for name in names
 }
+_ALWAYS = frozenset({"t:", "h:", "c:", "w:"})
+"""Begin the features that every tree knows: what was done and what is left to do."""
 _PLAIN = ("=true", "=false", "=0", "=asked", "=ahead", "=past")
 
 
