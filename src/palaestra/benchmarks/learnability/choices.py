@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from palaestra.benchmarks.learnability.case import Candidate
+from palaestra.benchmarks.learnability.memory import Candidate
 
 _FEW = 5
 """One example in so many may be lost to a narrowing where none keeps all."""
@@ -152,7 +152,9 @@ class _Search:
 
     def _relations(self) -> tuple[list[Narrowing], list[Narrowing]]:
         """Features of what is always chosen and of what never is, those that reject most before others."""
-        always: set[str] = set.intersection(*({n for n, h in one.having.items() if h & one.right} for one in self._examples))
+        always: set[str] = set.intersection(
+            *({n for n, h in one.having.items() if h & one.right} for one in self._examples)
+        )
         ever: set[str] = set().union(*({n for n, h in one.having.items() if h & one.right} for one in self._examples))
         every: set[str] = set().union(*(one.having for one in self._examples))
         positive = self._distinct([Narrowing(name=name) for name in sorted(always)])
@@ -166,7 +168,10 @@ class _Search:
             if not _rank(one.name) and " with " not in one.name:
                 found.setdefault(tuple(_keep(example, example.left, one) for example in self._examples), one)
         rejected = {
-            one: sum(1 - left.bit_count() / example.left.bit_count() for left, example in zip(kept, self._examples))
+            one: sum(
+                1 - left.bit_count() / example.left.bit_count()
+                for left, example in zip(kept, self._examples, strict=True)
+            )
             for kept, one in found.items()
         }
         return sorted((one for one in rejected if rejected[one] > 0), key=lambda one: (-round(rejected[one], 6), one))

@@ -12,8 +12,10 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TypeAlias
 
-from palaestra.benchmarks.learnability.case import UNWANTED, WANTED, Candidate, Case, Sort
+from palaestra.benchmarks.learnability.case import Case
 from palaestra.benchmarks.learnability.choices import CandidateFacts, ChoiceExample, ChoiceRule, learn_choice
+from palaestra.benchmarks.learnability.facts import UNWANTED, WANTED
+from palaestra.benchmarks.learnability.memory import Candidate, Sort
 from palaestra.benchmarks.learnability.reading import words_of
 from palaestra.benchmarks.learnability.trees import Forest, Tree, TreeFeatures, grow
 from palaestra.benchmarks.learnability.turns import COLUMN, HOLE, HOLES, SORTS, AbstractTurn, Argument, abstract, freeze
@@ -62,7 +64,7 @@ class _WantExample:
 
     tool: str
     fold: int
-    """Of the demonstration; what is said of those of a fold is learnt from the others, since trees fit what they saw."""
+    """Of the demonstration; what is wanted in those of a fold is learnt from the others."""
     features: TreeFeatures
     label: str
 
@@ -259,9 +261,7 @@ class _Constants:
         column = self.columns.get((turn.tool, argument.name))
         if column is not None and _is_list(argument):
             return replace(argument, template=f"{COLUMN}{column}")
-        return freeze(
-            argument, self.places.get((turn.context(number), argument.name, argument.template), frozenset())
-        )
+        return freeze(argument, self.places.get((turn.context(number), argument.name, argument.template), frozenset()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

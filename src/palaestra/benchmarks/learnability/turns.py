@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from palaestra.benchmarks.learnability.case import Candidate, Case, Sort
+from palaestra.benchmarks.learnability.memory import Candidate, CaseMemory, Sort
 from palaestra.tools import Mark
 
 HOLES: Mapping[Sort, str] = {"handle": "\ue002", "number": "\ue003", "text": "\ue004", "word": "\ue005"}
@@ -58,7 +58,9 @@ class AbstractTurn:
     @property
     def words(self) -> dict[str, str]:
         """By argument that is a single word: the word."""
-        found = {one.name: one.chosen[0].text if one.template == HOLES["word"] else one.template for one in self.arguments}
+        found = {
+            one.name: one.chosen[0].text if one.template == HOLES["word"] else one.template for one in self.arguments
+        }
         return {name: word for name, word in found.items() if _ONE_WORD.fullmatch(word)}
 
     def context(self, number: int) -> str:
@@ -95,7 +97,7 @@ def escape(text: str) -> str:
     return orjson.dumps(text).decode()[1:-1]
 
 
-def abstract(written: Sequence[str], case: Case) -> AbstractTurn:
+def abstract(written: Sequence[str], case: CaseMemory) -> AbstractTurn:
     """A turn as a call whose values were chosen among those shown."""
     marks = iter([piece for piece in written if isinstance(piece, Mark)])
     line = "".join(HOLES["handle"] if isinstance(piece, Mark) else piece for piece in written)
@@ -107,7 +109,7 @@ def abstract(written: Sequence[str], case: Case) -> AbstractTurn:
     return AbstractTurn(tool=tool, arguments=arguments)
 
 
-def _abstract_argument(name: str, value: str, marks: Sequence[str], case: Case) -> Argument:
+def _abstract_argument(name: str, value: str, marks: Sequence[str], case: CaseMemory) -> Argument:
     """An argument with holes for what was shown, and for every number."""
     if value in case.words_for(name):
         return Argument(name=name, template=HOLES["word"], chosen=(Candidate(sort="word", text=value),))
