@@ -218,11 +218,15 @@ def _tests(examples: Sequence[TreeFeatures], limits: frozenset[float]) -> tuple[
 
 
 def _limits(low: float, high: float, limits: frozenset[float]) -> list[float]:
-    """The limits between two values: numbers that a text names, themselves or the last before them, else the middle."""
-    named = [limit for one in limits for limit in (one, -one)]
-    found = {limit for limit in named if low <= limit < high} | {one - 0.5 for one in named if low < one - 0.5 < high}
-    sharp = {limit for limit in found if limit in (low, high - 0.5)}
-    return sorted(sharp or found) or [(low + high) / 2]
+    """The limits between two values: numbers that a text names, else the middle.
+
+    A named number belongs to the side of zero, as in "within 30 days" and "more than 10 days ago", unless an example
+    has that very number and says otherwise.
+    """
+    usual = {limit for one in limits for limit in (one, -one - 0.5)}
+    other = {limit for one in limits for limit in (one - 0.5, -one)}
+    reached = {limit for limit in other if low <= limit < high and limit in (low, high - 0.5)}
+    return sorted({limit for limit in usual if low <= limit < high} or reached) or [(low + high) / 2]
 
 
 def _rank(test: Test) -> tuple[int, int]:
