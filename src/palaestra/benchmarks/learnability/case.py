@@ -196,8 +196,9 @@ class Case(CaseFacts):
             has |= {f"first unused in {name}"} if self._first_left[name, tool] == candidate else set()
             if before:
                 self._follow(place.key, candidate, before, has)
-                unchosen = next((one for one in self._columns[name] if one not in before.values()), None)
-                has |= {f"first unchosen in {name}"} if unchosen == candidate else set()
+                unchosen = [one for one in self._columns[name] if one not in before.values()]
+                is_begun = len(unchosen) < len(self._columns[name])
+                has |= {f"first unchosen in {name}"} if is_begun and unchosen[:1] == [candidate] else set()
 
     def _follow(self, key: RecordKey, candidate: Candidate, before: Mapping[str, Candidate], has: set[str]) -> None:
         """Whether a record shows a candidate next after the value that was chosen last, named fields apart."""

@@ -12,7 +12,7 @@ _PRICE = 2.0
 """Of an example that is lost, in candidates rejected as a share of those left."""
 _OF_FACTS = 0.7
 _MOST_RELATIONS = 40
-_BY_CHANCE = ("order=", "at ")
+BY_CHANCE = ("order=", "at ")
 """Begin features that count places; many of them hold by chance."""
 
 
@@ -246,4 +246,4 @@ def _share(name: str) -> float:
 
 def _rank(name: str) -> int:
     """Places are counted last: many fit by chance."""
-    return int(name.startswith(_BY_CHANCE))
+    return int(name.startswith(BY_CHANCE))

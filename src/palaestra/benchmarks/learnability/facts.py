@@ -77,8 +77,10 @@ class CaseFacts(CaseMemory):
                         yield from (f"{name} with {column}->{feature}" for feature in self._referred(mark))
 
     def _words_in(self, field: str, value: ReadValue) -> frozenset[str]:
-        """The words of a field that may decide; of a name only how it compares."""
-        return value.comparisons if field in self.names else value.words
+        """The words of a field that may decide; of a name or count only how it compares and that it is zero."""
+        if field not in self.names:
+            return value.words
+        return value.comparisons | {"0"} if value.text == "0" else value.comparisons
 
     def _facts_in(self, field: str, value: ReadValue) -> Iterator[str]:
         """The words of a field, without the ranks between the least and the greatest."""

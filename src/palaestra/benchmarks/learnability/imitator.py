@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from palaestra.benchmarks.learnability.case import Case
-from palaestra.benchmarks.learnability.choices import CandidateFacts, ChoiceExample, ChoiceRule, learn_choice
+from palaestra.benchmarks.learnability.choices import BY_CHANCE, CandidateFacts, ChoiceExample, ChoiceRule, learn_choice
 from palaestra.benchmarks.learnability.facts import UNWANTED, WANTED
 from palaestra.benchmarks.learnability.memory import Candidate, Sort
 from palaestra.benchmarks.learnability.reading import words_of
@@ -184,7 +184,8 @@ def _with_choice(
     moment: TreeFeatures, case: Case, tool: str, name: str, choice: Candidate, before: dict[str, Candidate]
 ) -> TreeFeatures:
     """The moment after a value was chosen, which is added to those before."""
-    has = {f"g:{name} {feature}" for feature in case.describe(choice, tool, before)}
+    described = case.describe(choice, tool, before)
+    has = {f"g:{name} {feature}" for feature in described if not feature.startswith(BY_CHANCE)}
     before[name if name not in before else f"{name} {len(before)}"] = choice
     return TreeFeatures(has=moment.has | has, numbers=moment.numbers)
 

@@ -104,7 +104,6 @@ def grow(
         groups=np.asarray(groups).reshape(-1),
         labels=list(labels),
         one_hot=one_hot,
-        weights=_near_misses(table[:, first], one_hot),
     )
     rows = np.arange(len(examples))
     hashes = np.array([crc32(test.name.encode()) for test in tests], dtype=np.uint64)
@@ -121,26 +120,25 @@ def _wrong(tree: Tree, examples: Sequence[TreeFeatures], labels: Sequence[str]) 
     return sum(tree.decide(one) != label for one, label in zip(examples, labels, strict=True))
 
 
-def _near_misses(table: NDArray[np.bool_], one_hot: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How often each group of tests tells an example from the most similar one of the other label, of all examples.
+def _near_misses(
+    table: NDArray[np.bool_], one_hot: NDArray[np.float64], groups: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """How often each of some groups of tests tells an example from the most similar one of the other label.
 
-    Zeros where there are more than two labels, of which each has too few examples.
-
-    After Kira and Rendell, The feature selection problem (AAAI 1992): examples that are alike but for their label show
-    what decides.
+    Zeros where there are more than two labels, of which each has too few examples. After Kira and Rendell, The feature
+    selection problem (AAAI 1992): examples that are alike but for their label show what decides.
     """
+    weights = np.zeros(len(groups))
+    if len(groups) == 1 or one_hot.any(axis=0).sum() > _TWO:
+        return weights
     ones = table.astype(np.float64)
-    both = ones @ ones.T
     count = ones.sum(axis=1)
-    apart = count[:, None] + count[None, :] - 2 * both
+    apart = count[:, None] + count[None, :] - 2 * (ones @ ones.T)
     apart[(one_hot @ one_hot.T) > 0] = np.inf
     near = apart == apart.min(axis=1, keepdims=True)
-    weights = np.zeros(table.shape[1])
-    if one_hot.shape[1] > _TWO:
-        return weights
     for row in range(len(table)):
-        weights += (table[row] != table[near[row]]).mean(axis=0)
-    return weights / len(table)
+        weights += (table[row, groups] != table[near[row]][:, groups]).mean(axis=0)
+    return weights
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,8 +154,6 @@ class _Grower:
     labels: Sequence[str]
     one_hot: NDArray[np.float64]
     """By example and label."""
-    weights: NDArray[np.float64]
-    """By group: how well it tells near misses apart."""
 
     def grow(self, rows: NDArray[np.int64], known: NDArray[np.bool_]) -> Tree:
         """A tree for some of the examples, of the tests that it knows."""
@@ -180,7 +176,7 @@ class _Grower:
         if not least < whole - 1e-9:
             return leaf
         good = np.flatnonzero(np.round(left, 9) == least)
-        weights = np.round(self.weights[good], 6)
+        weights = np.round(_near_misses(table, one_hot, good), 6)
         best = int(first[good[weights == weights.max()]].min())
         holds = table[:, self.groups[best]]
         return Tree(
