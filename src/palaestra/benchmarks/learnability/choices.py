@@ -12,6 +12,8 @@ _PRICE = 2.0
 """Of an example that is lost, in candidates rejected as a share of those left."""
 _OF_FACTS = 0.7
 _MOST_RELATIONS = 40
+MOST_SHORT = 3
+"""Narrowings of a short rule."""
 BY_CHANCE = ("order=", "at ")
 """Begin features that count places; many of them hold by chance."""
 
@@ -82,6 +84,12 @@ def learn_choice(examples: Sequence[ChoiceExample]) -> ChoiceRule:
     return rule
 
 
+def learn_relation(examples: Sequence[ChoiceExample]) -> ChoiceRule:
+    """A short rule of relations that gets all the examples right, or else the single relation that gets most right."""
+    search = _Search(examples)
+    return _with_end(ChoiceRule(narrowings=search.exact() or search.likeliest()), examples)
+
+
 def _with_end(rule: ChoiceRule, examples: Sequence[ChoiceExample]) -> ChoiceRule:
     """The rule with the end, first or last, that gets fewer of the examples wrong, and how many."""
     ends = [replace(rule, last=last) for last in (False, True)]
@@ -149,6 +157,17 @@ class _Search:
             if found is not None:
                 return found
         return ()
+
+    def likeliest(self) -> tuple[Narrowing, ...]:
+        """The relation that gets most of the examples right."""
+        counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+        for example in self._examples:
+            for name, having in example.having.items():
+                if having & example.right and not _rank(name) and " with " not in name:
+                    counts[name][0] += _lowest(having) == example.right
+                    counts[name][1] += _highest(having) == example.right
+        best = min(counts, key=lambda name: (-max(counts[name]), name), default=None)
+        return () if best is None else (Narrowing(name=best),)
 
     def _relations(self) -> tuple[list[Narrowing], list[Narrowing]]:
         """Features of what is always chosen and of what never is, those that reject most before others."""

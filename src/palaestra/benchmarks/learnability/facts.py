@@ -154,17 +154,23 @@ class CaseFacts(CaseMemory):
         return self._ends[key]
 
     def _is_next(self, listing: tuple[str, str, str], candidate: Candidate, by: str) -> bool:
-        """Whether a record ranks next above those that the last turn named, or least after a call of another tool."""
-        tool, path, column = listing
-        ladder = {token: rank for rank, token in enumerate(self._ladders[listing])}
+        """Whether a record ranks next after those that the last turn named, or least after a call of another tool.
 
-        def rank(mark: str) -> int | None:
-            record = self.records.get((tool, path, mark))
-            return ladder.get(token(record.fields[column])) if record and column in record.fields else None
-
+        Of equal ones the one that was shown first ranks first.
+        """
+        if listing not in self._orders:
+            tool, path, column = listing
+            ladder = {text: rank for rank, text in enumerate(self._ladders[listing])}
+            ranks = {
+                key[2]: ladder[token(self.records[key].fields[column])]
+                for key in self._listed[tool, path]
+                if column in self.records[key].fields and token(self.records[key].fields[column]) in ladder
+            }
+            self._orders[listing] = {mark: n for n, mark in enumerate(sorted(ranks, key=lambda one: ranks[one]))}
+        order = self._orders[listing]
         about = self.about if self.tools[-1] == by else ()
-        last = max((found for mark in about if (found := rank(mark)) is not None), default=-1)
-        return rank(candidate.text) == last + 1
+        last = max((order[mark] for mark in about if mark in order), default=-1)
+        return order.get(candidate.text) == last + 1
 
     def _greatest_recency(self, group: tuple[str, str]) -> tuple[int, bool, int]:
         if group not in self._nearest:

@@ -13,7 +13,15 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from palaestra.benchmarks.learnability.case import Case
-from palaestra.benchmarks.learnability.choices import BY_CHANCE, CandidateFacts, ChoiceExample, ChoiceRule, learn_choice
+from palaestra.benchmarks.learnability.choices import (
+    BY_CHANCE,
+    MOST_SHORT,
+    CandidateFacts,
+    ChoiceExample,
+    ChoiceRule,
+    learn_choice,
+    learn_relation,
+)
 from palaestra.benchmarks.learnability.facts import UNWANTED, WANTED
 from palaestra.benchmarks.learnability.memory import Candidate, Sort
 from palaestra.benchmarks.learnability.reading import words_of
@@ -35,6 +43,8 @@ _MOST_WORDS = 8
 _LIST = re.compile("\\[\ue002(?:,\ue002)*\\]")
 _WORD = re.compile(r"[a-z_]+")
 _FOLDS = 4
+_MOST_PARTS = 3
+_LEAST_OF_PART = 2
 _LEAST_WORDS = 3
 """Different words of an argument that repeats the user's, at least."""
 _NUMBERED = re.compile(r"\b\d+ [a-z]+")
@@ -222,12 +232,40 @@ def _grow_rules(
     if any(all(one.candidate != example.right for one in example.among) for _, example in examples):
         return grow(*by_value, limits=limits), values
     rule = learn_choice([example for _, example in examples])
+    parts = _parts(examples, limits) if rule.wrong or len(rule.narrowings) > MOST_SHORT else None
+    if parts is not None:
+        return parts
     whole = Forest(trees=(Tree(label="0"),)), {"0": rule}
     if rule.wrong == 0 or len(examples) == 1:
         return whole
     if rights[0].sort != "handle" and len(set(rights)) <= len(rights) // _LEAST_REPEATED:
         return grow(*by_value, limits=limits), values
     return _split(examples, rule, limits) if depth == 0 else whole
+
+
+def _parts(
+    examples: Sequence[tuple[TreeFeatures, ChoiceExample]], limits: frozenset[float]
+) -> tuple[Forest, Mapping[str, ChoiceRule | Candidate]] | None:
+    """Short rules, each for the examples that those before it get wrong; `None` where a few rules do not do.
+
+    A value of a loop is chosen otherwise at its first turn than at the others.
+    """
+    rules: dict[str, ChoiceRule | Candidate] = {}
+    labels = [""] * len(examples)
+    while "" in labels and len(rules) < _MOST_PARTS:
+        rest = [number for number, label in enumerate(labels) if not label]
+        rule = learn_relation([examples[number][1] for number in rest])
+        right = [n for n in rest if rule.choose(examples[n][1].among) == examples[n][1].right]
+        if len(right) < min(_LEAST_OF_PART, len(rest)):
+            return None
+        name = str(len(rules))
+        rules[name] = rule
+        labels = [name if number in right else label for number, label in enumerate(labels)]
+    if "" in labels:
+        return None
+    forest = grow([moment for moment, _ in examples], labels, limits=limits)
+    wrong = sum(forest.decide(moment) != label for (moment, _), label in zip(examples, labels, strict=True))
+    return (forest, rules) if wrong == 0 else None
 
 
 def _split(

@@ -119,6 +119,10 @@ class CaseMemory:
         default_factory=dict[tuple[str, str], tuple[Candidate, ...]]
     )
     """By kind and tool: the unused values with which the tool is to be called, since the last message."""
+    _orders: dict[tuple[str, str, str], dict[str, int]] = field(
+        default_factory=dict[tuple[str, str, str], dict[str, int]]
+    )
+    """By tool, path and field of a listing: the handles of its records by rank, since the last message."""
     _first_left: dict[tuple[str, str], Candidate | None] = field(
         default_factory=dict[tuple[str, str], Candidate | None]
     )
@@ -214,6 +218,7 @@ class CaseMemory:
         self._wanted.clear()
         self._ends.clear()
         self._first_left.clear()
+        self._orders.clear()
 
     def unused_by(self, tool: str, kind: str) -> tuple[Candidate, ...]:
         """The values of a kind with which a tool was not called, in the order of first showing."""
