@@ -246,9 +246,10 @@ def _grow_rules(
 def _parts(
     examples: Sequence[tuple[TreeFeatures, ChoiceExample]], limits: frozenset[float]
 ) -> tuple[Forest, Mapping[str, ChoiceRule | Candidate]] | None:
-    """Short rules, each for the examples that those before it get wrong; `None` where a few rules do not do.
+    """Short rules, each for the examples that those before it get wrong, and the tests that tell which one applies.
 
-    A value of a loop is chosen otherwise at its first turn than at the others.
+    A value of a loop is chosen otherwise at its first turn than at the others. `None` where a few rules do not do, or
+    where telling them apart takes more tests than there are rules to tell apart.
     """
     rules: dict[str, ChoiceRule | Candidate] = {}
     labels = [""] * len(examples)
@@ -264,8 +265,8 @@ def _parts(
     if "" in labels:
         return None
     forest = grow([moment for moment, _ in examples], labels, limits=limits)
-    wrong = sum(forest.decide(moment) != label for (moment, _), label in zip(examples, labels, strict=True))
-    return (forest, rules) if wrong == 0 else None
+    is_right = all(forest.decide(moment) == label for (moment, _), label in zip(examples, labels, strict=True))
+    return (forest, rules) if is_right and forest.trees[0].tests < len(rules) else None
 
 
 def _split(

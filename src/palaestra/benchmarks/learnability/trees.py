@@ -54,6 +54,11 @@ class Tree:
     holds: "Tree | None" = None
     fails: "Tree | None" = None
 
+    @property
+    def tests(self) -> int:
+        """How many tests it holds."""
+        return int(self.test is not None) + sum(one.tests for one in (self.holds, self.fails) if one is not None)
+
     def decide(self, features: TreeFeatures) -> str:
         """The label of an example."""
         node = self
