@@ -170,3 +170,9 @@ def test_an_imitator_solves_the_other_half_of_a_family_and_of_its_twin(family: s
     (found,) = measure_learnability("palaestra/Storefront-v0", families=[family])
     assert (found.demonstrations, len(found.played)) == (17, 17)
     assert found.failed == ()
+
+
+def test_the_halves_may_be_exchanged() -> None:
+    (found,) = measure_learnability("palaestra/Storefront-v0", families=["find-store-credit"], odd=True)
+    assert {int(task[-1]) % 2 for task in found.played} == {0}
+    assert found.failed == ()
