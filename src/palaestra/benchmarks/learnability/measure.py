@@ -1,7 +1,7 @@
 """Does the rendering show what decides? An imitator of half of a family's demonstrations plays the other half.
 
-The tasks of even index are demonstrated, those of odd index are played, or the reverse. A family and its twin share an imitator, so it
-must tell from the records which of the two it has before it: requests and first calls are equal.
+The tasks of even index are demonstrated and those of odd index are played, or the reverse. A family and its twin share
+an imitator, so it must tell from the records which of the two it has before it: requests and first calls are equal.
 """
 
 from collections import defaultdict
@@ -151,8 +151,8 @@ def learnability_table(found: Iterable[FamilyLearnability], *, form: str) -> Tab
         columns=("family", "demonstrations", "played", "solved", "%"),
         rows=(*rows, (*total, *_solved(every))),
         note=(
-            "Decision trees over the rendered text, one imitator a family and its twin, built from half of the tasks of "
-            "`train`, by even or odd index; it plays the other half."
+            "Decision trees over the rendered text, one imitator a family and its twin, built from half of the tasks "
+            "of `train`, by even or odd index; it plays the other half."
         ),
     )
 
