@@ -21,9 +21,10 @@ from palaestra.envs.surfaces.pages.addresses import read_address, write_address
 from palaestra.envs.surfaces.pages.browser import PageBrowser
 from palaestra.envs.surfaces.pages.generated import ANY
 from palaestra.envs.surfaces.pages.html import render_html
-from palaestra.envs.surfaces.pages.marks import Box, mark_picture
+from palaestra.envs.surfaces.pages.marks import mark_picture
+from palaestra.envs.surfaces.pages.pictures import BOXES, read_boxes
 from palaestra.envs.surfaces.pages.session import CLOSE
-from palaestra.envs.surfaces.pages.tree import FIELDS, Page, Submit
+from palaestra.envs.surfaces.pages.tree import FIELDS, Box, Page, Submit
 from palaestra.errors import CapabilityError
 from palaestra.record import record
 from palaestra.records import ToolCall
@@ -44,10 +45,6 @@ _SEEN = """() => [...document.querySelectorAll('[data-id]')].map(e => {
 })"""
 
 
-_BOXES = """() => [...document.querySelectorAll('[data-id]')].map(e => [e, e.getBoundingClientRect()])
-  .filter(([, b]) => b.width > 0 && b.height > 0 && b.bottom > 0 && b.right > 0
-    && b.top < window.innerHeight && b.left < window.innerWidth)
-  .map(([e, b]) => [e.dataset.id, Math.round(b.left), Math.round(b.top), Math.round(b.right), Math.round(b.bottom)])"""
 _AT = "([x, y]) => document.elementFromPoint(x, y)?.closest('[data-id]')?.dataset.id ?? ''"
 
 
@@ -178,8 +175,7 @@ class ChromiumPages:
 
     def boxes(self) -> dict[str, Box]:
         """Where each element that can be acted on stands in the window, by id; those out of sight are left out."""
-        found = self._window.evaluate(_BOXES)
-        return {name: Box(left=left, top=top, right=right, bottom=bottom) for name, left, top, right, bottom in found}
+        return read_boxes(self._window.evaluate(BOXES))
 
     def locate(self, x: int, y: int) -> str:
         """The id of the element at a place of the window, in pixels; empty where none is.
@@ -198,7 +194,8 @@ class ChromiumPages:
 
         The numbers are those of `boxes`, from 1.
         """
-        return mark_picture(self.screenshot(), list(self.boxes().values()))
+        boxes = self.boxes().values()
+        return mark_picture(self.screenshot(), {str(number): box for number, box in enumerate(boxes, 1)})
 
     def act(self, call: ToolCall) -> PageStep:
         """Play an action in both renderers.
