@@ -212,7 +212,7 @@ class ChromiumPages:
             self._play(call, before)
         if self._waits():  # Chromium had nothing to send
             self._step(call)
-            if call.tool not in ("fill", "clear", "select_option", "check"):
+            if call.tool not in ("fill", "clear", "select_option", "check") or self._waits_for_fields():
                 self._load()
         return PageStep(
             call=call,
@@ -225,6 +225,10 @@ class ChromiumPages:
     def _waits(self) -> bool:
         """Whether the action has not taken place yet: `_answer` takes it where Chromium sends something."""
         return self._pending is not None
+
+    def _waits_for_fields(self) -> bool:
+        """Whether what is entered changes which buttons there are; a page without scripts shows them when drawn anew."""
+        return self._browser.session.disturbance.present == "disabled"
 
     def _play(self, call: ToolCall, page: Page) -> None:
         """What a person does for an action, with the window."""
