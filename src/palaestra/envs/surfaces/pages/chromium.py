@@ -227,7 +227,7 @@ class ChromiumPages:
         return self._pending is not None
 
     def _waits_for_fields(self) -> bool:
-        """Whether what is entered changes which buttons there are; a page without scripts shows them when drawn anew."""
+        """Whether what is entered changes which buttons there are: a page without scripts is then drawn anew."""
         return self._browser.session.disturbance.present == "disabled"
 
     def _play(self, call: ToolCall, page: Page) -> None:
