@@ -166,10 +166,9 @@ def _field(element: PageElement) -> Markup:
 
 
 def _outcome(outcome: Outcome, page: Page) -> Markup:
-    content: Json = orjson.loads(outcome.content)
     if outcome.refused:
-        error = content.get("error") if isinstance(content, dict) else None
-        return Markup('<div role="alert">{}</div>').format(error.get("message") if isinstance(error, dict) else content)
+        return Markup('<div role="alert">{}</div>').format(outcome.alert)
+    content: Json = orjson.loads(outcome.content)
     return Markup(
         '<div role="dialog" aria-label="{}"><strong>{} is done</strong>{}'
         '<form method="post" action="{}"><button data-id="{}">Close</button></form></div>'
