@@ -9,12 +9,12 @@ from palaestra.envs import ToolEnv
 from palaestra.envs.surfaces.pages.addresses import write_address
 from palaestra.envs.surfaces.pages.browser import PageBrowser
 from palaestra.envs.surfaces.pages.generated import GeneratedSite
+from palaestra.envs.surfaces.pages.pieces import write_amount
 from palaestra.envs.surfaces.pages.routes import ANY_STEP, Route
 from palaestra.envs.surfaces.pages.session import Tab
 from palaestra.envs.surfaces.pages.tree import Follow, Page
 from palaestra.envs.worlds.storefront.schema import SCHEMA, OrderLine
 from palaestra.envs.worlds.storefront.site import BACK_OFFICE, REVIEWED
-from palaestra.envs.worlds.storefront.site.layout import write_amount
 from palaestra.envs.worlds.storefront.tools import TOOLBOX
 from palaestra.errors import DefinitionError, ToolRefusal
 from palaestra.records import ToolEvent

@@ -11,6 +11,7 @@ from pathlib import Path
 import orjson
 from markupsafe import Markup, escape
 
+from palaestra.envs.surfaces.pages.pieces import words
 from palaestra.envs.surfaces.pages.session import CLOSE, BrowserSession, Outcome
 from palaestra.envs.surfaces.pages.tree import Page, PageElement, Submit
 from palaestra.records import Json
@@ -83,7 +84,9 @@ def _element(element: PageElement, page: Page) -> Markup:
             rows = Markup("").join(Markup("<li>{}</li>").format(_element(child, page)) for child in element.children)
             return Markup("<ul>{}</ul>").format(rows)
         case "table":
-            return Markup('<div class="wide"><table>{}</table></div>').format(_inside(element, page))
+            return Markup('<div class="wide"><table aria-label="{}">{}</table></div>').format(
+                element.name, _inside(element, page)
+            )
         case "row":
             cells = (Markup("<td>{}</td>").format(_element(child, page)) for child in element.children)
             return Markup("<tr>{}</tr>").format(Markup("").join(cells))
@@ -97,7 +100,7 @@ def _element(element: PageElement, page: Page) -> Markup:
         case "button":
             return Markup('<button data-id="{}">{}</button>').format(element.id, element.name)
         case _:
-            return _field(element)
+            return _field(element, page)
 
 
 def _inside(element: PageElement, page: Page) -> Markup:
@@ -126,9 +129,9 @@ def _form(element: PageElement, page: Page) -> Markup:
     )
 
 
-def _field(element: PageElement) -> Markup:
+def _field(element: PageElement, page: Page) -> Markup:
     need = Markup(' aria-required="true"') if element.required else Markup("")
-    name = element.id.partition(".")[2]
+    name = _argument(element, page)
     if element.role == "checkbox":
         checked = Markup(" checked") if element.value == "true" else Markup("")
         inner = Markup('<input type="checkbox" data-id="{}" name="{}" value="true"{}{}>').format(
@@ -154,15 +157,22 @@ def _field(element: PageElement) -> Markup:
     return Markup("<label>{}{}</label>").format(element.name, inner)
 
 
+def _argument(element: PageElement, page: Page) -> str:
+    """The name under which a field is sent: the argument that it fills in."""
+    forms = (part.activation for part in page.walk() if isinstance(part.activation, Submit))
+    fields = (field for form in forms for field in form.fields if field.element == element.id)
+    return next((field.argument for field in fields), element.id.partition(".")[2])
+
+
 def _outcome(outcome: Outcome, page: Page) -> Markup:
     content: Json = orjson.loads(outcome.content)
     if outcome.refused:
         error = content.get("error") if isinstance(content, dict) else None
         return Markup('<div role="alert">{}</div>').format(error.get("message") if isinstance(error, dict) else content)
     return Markup(
-        '<div role="dialog" aria-label="{}"><strong>{} is done</strong>{}'
+        '<div role="dialog" aria-label="{}"><strong>{}: done</strong>{}'
         '<form method="post" action="{}"><button data-id="{}">Close</button></form></div>'
-    ).format(outcome.action, outcome.action, _content(content), page.url, CLOSE)
+    ).format(outcome.action, words(outcome.action), _content(content), page.url, CLOSE)
 
 
 def _content(content: Json) -> Markup:

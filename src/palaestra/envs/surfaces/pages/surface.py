@@ -9,6 +9,7 @@ from palaestra.envs.surfaces.pages.generated import LOOK_UP, GeneratedSite
 from palaestra.envs.surfaces.pages.routes import Route
 from palaestra.envs.surfaces.pages.tools import UI_TOOLS
 from palaestra.envs.surfaces.pages.translation import PageTranslation
+from palaestra.envs.surfaces.pages.tree import PageElement
 from palaestra.envs.world import Surface
 from palaestra.errors import DefinitionError
 from palaestra.tools import Reads, Toolbox
@@ -24,6 +25,7 @@ def pages_surface(
     role: str,
     routes: Sequence[Route] = (),
     reviewed: Collection[str] = (),
+    navigation: Sequence[PageElement] = (),
 ) -> Surface:
     """The generated site of a world, with pages made by hand in place of some, and a browser to act on it.
 
@@ -36,6 +38,7 @@ def pages_surface(
         role: The role in which the agent acts. Actions of other roles have no form.
         routes: Pages made by hand.
         reviewed: The names of actions whose form is reviewed before it is sent.
+        navigation: Links that stand on top of every page; to all tables if not said.
 
     Raises:
         DefinitionError: a tool has the name of a browser's action, or declares rows that the schema lacks; or an action
@@ -49,7 +52,7 @@ def pages_surface(
     reads: Mapping[str, Reads] = declared_reads(schema, (t for t in toolbox if t not in kept and not t.writes))
     actions = Toolbox(t for t in toolbox if t not in kept and t.name not in reads)
     look_up = generic_surface(schema, toolbox, role=role).toolbox[LOOK_UP]
-    site = GeneratedSite(schema, actions, role, routes=routes, reviewed=reviewed)
+    site = GeneratedSite(schema, actions, role, routes=routes, reviewed=reviewed, navigation=navigation)
     translation = PageTranslation(schema, {name: (toolbox[name], rows) for name, rows in reads.items()}, actions, site)
 
     def begin() -> PageBrowser:
