@@ -82,7 +82,8 @@ def _element(element: PageElement, page: Page) -> Markup:
             return Markup("<dt>{}</dt><dd>{}</dd>").format(element.name, inner)
         case "list":
             rows = Markup("").join(Markup("<li>{}</li>").format(_element(child, page)) for child in element.children)
-            return Markup("<ul>{}</ul>").format(rows)
+            tiles = all(child.role == "link" and not child.value for child in element.children)
+            return Markup("<ul{}>{}</ul>").format(Markup(' class="tiles"') if tiles else "", rows)
         case "table":
             return Markup('<div class="wide"><table aria-label="{}">{}</table></div>').format(
                 element.name, _inside(element, page)
@@ -120,7 +121,9 @@ def _form(element: PageElement, page: Page) -> Markup:
         Markup('<input type="hidden" name="{}" value="{}">').format(name, value)
         for name, value in (sending.kept if sending else ())
     )
-    return Markup('<form method="{}" action="{}" aria-label="{}" novalidate>{}{}</form>').format(
+    plain = Markup(' class="plain"') if all(child.role == "button" for child in element.children) else ""
+    return Markup('<form{} method="{}" action="{}" aria-label="{}" novalidate>{}{}</form>').format(
+        plain,
         "get" if looks_up else "post",
         sending.url if looks_up and sending else page.url,
         element.name,
@@ -171,14 +174,18 @@ def _outcome(outcome: Outcome, page: Page) -> Markup:
         return Markup('<div role="alert">{}</div>').format(error.get("message") if isinstance(error, dict) else content)
     return Markup(
         '<div role="dialog" aria-label="{}"><strong>{}: done</strong>{}'
-        '<form method="post" action="{}"><button data-id="{}">Close</button></form></div>'
+        '<form class="plain" method="post" action="{}"><button data-id="{}">Close</button></form></div>'
     ).format(outcome.action, words(outcome.action), _content(content), page.url, CLOSE)
 
 
 def _content(content: Json) -> Markup:
     if isinstance(content, dict):
-        parts = [Markup("<dt>{}</dt><dd>{}</dd>").format(name, _content(value)) for name, value in content.items()]
+        parts = [
+            Markup("<dt>{}</dt><dd>{}</dd>").format(words(name), _content(value)) for name, value in content.items()
+        ]
         return Markup("<dl>{}</dl>").format(Markup("").join(parts))
     if isinstance(content, list):
         return Markup("<ul>{}</ul>").format(Markup("").join(Markup("<li>{}</li>").format(_content(p)) for p in content))
+    if content is None:
+        return escape("none")
     return escape(content if isinstance(content, str) else orjson.dumps(content).decode())

@@ -6,7 +6,7 @@ from palaestra.envs.surfaces.pages.generated import DO, SEARCH, SEND
 from palaestra.envs.surfaces.pages.pieces import link_element, words
 from palaestra.envs.surfaces.pages.routes import PageRequest, find_row
 from palaestra.envs.surfaces.pages.tree import PageElement, Submit
-from palaestra.envs.worlds.shop.schema import SCHEMA, BasketLine, ShopOrder
+from palaestra.envs.worlds.shop.schema import SCHEMA, BasketLine, Errand, ShopOrder
 from palaestra.envs.worlds.shop.site.layout import draw_facts, draw_line, draw_links, draw_table
 from palaestra.envs.worlds.shop.site.lists import Facet, ShopList
 from palaestra.envs.worlds.shop.tools import cancel_order, change_address, redirect_order, start_return
@@ -65,6 +65,8 @@ TERMS_LIST = ShopList(
     facets=(Facet(name="search", condition=SEARCH, label="Search"),),
     most=20,
 )
+REOPEN = "reopen_errand"
+"""The action on an errand that was closed; all others are on open ones."""
 _LINE = {"variant_id": "Article", "quantity": "Pieces", "unit_cents": "Each", "returned": "Sent back"}
 
 
@@ -169,6 +171,9 @@ def draw_errand(request: PageRequest) -> tuple[str, list[PageElement]]:
         ToolRefusal: there is no such errand.
     """
     errand = find_row(request, "errands")
+    assert isinstance(errand, Errand), "it is of the errands"
+    is_open = errand.status == "open"
+    links = [link for link in request.actions if (link.id == f"do.{REOPEN}") != is_open]
     facts = {
         "id": "Errand",
         "subject": "Subject",
@@ -181,6 +186,6 @@ def draw_errand(request: PageRequest) -> tuple[str, list[PageElement]]:
     grounds = {"policy_id": "Section of the terms", "evidence_id": "Record"}
     return f"Errand {errand.id}", [
         *draw_facts(request, errand, f"Errand {errand.id}", facts),
-        *draw_facts(request, errand, "Declined by", grounds),
-        draw_links("Close it", *request.actions),
+        *draw_facts(request, errand, "Grounds", grounds),
+        draw_links("This errand", *links),
     ]

@@ -4,14 +4,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from palaestra.envs.kit import amount
 from palaestra.envs.surfaces.pages.addresses import Address, write_address
 from palaestra.envs.surfaces.pages.forms import field_element, form_fields
 from palaestra.envs.surfaces.pages.generated import DO, LOOK_UP, SEND
-from palaestra.envs.surfaces.pages.pieces import link_element, write_amount
+from palaestra.envs.surfaces.pages.pieces import column_text, link_element, write_amount
 from palaestra.envs.surfaces.pages.routes import DrawPage, PageRequest
 from palaestra.envs.surfaces.pages.tree import PageElement, Submit
 from palaestra.envs.worlds.shop.schema import BasketLine, Checkout, Variant
-from palaestra.envs.worlds.shop.site.layout import draw_facts, draw_line, draw_links, draw_table
+from palaestra.envs.worlds.shop.site.layout import draw_facts, draw_lead, draw_line, draw_links, draw_table
 from palaestra.envs.worlds.shop.site.lists import draw_choice
 from palaestra.envs.worlds.shop.terms import goods_of_lines, order_totals, read_terms
 from palaestra.envs.worlds.shop.tools import (
@@ -108,7 +109,9 @@ def draw_basket(request: PageRequest) -> tuple[str, list[PageElement]]:
     elements += [_draw_quantity(line) for _, line in lines]
     if lines:
         elements += _draw_totals(request.state, lines)
-    return "Basket", [*elements, _draw_ways(lines)]
+        elements.append(draw_lead("basket.checkout", "Go to checkout", write_address(DO, STEPS[0].tool.name)))
+    search = link_element("basket.search", "Find articles", write_address("variants"))
+    return "Basket", [*elements, draw_links("Go on", search)]
 
 
 def draw_step(step: CheckoutStep) -> DrawPage:
@@ -120,8 +123,11 @@ def draw_review(request: PageRequest) -> tuple[str, list[PageElement]]:
     """The last step: everything that the order will be, and the button that places it."""
     lines = _find_lines(request.state)
     if not lines:
-        nothing = PageElement(role="text", value="The basket is empty. Orders that you placed are in your account.")
-        return "Checkout: review", [PageElement(role="heading", name="Checkout: review"), nothing, _draw_ways(lines)]
+        return "Checkout: review", [
+            PageElement(role="heading", name="Checkout: review"),
+            PageElement(role="text", value="The basket is empty. What you have ordered stands among your orders."),
+            draw_links("Go on", link_element("review.orders", "Your orders", write_address("orders"))),
+        ]
     send = Submit(action=place_order.name, fields=form_fields(place_order))
     button = PageElement(role="button", id=SEND, name="Place order", activation=send)
     return "Checkout: review", [
@@ -139,23 +145,27 @@ def _draw_step(step: CheckoutStep, request: PageRequest) -> tuple[str, list[Page
     checkout = _find_checkout(request.state)
     labels = {column: _CHOICES[column] for column in step.columns.values()}
     fields = form_fields(step.tool)
+    chosen = {argument: column_text(getattr(checkout, column)) for argument, column in step.columns.items()}
     parts = [
-        replace(field_element(field, request.address.query.get(field.argument, "")), name=step.labels[field.argument])
+        replace(
+            field_element(field, request.address.query.get(field.argument, chosen[field.argument])),
+            name=step.labels[field.argument],
+        )
         for field in fields
     ]
     send = Submit(action=step.tool.name, fields=fields)
     button = PageElement(role="button", id=SEND, name=step.button, activation=send)
     place = STEPS.index(step) + 1
     after = STEPS[place].tool.name if place < len(STEPS) else place_order.name
-    links = [link_element("step.next", "Next step", write_address(DO, after))]
-    links += [link_element(f"terms.{key}", f"Terms {key}", write_address("handbook", key)) for key in step.terms]
+    terms = [link_element(f"terms.{key}", f"Section {key}", write_address("handbook", key)) for key in step.terms]
     return f"Checkout: {step.name.lower()}", [
         PageElement(role="heading", name=f"Checkout: {step.name.lower()}"),
         _draw_place(step.tool.name),
         PageElement(role="text", value=step.text),
         *draw_facts(request, checkout, "Chosen so far", labels),
         PageElement(role="form", name=step.name, children=(*parts, button)),
-        draw_links("Go on", *links),
+        *([draw_links("Terms", *terms)] if terms else []),
+        draw_lead("step.next", "Next step", write_address(DO, after)),
     ]
 
 
@@ -167,14 +177,6 @@ def _draw_place(action: str) -> PageElement:
         for number, (one, name) in enumerate(names.items(), 1)
     }
     return draw_choice("Steps", choices, f"step.{action}")
-
-
-def _draw_ways(lines: Sequence[object]) -> PageElement:
-    """Where a customer goes from the basket."""
-    if not lines:
-        return draw_links("Go on", link_element("basket.search", "Find articles", write_address("variants")))
-    checkout = link_element("basket.checkout", "Go to checkout", write_address(DO, STEPS[0].tool.name))
-    return draw_links("Go on", checkout, link_element("basket.search", "Find more", write_address("variants")))
 
 
 def _find_lines(state: StateView) -> list[tuple[Variant, BasketLine]]:
@@ -191,7 +193,7 @@ def _draw_lines(
 ) -> PageElement:
     drawn: list[PageElement] = []
     for _, line in lines:
-        more = [PageElement(role="cell", name="Together", value=write_amount(line.quantity * line.unit_cents))]
+        more = [PageElement(role="cell", name="Together", value=amount(line.quantity * line.unit_cents))]
         if changes:
             url = write_address(DO, remove_from_basket.name, query={"line_id": line.id})
             more.append(link_element(f"{line.id}.remove", "Remove", url))
@@ -210,7 +212,9 @@ def _draw_quantity(line: BasketLine) -> PageElement:
     )
     send = Submit(action=change_quantity.name, fields=fields, kept=(("line_id", line.id),))
     parts = (
-        PageElement(role="textbox", id=element, name="Pieces", value=str(line.quantity), required=True),
+        PageElement(
+            role="textbox", id=element, name=f"Pieces of {line.product_name}", value=str(line.quantity), required=True
+        ),
         PageElement(role="button", id=f"{line.id}.change", name="Change pieces", activation=send),
     )
     return PageElement(role="form", name=line.product_name, children=parts)

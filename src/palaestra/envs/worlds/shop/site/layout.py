@@ -15,7 +15,7 @@ from palaestra.envs.surfaces.pages.pieces import (
     write_amount,
 )
 from palaestra.envs.surfaces.pages.routes import PageRequest
-from palaestra.envs.surfaces.pages.tree import PageElement
+from palaestra.envs.surfaces.pages.tree import PageElement, Submit
 from palaestra.records import Row
 
 NOTHING = "none"
@@ -69,6 +69,20 @@ def draw_facts(request: PageRequest, row: Row, title: str, labels: Mapping[str, 
     return found
 
 
+def draw_filled(request: PageRequest, row: Row, title: str, labels: Mapping[str, str]) -> list[PageElement]:
+    """As `draw_facts`; the columns that mean nothing for the row stand in one line."""
+    info = request.schema[row.table]
+    empty = [column for column in labels if getattr(row, column) in ("", 0, None)]
+    filled = {column: label for column, label in labels.items() if column not in empty}
+    none = PageElement(
+        role="definition",
+        name="Not specified",
+        value=", ".join(labels[column] for column in empty),
+        shows=tuple(shown_column(info, row, column) for column in empty),
+    )
+    return [*draw_facts(request, row, title, filled), *([none] if empty else [])]
+
+
 def draw_line(
     info: TableInfo,
     row: Row,
@@ -116,3 +130,9 @@ def draw_table(name: str, lines: Sequence[PageElement], *, empty: str) -> PageEl
 def draw_links(name: str, *links: PageElement) -> PageElement:
     """Links to further pages, in one line."""
     return PageElement(role="navigation", name=name, children=links)
+
+
+def draw_lead(id: str, name: str, url: str) -> PageElement:
+    """A button that leads to the page on which most go on."""
+    button = PageElement(role="button", id=id, name=name, activation=Submit(action="", fields=(), url=url))
+    return PageElement(role="form", name=name, children=(button,))

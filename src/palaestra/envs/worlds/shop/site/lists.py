@@ -113,7 +113,7 @@ def draw_facets(table: str, facets: Sequence[Facet], address: Address) -> PageEl
             role="searchbox" if facet.condition == SEARCH else "combobox" if facet.options else "textbox",
             id=f"filter.{facet.name}",
             name=facet.label,
-            value=address.query.get(facet.condition, ""),
+            value=address.query.get(facet.condition, ANY if facet.options else ""),
             options=(ANY, *facet.options) if facet.options else (),
         )
         for facet in facets
@@ -159,7 +159,7 @@ def _ordered(shop_list: ShopList, address: Address, rows: list[Row]) -> tuple[in
 
 def _draw_orders(shop_list: ShopList, address: Address) -> PageElement:
     asked = {name: value for name, value in address.query.items() if name not in (SORT, SKIP, AFTER)}
-    choices = {"sort.number": ("number", write_address(shop_list.table, query=asked))}
+    choices = {"sort.number": ("article number", write_address(shop_list.table, query=asked))}
     for by in shop_list.sorts:
         choices[f"sort.{by}"] = (by, write_address(shop_list.table, query={**asked, SORT: by}))
     return draw_choice("Sort by", choices, f"sort.{address.query.get(SORT, 'number')}")

@@ -9,7 +9,14 @@ from palaestra.envs.surfaces.pages.pieces import link_element
 from palaestra.envs.surfaces.pages.routes import PageRequest, find_row
 from palaestra.envs.surfaces.pages.tree import PageElement, Submit
 from palaestra.envs.worlds.shop.schema import SCHEMA, Variant
-from palaestra.envs.worlds.shop.site.layout import ARTICLE_COLUMNS, draw_facts, draw_line, draw_links, draw_table
+from palaestra.envs.worlds.shop.site.layout import (
+    ARTICLE_COLUMNS,
+    draw_facts,
+    draw_filled,
+    draw_line,
+    draw_links,
+    draw_table,
+)
 from palaestra.envs.worlds.shop.site.lists import SKIP, Facet, ShopList, draw_choice, draw_list
 from palaestra.envs.worlds.shop.tools import add_to_basket
 from palaestra.envs.worlds.storefront.schema import Product
@@ -119,7 +126,7 @@ def draw_product(request: PageRequest) -> tuple[str, list[PageElement]]:
         PageElement(role="heading", name="Colours and editions"),
         draw_table("Articles", lines, empty="Nothing of it is on sale."),
         *draw_facts(request, product, "Conditions", conditions),
-        *draw_facts(request, product, "Technical data", technical),
+        *draw_filled(request, product, "Technical data", technical),
     ]
 
 
