@@ -173,7 +173,7 @@ def _outcome(outcome: Outcome, page: Page) -> Markup:
         error = content.get("error") if isinstance(content, dict) else None
         return Markup('<div role="alert">{}</div>').format(error.get("message") if isinstance(error, dict) else content)
     return Markup(
-        '<div role="dialog" aria-label="{}"><strong>{}: done</strong>{}'
+        '<div role="dialog" aria-label="{}"><strong>{} is done</strong>{}'
         '<form class="plain" method="post" action="{}"><button data-id="{}">Close</button></form></div>'
     ).format(outcome.action, words(outcome.action), _content(content), page.url, CLOSE)
 

@@ -9,7 +9,7 @@ from palaestra.envs.state import TableInfo
 from palaestra.envs.state.query import select
 from palaestra.envs.surfaces.pages.addresses import Address, write_address
 from palaestra.envs.surfaces.pages.generated import AFTER, ANY, SEARCH, look_up_list, read_conditions
-from palaestra.envs.surfaces.pages.pieces import link_element
+from palaestra.envs.surfaces.pages.pieces import link_element, words
 from palaestra.envs.surfaces.pages.routes import DrawPage, LookUp, PageRequest
 from palaestra.envs.surfaces.pages.tree import Field, Follow, PageElement, Submit
 from palaestra.envs.worlds.shop.schema import SCHEMA
@@ -44,7 +44,7 @@ class ShopList:
     name: str
     """Its heading."""
     columns: Mapping[str, str]
-    """The columns that it shows, and what it calls them."""
+    """The columns that it shows, and what it calls them. Those that the address asks for stand there as well."""
     title: str = "id"
     """The column that names a row."""
     facets: tuple[Facet, ...] = ()
@@ -91,7 +91,11 @@ def draw_list(request: PageRequest, shop_list: ShopList) -> list[PageElement]:
         elements.append(draw_facets(shop_list.table, shop_list.facets, address))
     if shop_list.sorts:
         elements.append(_draw_orders(shop_list, address))
-    lines = [draw_line(info, row, shop_list.columns, title=shop_list.title) for row in shown]
+    besides = {
+        name: words(name) for name in asked.query if name in info.columns and name not in ("id", shop_list.title)
+    }
+    columns = {**besides, **shop_list.columns}
+    lines = [draw_line(info, row, columns, title=shop_list.title) for row in shown]
     elements.append(draw_table(shop_list.name, lines, empty="Nothing fits."))
     if len(rows) > first + most:
         place = {SKIP: str(first + most)} if SORT in address.query else {AFTER: shown[-1].id}
