@@ -141,7 +141,7 @@ def _field(element: PageElement, page: Page) -> Markup:
             element.id, name, checked, need
         )
     elif element.role == "combobox":
-        options = [*([] if element.value in element.options else [element.value]), *element.options]
+        options = dict.fromkeys(["", element.value, *element.options])  # whatever it holds, it can be emptied
         parts = [
             Markup("<option{}>{}</option>").format(Markup(" selected") if option == element.value else "", option)
             for option in options
