@@ -91,10 +91,9 @@ def draw_list(request: PageRequest, shop_list: ShopList) -> list[PageElement]:
         elements.append(draw_facets(shop_list.table, shop_list.facets, address))
     if shop_list.sorts:
         elements.append(_draw_orders(shop_list, address))
-    besides = {
-        name: words(name) for name in asked.query if name in info.columns and name not in ("id", shop_list.title)
-    }
-    columns = {**besides, **shop_list.columns}
+    shown_already = {"id", shop_list.title, *shop_list.columns}
+    besides = {name: words(name) for name in asked.query if name in info.columns and name not in shown_already}
+    columns = {**shop_list.columns, **besides}
     lines = [draw_line(info, row, columns, title=shop_list.title) for row in shown]
     elements.append(draw_table(shop_list.name, lines, empty="Nothing fits."))
     if len(rows) > first + most:
