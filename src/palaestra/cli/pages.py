@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from shutil import which
 from typing import Annotated
 
 import gymnasium as gym
 import typer
 
+from palaestra.browser.program import find_program
 from palaestra.cli.console import output
 from palaestra.cli.progress import bar
 from palaestra.cli.target import WorldOption
@@ -16,11 +16,6 @@ from palaestra.envs import ToolEnv
 from palaestra.envs.target import find_world
 from palaestra.errors import ConfigError
 from palaestra.table import Table
-
-
-def find_chromium() -> str | None:
-    """The path of Chromium on the search path."""
-    return which("chromium") or which("chromium-browser")
 
 
 def web(
@@ -53,7 +48,7 @@ def web(
         report = bench_web(
             find_world(world),
             scale=WEB_QUICK if quick else WEB_FULL,
-            chromium=chromium or find_chromium(),
+            chromium=chromium or find_program(),
             peer=peer,
             progress=shown.step,
         )
@@ -108,7 +103,7 @@ def pages(
         play_oracles,
     )
 
-    program = chromium or find_chromium()
+    program = chromium or find_program()
     if program is None:
         raise ConfigError("there is no chromium on the search path; install it, or give its path with --chromium")
     env_id = find_world(world)

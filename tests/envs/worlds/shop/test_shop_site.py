@@ -9,6 +9,7 @@ from typing import Any, cast
 import gymnasium as gym
 import pytest
 
+from palaestra.agents import oracle, rollout
 from palaestra.benchmarks.pages import HandPlay
 from palaestra.envs import ToolEnv
 from palaestra.envs.kit import HandbookVariants
@@ -19,6 +20,7 @@ from palaestra.envs.surfaces.pages.chromium import Chromium
 from palaestra.envs.surfaces.pages.generated import GeneratedSite
 from palaestra.envs.surfaces.pages.session import Tab
 from palaestra.envs.surfaces.pages.tree import Follow, Page, Submit
+from palaestra.envs.surfaces.pages.variation import PageVariation
 from palaestra.envs.worlds.shop.population import CUSTOMER_ID, populate
 from palaestra.envs.worlds.shop.schema import SCHEMA, BasketLine, Checkout, ShopOrder, Variant
 from palaestra.envs.worlds.shop.site import NAVIGATION, REVIEWED, SHOP_SITE
@@ -393,7 +395,7 @@ def test_an_order_without_choices_is_refused_on_the_page() -> None:
     text, events = act(env, "click", element="send")
     assert events[0].tool == "place_order"
     assert events[0].error is not None
-    assert "alert: put something into the basket and choose delivery and payment first" in text
+    assert "alert: incomplete: put something into the basket and choose delivery and payment first" in text
 
 
 def test_the_steps_begin_with_what_was_chosen() -> None:
@@ -461,8 +463,8 @@ def test_a_return_is_reviewed_can_be_changed_and_is_the_tools_own_event() -> Non
 
 def test_what_moves_money_or_goods_is_reviewed() -> None:
     assert set(REVIEWED) == {"cancel_order", "redirect_order", "start_return"}
-    assert SITE.sending("cancel_order") == ("continue", "send")
-    assert SITE.sending("place_order") == ("send",), "its page is the review of the checkout"
+    assert [page.button for page in SITE.form_pages("cancel_order")] == ["continue", "send"]
+    assert [page.button for page in SITE.form_pages("place_order")] == ["send"], "its page is the checkout's review"
 
 
 def test_a_review_that_lacks_something_is_refused_by_the_tool() -> None:
@@ -485,7 +487,27 @@ def test_the_address_book_changes_the_account() -> None:
     assert definitions(front(env))["Street"] == "Mill Lane 1"
 
 
-# other renderers
+# other looks and renderers
+
+
+@pytest.mark.parametrize(("variation", "rows"), [("long-lists", 25), ("short-lists", 5), ("wizard", 10)])
+def test_lists_are_as_long_as_the_variation_says_and_forms_made_by_hand_stay_whole(variation: str, rows: int) -> None:
+    site = GeneratedSite(
+        SCHEMA, TOOLBOX, "customer", routes=SHOP_SITE, reviewed=REVIEWED, variation=PageVariation.of(variation)
+    )
+    state = begun().episode.state
+    for url in ("/variants", "/variants?sort=price"):
+        assert len(shown(site.page(state, Tab().visit(url)), "variants")) == rows
+    assert [page.button for page in site.form_pages("redirect_order")] == ["continue", "send"]
+
+
+@pytest.mark.parametrize("variation", ["long-lists", "short-lists", "wizard", "reversed", "cards", "german"])
+def test_solutions_reach_every_point_under_variation(variation: str) -> None:
+    env = gym.make("palaestra/Shop-v0", surface="pages", surface_settings={"variation": variation}).unwrapped
+    assert isinstance(env, ToolEnv)
+    for task in env.task_set.ids("dev")[::6]:
+        env.reset(options={"task": task})
+        assert rollout(env, oracle(env.oracle), name="oracle", seed=0, task=task).score.passed, task
 
 
 def test_a_walk_through_the_shop_is_the_same_in_chromium() -> None:

@@ -21,8 +21,10 @@ from palaestra.envs.surfaces.pages.addresses import read_address, write_address
 from palaestra.envs.surfaces.pages.browser import PageBrowser
 from palaestra.envs.surfaces.pages.generated import ANY
 from palaestra.envs.surfaces.pages.html import render_html
+from palaestra.envs.surfaces.pages.marks import mark_picture
+from palaestra.envs.surfaces.pages.pictures import BOXES, read_boxes
 from palaestra.envs.surfaces.pages.session import CLOSE
-from palaestra.envs.surfaces.pages.tree import FIELDS, Page, Submit
+from palaestra.envs.surfaces.pages.tree import FIELDS, Box, Page, Submit
 from palaestra.errors import CapabilityError
 from palaestra.record import record
 from palaestra.records import ToolCall
@@ -37,10 +39,13 @@ _SEEN = """() => [...document.querySelectorAll('[data-id]')].map(e => {
   const typed = { checkbox: 'checkbox', search: 'searchbox' }
   const role = e.getAttribute('role') ?? known[tag] ?? typed[type] ?? tag
   const label = e.closest('label')
-  const name = label ? label.firstChild.textContent : e.textContent
+  const name = label ? label.firstChild.textContent : e.getAttribute('aria-label') ?? e.textContent
   const value = type === 'checkbox' ? (e.checked ? 'true' : '') : e.value || ''
   return [e.dataset.id, role, name, role === 'link' || role === 'button' ? '' : value]
 })"""
+
+
+_AT = "([x, y]) => document.elementFromPoint(x, y)?.closest('[data-id]')?.dataset.id ?? ''"
 
 
 @record
@@ -168,6 +173,30 @@ class ChromiumPages:
         """The window as PNG."""
         return self._window.screenshot(animations="disabled")
 
+    def boxes(self) -> dict[str, Box]:
+        """Where each element that can be acted on stands in the window, by id; those out of sight are left out."""
+        return read_boxes(self._window.evaluate(BOXES))
+
+    def locate(self, x: int, y: int) -> str:
+        """The id of the element at a place of the window, in pixels; empty where none is.
+
+        Raises:
+            ValueError: the place is outside the window.
+        """
+        size = self._window.viewport_size
+        assert size is not None, "the context has a size"
+        if not (0 <= x < size["width"] and 0 <= y < size["height"]):
+            raise ValueError(f"({x},{y}) is outside the window of {size['width']}x{size['height']} pixels")
+        return str(self._window.evaluate(_AT, [x, y]))
+
+    def marked_screenshot(self) -> bytes:
+        """The window as PNG, with a box and a number on each element that can be acted on (set of marks).
+
+        The numbers are those of `boxes`, from 1.
+        """
+        boxes = self.boxes().values()
+        return mark_picture(self.screenshot(), {str(number): box for number, box in enumerate(boxes, 1)})
+
     def act(self, call: ToolCall) -> PageStep:
         """Play an action in both renderers.
 
@@ -183,7 +212,7 @@ class ChromiumPages:
             self._play(call, before)
         if self._waits():  # Chromium had nothing to send
             self._step(call)
-            if call.tool not in ("fill", "clear", "select_option", "check"):
+            if call.tool not in ("fill", "clear", "select_option", "check") or self._waits_for_fields():
                 self._load()
         return PageStep(
             call=call,
@@ -196,6 +225,10 @@ class ChromiumPages:
     def _waits(self) -> bool:
         """Whether the action has not taken place yet: `_answer` takes it where Chromium sends something."""
         return self._pending is not None
+
+    def _waits_for_fields(self) -> bool:
+        """Whether what is entered changes which buttons there are: a page without scripts is then drawn anew."""
+        return self._browser.session.disturbance.present == "disabled"
 
     def _play(self, call: ToolCall, page: Page) -> None:
         """What a person does for an action, with the window."""
@@ -242,7 +275,8 @@ class ChromiumPages:
 
     def _step(self, call: ToolCall) -> None:
         self._pending = None
-        self._env.step({"tool": call.tool, "arguments": dict(call.arguments)})
+        for said in self._browser.write(self._env.episode.state, call):
+            self._env.step({"tool": said.tool, "arguments": dict(said.arguments)})
 
     def _load(self) -> None:
         self._pending = None

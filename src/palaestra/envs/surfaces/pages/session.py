@@ -1,8 +1,14 @@
 """What a browser holds between two actions: tabs, histories, form values, scrolling, an open dialog."""
 
 from dataclasses import replace
+from typing import Self
 
+import orjson
+
+from palaestra.envs.surfaces.pages.disturbances import DisturbanceState
+from palaestra.envs.surfaces.pages.settings import PageSettings
 from palaestra.record import record
+from palaestra.records import Json
 
 MOST_TABS = 8
 """The most tabs that are open at once."""
@@ -18,6 +24,13 @@ class Outcome:
     content: str
     """The answer, as JSON."""
     refused: bool
+
+    @property
+    def alert(self) -> str:
+        """Why it was refused: the code and the message of its error."""
+        content: Json = orjson.loads(self.content)
+        error = content.get("error") if isinstance(content, dict) else None
+        return f"{error.get('code')}: {error.get('message')}" if isinstance(error, dict) else str(content)
 
 
 @record
@@ -63,12 +76,15 @@ class BrowserSession:
 
     tabs: tuple[Tab, ...] = (Tab(),)
     active: int = 0
+    settings: PageSettings = PageSettings()
+    disturbance: DisturbanceState = DisturbanceState()
+    """What stands between the agent and the page."""
 
     @property
     def tab(self) -> Tab:
         """The tab in front."""
         return self.tabs[self.active]
 
-    def with_tab(self, tab: Tab) -> "BrowserSession":
+    def with_tab(self, tab: Tab) -> Self:
         """The session with another tab in front."""
         return replace(self, tabs=(*self.tabs[: self.active], tab, *self.tabs[self.active + 1 :]))

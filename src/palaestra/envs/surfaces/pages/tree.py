@@ -23,6 +23,7 @@ Role: TypeAlias = Literal[
     "heading",
     "link",
     "list",
+    "listitem",
     "navigation",
     "row",
     "search",
@@ -109,6 +110,23 @@ class PageElement:
 
 
 @record
+class PageLook:
+    """What of a site's look the renderers decide. Elements are the same under every look."""
+
+    theme: Literal["light", "dark", "contrast"] = "light"
+    """The colours. `light` follows the browser."""
+    density: Literal["usual", "spacious", "terse"] = "usual"
+    """How much room parts take; as text, `spacious` has empty lines, and `terse` leaves out roles of links."""
+    language: Literal["en", "de", "es", "zh"] = "en"
+    """The language of labels, by its code."""
+    icons: bool = False
+    """Whether buttons show a symbol in place of their name; the accessible name stays."""
+
+
+PLAIN_LOOK = PageLook()
+
+
+@record
 class Page:
     """What a site shows at an address."""
 
@@ -116,8 +134,28 @@ class Page:
     title: str
     elements: tuple[PageElement, ...]
     """Without the dialog, which lies over them."""
+    look: PageLook = PLAIN_LOOK
 
     def walk(self) -> Iterator[PageElement]:
         """Every element, in the order of reading."""
         for element in self.elements:
             yield from element.walk()
+
+
+@record
+class Box:
+    """A rectangle in pixels; `right` and `bottom` lie outside it."""
+
+    left: int
+    top: int
+    right: int
+    bottom: int
+
+    @property
+    def centre(self) -> tuple[int, int]:
+        """Where one clicks."""
+        return (self.left + self.right) // 2, (self.top + self.bottom) // 2
+
+    def holds(self, x: int, y: int) -> bool:
+        """Whether a place lies in it."""
+        return self.left <= x < self.right and self.top <= y < self.bottom

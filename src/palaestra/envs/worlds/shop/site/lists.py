@@ -51,7 +51,7 @@ class ShopList:
     sorts: Mapping[str, SortKey] = field(default_factory=dict[str, SortKey])
     """By name: what it can be sorted by, beside the id."""
     most: int = 0
-    """Rows that stand on one page; as many as on every page if 0."""
+    """Rows that stand on one page at least."""
 
 
 def look_up_rows(table: str) -> LookUp:
@@ -82,7 +82,7 @@ def draw_list(request: PageRequest, shop_list: ShopList) -> list[PageElement]:
     info, address = request.schema[shop_list.table], request.address
     asked = _unsorted(address)
     rows: list[Row] = select(request.state, info, read_conditions(info, asked), asked.query.get(SEARCH, ""))
-    most = shop_list.most or request.per_page
+    most = max(shop_list.most, request.per_page)
     first, rows = _ordered(shop_list, address, rows)
     shown = rows[first : first + most]
     counted = f"{first + 1} to {first + len(shown)} of {len(rows)}" if shown else "none"
