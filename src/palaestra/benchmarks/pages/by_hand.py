@@ -122,11 +122,10 @@ class HandPlay:
 
     def _send_form(self, fields: Mapping[str, str]) -> None:
         page = self._page()
-        for button, form in _forms(page):
-            if form.action:
-                values = {field.element: fields.get(field.element.partition(".")[2], "") for field in form.fields}
-                self._act_in_turn([*self._entries(page, values), ("click", {"element": button})])
-                return
+        fitting = [(button, form) for button, form in _forms(page) if form.action and _fits(form, fields)]
+        for button, form in fitting[:1]:
+            values = {field.element: fields.get(field.argument, "") for field in form.fields}
+            self._act_in_turn([*self._entries(page, values), ("click", {"element": button})])
 
     def _entries(self, page: Page, values: Mapping[str, str]) -> list[_Action]:
         """The actions that enter values, where fields hold others."""
@@ -228,6 +227,13 @@ def _forms(page: Page) -> list[tuple[str, Submit]]:
     return [
         (one.id, one.activation) for one in page.walk() if one.role == "button" and isinstance(one.activation, Submit)
     ]
+
+
+def _fits(form: Submit, fields: Mapping[str, str]) -> bool:
+    """Whether a form sends these fields; of several on a page, what they keep tells them apart."""
+    kept = dict(form.kept)
+    names = {*kept, *(field.argument for field in form.fields)}
+    return fields.keys() <= names and all(fields.get(name) == value for name, value in kept.items())
 
 
 def _speaking_form(tool: Tool) -> list[PageElement]:

@@ -11,6 +11,7 @@ from pathlib import Path
 import orjson
 from markupsafe import Markup, escape
 
+from palaestra.envs.surfaces.pages.pieces import words
 from palaestra.envs.surfaces.pages.session import CLOSE, BrowserSession, Outcome
 from palaestra.envs.surfaces.pages.tree import Page, PageElement, Submit
 from palaestra.records import Json
@@ -85,9 +86,12 @@ def _element(element: PageElement, page: Page) -> Markup:
             return Markup("<dt>{}</dt><dd>{}</dd>").format(element.name, inner)
         case "list":
             rows = Markup("").join(Markup("<li>{}</li>").format(_element(child, page)) for child in element.children)
-            return Markup("<ul>{}</ul>").format(rows)
+            tiles = all(child.role == "link" and not child.value for child in element.children)
+            return Markup("<ul{}>{}</ul>").format(Markup(' class="tiles"') if tiles else "", rows)
         case "table":
-            return Markup('<div class="wide"><table>{}</table></div>').format(_inside(element, page))
+            return Markup('<div class="wide"><table aria-label="{}">{}</table></div>').format(
+                element.name, _inside(element, page)
+            )
         case "row":
             cells = (Markup("<td>{}</td>").format(_element(child, page)) for child in element.children)
             return Markup("<tr>{}</tr>").format(Markup("").join(cells))
@@ -108,7 +112,7 @@ def _element(element: PageElement, page: Page) -> Markup:
         case "button":
             return Markup('<button data-id="{}">{}</button>').format(element.id, element.name)
         case _:
-            return _field(element)
+            return _field(element, page)
 
 
 def _inside(element: PageElement, page: Page) -> Markup:
@@ -128,7 +132,9 @@ def _form(element: PageElement, page: Page) -> Markup:
         Markup('<input type="hidden" name="{}" value="{}">').format(name, value)
         for name, value in (sending.kept if sending else ())
     )
-    return Markup('<form method="{}" action="{}" aria-label="{}" novalidate>{}{}</form>').format(
+    plain = Markup(' class="plain"') if all(child.role == "button" for child in element.children) else ""
+    return Markup('<form{} method="{}" action="{}" aria-label="{}" novalidate>{}{}</form>').format(
+        plain,
         "get" if looks_up else "post",
         sending.url if looks_up and sending else page.url,
         element.name,
@@ -137,16 +143,16 @@ def _form(element: PageElement, page: Page) -> Markup:
     )
 
 
-def _field(element: PageElement) -> Markup:
+def _field(element: PageElement, page: Page) -> Markup:
     need = Markup(' aria-required="true"') if element.required else Markup("")
-    name = element.id.partition(".")[2]
+    name = _argument(element, page)
     if element.role == "checkbox":
         checked = Markup(" checked") if element.value == "true" else Markup("")
         inner = Markup('<input type="checkbox" data-id="{}" name="{}" value="true"{}{}>').format(
             element.id, name, checked, need
         )
     elif element.role == "combobox":
-        options = [*([] if element.value in element.options else [element.value]), *element.options]
+        options = dict.fromkeys(["", element.value, *element.options])  # whatever it holds, it can be emptied
         parts = [
             Markup("<option{}>{}</option>").format(Markup(" selected") if option == element.value else "", option)
             for option in options
@@ -165,20 +171,31 @@ def _field(element: PageElement) -> Markup:
     return Markup("<label>{}{}</label>").format(element.name, inner)
 
 
+def _argument(element: PageElement, page: Page) -> str:
+    """The name under which a field is sent: the argument that it fills in."""
+    forms = (part.activation for part in page.walk() if isinstance(part.activation, Submit))
+    fields = (field for form in forms for field in form.fields if field.element == element.id)
+    return next((field.argument for field in fields), element.id.partition(".")[2])
+
+
 def _outcome(outcome: Outcome, page: Page) -> Markup:
     if outcome.refused:
         return Markup('<div role="alert">{}</div>').format(outcome.alert)
     content: Json = orjson.loads(outcome.content)
     return Markup(
         '<div role="dialog" aria-label="{}"><strong>{} is done</strong>{}'
-        '<form method="post" action="{}"><button data-id="{}">Close</button></form></div>'
-    ).format(outcome.action, outcome.action, _content(content), page.url, CLOSE)
+        '<form class="plain" method="post" action="{}"><button data-id="{}">Close</button></form></div>'
+    ).format(outcome.action, words(outcome.action), _content(content), page.url, CLOSE)
 
 
 def _content(content: Json) -> Markup:
     if isinstance(content, dict):
-        parts = [Markup("<dt>{}</dt><dd>{}</dd>").format(name, _content(value)) for name, value in content.items()]
+        parts = [
+            Markup("<dt>{}</dt><dd>{}</dd>").format(words(name), _content(value)) for name, value in content.items()
+        ]
         return Markup("<dl>{}</dl>").format(Markup("").join(parts))
     if isinstance(content, list):
         return Markup("<ul>{}</ul>").format(Markup("").join(Markup("<li>{}</li>").format(_content(p)) for p in content))
+    if content is None:
+        return escape("none")
     return escape(content if isinstance(content, str) else orjson.dumps(content).decode())
