@@ -2,7 +2,7 @@
 
 from palaestra.benchmarks.pages.by_hand import HandPlay, judge_by_replay, serve_hand_play
 from palaestra.benchmarks.pages.oracles import OraclesOnPages, oracles_table, play_oracles
-from palaestra.benchmarks.pages.parity import ParityItem, ParityResult, measure_parity, parity_items, parity_table
+from palaestra.benchmarks.pages.parity import ParityItem, ParityResult, measure_parity, parity_items, parity_tables
 
 __all__ = [
     "HandPlay",
@@ -13,7 +13,7 @@ __all__ = [
     "measure_parity",
     "oracles_table",
     "parity_items",
-    "parity_table",
+    "parity_tables",
     "play_oracles",
     "serve_hand_play",
 ]

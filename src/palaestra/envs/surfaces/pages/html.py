@@ -12,6 +12,7 @@ import orjson
 from markupsafe import Markup, escape
 
 from palaestra.envs.surfaces.pages.session import CLOSE, BrowserSession, Outcome
+from palaestra.envs.surfaces.pages.text import refusal_text
 from palaestra.envs.surfaces.pages.tree import Page, PageElement, Submit
 from palaestra.records import Json
 
@@ -85,9 +86,11 @@ def _element(element: PageElement, page: Page) -> Markup:
             return Markup("<dt>{}</dt><dd>{}</dd>").format(element.name, inner)
         case "list":
             rows = Markup("").join(Markup("<li>{}</li>").format(_element(child, page)) for child in element.children)
-            return Markup("<ul>{}</ul>").format(rows)
+            return Markup('<ul aria-label="{}">{}</ul>').format(element.name, rows)
         case "table":
-            return Markup('<div class="wide"><table>{}</table></div>').format(_inside(element, page))
+            return Markup('<div class="wide"><table aria-label="{}">{}</table></div>').format(
+                element.name, _inside(element, page)
+            )
         case "row":
             cells = (Markup("<td>{}</td>").format(_element(child, page)) for child in element.children)
             return Markup("<tr>{}</tr>").format(Markup("").join(cells))
@@ -128,7 +131,8 @@ def _form(element: PageElement, page: Page) -> Markup:
         Markup('<input type="hidden" name="{}" value="{}">').format(name, value)
         for name, value in (sending.kept if sending else ())
     )
-    return Markup('<form method="{}" action="{}" aria-label="{}" novalidate>{}{}</form>').format(
+    return Markup('<form role="{}" method="{}" action="{}" aria-label="{}" novalidate>{}{}</form>').format(
+        element.role,
         "get" if looks_up else "post",
         sending.url if looks_up and sending else page.url,
         element.name,
@@ -146,7 +150,7 @@ def _field(element: PageElement) -> Markup:
             element.id, name, checked, need
         )
     elif element.role == "combobox":
-        options = [*([] if element.value in element.options else [element.value]), *element.options]
+        options = list_options(element)
         parts = [
             Markup("<option{}>{}</option>").format(Markup(" selected") if option == element.value else "", option)
             for option in options
@@ -165,11 +169,16 @@ def _field(element: PageElement) -> Markup:
     return Markup("<label>{}{}</label>").format(element.name, inner)
 
 
+def list_options(element: PageElement) -> list[str]:
+    """What a combobox offers in a browser: nothing, its options, and before them a value that is none of these."""
+    others = [] if element.value in ("", *element.options) else [element.value]
+    return [*([] if "" in element.options else [""]), *others, *element.options]
+
+
 def _outcome(outcome: Outcome, page: Page) -> Markup:
-    content: Json = orjson.loads(outcome.content)
     if outcome.refused:
-        error = content.get("error") if isinstance(content, dict) else None
-        return Markup('<div role="alert">{}</div>').format(error.get("message") if isinstance(error, dict) else content)
+        return Markup('<div role="alert">{}</div>').format(refusal_text(outcome))
+    content: Json = orjson.loads(outcome.content)
     return Markup(
         '<div role="dialog" aria-label="{}"><strong>{} is done</strong>{}'
         '<form method="post" action="{}"><button data-id="{}">Close</button></form></div>'
