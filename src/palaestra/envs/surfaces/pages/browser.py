@@ -197,7 +197,7 @@ class PageBrowser:
         Args:
             state: The rows.
             name: The id of the field.
-            value: What is entered; a field holds it as a browser does, without NUL, a search box without line breaks.
+            value: What is entered. A field holds it as a browser does: no NUL, and spaces for a search box's line breaks.
             roles: The roles of fields that take it.
 
         Raises:
@@ -212,7 +212,7 @@ class PageBrowser:
             raise ToolRefusal("no_option", f"{name} is a checkbox: it is true or false, not {value!r:.60}")
         value = value.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n")
         if element.role == "searchbox":
-            value = value.replace("\n", "")
+            value = value.replace("\n", " ")
         if element.options and value and value not in element.options:
             raise ToolRefusal("no_option", str(UnknownNameError.of("option", value, element.options)))
         return self.session.with_tab(self.session.tab.enter(name, value))

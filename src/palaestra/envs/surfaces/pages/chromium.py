@@ -6,14 +6,15 @@ keyboard, and says whether Chromium sent what the session in process says, and s
 Needs the extra `web` and a Chromium on the machine.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlsplit
 
-from playwright.sync_api import BrowserContext, Request, Route
+from playwright.sync_api import BrowserContext, Dialog, Request, Route
 from playwright.sync_api import Error as PlaywrightError
+from playwright.sync_api import Page as Window
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from palaestra.browser.driver import Browser
@@ -168,6 +169,8 @@ class ChromiumPages:
         self._sent = ""
         context.route("**/*", self._answer)
         self._window = context.new_page()
+        self._crashed = False
+        self._window.on("crash", self._note_crash)
         self._load()
 
     def __enter__(self) -> Self:
@@ -191,6 +194,15 @@ class ChromiumPages:
         self._browser = _browser_of(self._env)
         self.denied.clear()
         self._load()
+
+    def on_dialog(self, receive: Callable[[str], object]) -> None:
+        """Have `receive` called with the message of each dialog that a script opens; pages have no script."""
+
+        def dismiss(dialog: Dialog) -> None:
+            receive(dialog.message)
+            dialog.dismiss()
+
+        self._window.on("dialog", dismiss)
 
     def title(self) -> str:
         """The title that Chromium shows."""
@@ -233,14 +245,19 @@ class ChromiumPages:
             InfrastructureError: Chromium is gone or does not answer; the episode is void and has no score.
         """
         try:
-            return self._act(call)
+            step = self._act(call)
         except PlaywrightError as error:
-            self._env.episode.faulted = True
-            said = str(error).splitlines()[0]
-            raise InfrastructureError(
-                f"Chromium failed at {call.tool} ({said:.200}); the episode is void; reset the environment and open it "
-                "again"
-            ) from error
+            raise self._void(call, str(error).splitlines()[0]) from error
+        if self._crashed:
+            raise self._void(call, "the process that draws the page has ended")
+        return step
+
+    def _void(self, call: ToolCall, said: str) -> InfrastructureError:
+        """The error of an action at which Chromium failed. The episode then takes no step and has no score."""
+        self._env.episode.faulted = True
+        return InfrastructureError(
+            f"Chromium failed at {call.tool} ({said:.200}); the episode is void; reset the environment and open it again"
+        )
 
     def _act(self, call: ToolCall) -> PageStep:
         before = self._page()
@@ -266,6 +283,10 @@ class ChromiumPages:
             drawn=self._drawn(),
         )
 
+    def _note_crash(self, window: Window) -> None:
+        del window
+        self._crashed = True
+
     def _waits(self) -> bool:
         """Whether the action has not taken place yet: `_answer` takes it where Chromium sends something."""
         return self._pending is not None
@@ -289,7 +310,7 @@ class ChromiumPages:
                     "e => e.form.requestSubmit(e.form.querySelector('button'))"
                 )  # Enter breaks a textarea's line
             case "fill" if role in ("textbox", "searchbox"):
-                target.fill(str(call.arguments["text"]))
+                target.fill(str(call.arguments["text"]).replace("\0", ""))  # no keyboard has it
             case "clear" if role in ("textbox", "searchbox"):
                 target.fill("")
             case "select_option" | "fill" if role == "combobox":
