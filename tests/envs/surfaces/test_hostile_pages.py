@@ -1,4 +1,4 @@
-"""Hostile users of pages, in process: stale ids, double submits, two tabs, expired sessions, huge and marked-up text."""
+"""Hostile users of pages, in process: stale ids, double submits, two tabs, expired sessions, huge text and markup."""
 
 import gc
 import os
@@ -179,7 +179,11 @@ def test_an_expired_session_sends_nothing_and_loses_nothing_that_was_entered_els
     act(env, "goto", url="/orders")
     act(env, "tab_focus", number=1)
     rows = env.state_hash()
-    for tool, more in (("click", {"element": "send"}), ("press", {"element": "field.order_id"}), ("clear", {"element": "field.order_id"})):
+    for tool, more in (
+        ("click", {"element": "send"}),
+        ("press", {"element": "field.order_id"}),
+        ("clear", {"element": "field.order_id"}),
+    ):
         text, events = act(env, tool, **more)
         assert events[-1].error == "stale_element"
     assert env.state_hash() == rows

@@ -64,7 +64,9 @@ class ParityItem:
     def look(self) -> str:
         """The variation and the disturbance in words."""
         variation = f"seed {self.variation}" if self.variation.isdigit() else self.variation
-        return " and ".join(filter(None, (variation, self.disturbance and f"{self.disturbance} disturbance"))) or "plain"
+        return (
+            " and ".join(filter(None, (variation, self.disturbance and f"{self.disturbance} disturbance"))) or "plain"
+        )
 
     @property
     def settings(self) -> dict[str, Any] | None:
@@ -242,7 +244,7 @@ def _describe(step: "PageStep") -> str:
     sends = "" if step.sent == step.expected else f": sent {step.sent!r}, expected {step.expected!r}"
     pairs = zip_longest(step.shown, step.drawn)
     other = next((f": shows {shown}, expected {drawn}" for shown, drawn in pairs if shown != drawn), "")
-    return f"{step.call.tool} {str(dict(step.call.arguments)):.200}{sends:.400}{other:.600}"
+    return f"{step.call.tool} {dict(step.call.arguments)!s:.200}{sends:.400}{other:.600}"
 
 
 def _browser(env: ToolEnv) -> PageBrowser:
@@ -285,7 +287,9 @@ def parity_tables(results: Sequence[ParityResult]) -> list[Table]:
     return [
         _count(f"{named} page and action", ("page", "action"), results, _page_and_action, note),
         _count(f"{named} world and look", ("world", "look"), results, lambda item, _: (_world(item), item.look)),
-        _count(f"{named} world and route", ("world", "route"), results, lambda item, kind: (_world(item), _split(kind)[0])),
+        _count(
+            f"{named} world and route", ("world", "route"), results, lambda item, kind: (_world(item), _split(kind)[0])
+        ),
     ]
 
 

@@ -1,6 +1,7 @@
 """A browser at work in an episode: it holds the session, opens pages, and says which tool a sent form calls."""
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any
 
@@ -191,13 +192,13 @@ class PageBrowser:
             return self.visit(state, element.activation.url)
         return self.session
 
-    def enter(self, state: StateView, name: str, value: str, *, roles: Set[Role] = FIELDS) -> BrowserSession:
+    def enter(self, state: StateView, name: str, value: str, *, roles: AbstractSet[Role] = FIELDS) -> BrowserSession:
         """The session after a value was entered in a field.
 
         Args:
             state: The rows.
             name: The id of the field.
-            value: What is entered. A field holds it as a browser does: no NUL, and spaces for a search box's line breaks.
+            value: What is entered. Held as a browser holds it: no NUL, and spaces for a search box's line breaks.
             roles: The roles of fields that take it.
 
         Raises:

@@ -256,7 +256,7 @@ class ChromiumPages:
         """The error of an action at which Chromium failed. The episode then takes no step and has no score."""
         self._env.episode.faulted = True
         return InfrastructureError(
-            f"Chromium failed at {call.tool} ({said:.200}); the episode is void; reset the environment and open it again"
+            f"Chromium failed at {call.tool} ({said:.200}); the episode is void; reset the environment, open it again"
         )
 
     def _act(self, call: ToolCall) -> PageStep:
