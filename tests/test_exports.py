@@ -106,7 +106,7 @@ EXPORTS = {
     "palaestra.envs.check": "CHECKS WORLD_CHECKS Subject WorldFinding WorldReport check_env check_world",
     "palaestra.envs.noise": (
         "Contradiction Injection Listing Noise NoiseMaterial NoisePlan NoiseSnapshot NoiseState WorldEvent "
-        "check_noise_material"
+        "check_noise_material check_noise_on_pages"
     ),
     "palaestra.envs.state": (
         "AttachedOverlay Base Column FileEntry FileLimits FileTree Overlay OverlaySnapshot Schema SqlProjection "

@@ -34,7 +34,7 @@ from palaestra.benchmarks.pages import (
 from palaestra.benchmarks.pages.parity import LOOKS, RUN, list_routes
 from palaestra.cli.app import app
 from palaestra.envs import ToolEnv
-from palaestra.envs.surfaces.pages.disturbances import DISTURBANCES
+from palaestra.envs.surfaces.pages.disturbances import KINDS
 from palaestra.envs.surfaces.pages.variation import FAMILIES
 from palaestra.trajectory import Episode
 
@@ -57,7 +57,7 @@ def test_random_actions_come_under_every_look_in_every_world_and_solutions_of_ev
     runs = [item for item in items if item.run is not None]
     assert len(runs) * RUN == 10_000
     assert {item.variation for item in runs} >= set(FAMILIES)
-    assert {item.disturbance for item in runs} >= set(DISTURBANCES)
+    assert {item.disturbance for item in runs} >= set(KINDS)
     assert {(item.env_id, item.look) for item in runs} == {
         (world, ParityItem(env_id=world, task="", variation=look[0], disturbance=look[1]).look)
         for world in WORLDS
@@ -87,7 +87,9 @@ def test_routes_are_all_tables_rows_and_forms(world: str) -> None:
 def test_what_a_log_holds_is_not_played_again(tmp_path: Path) -> None:
     items = [
         ParityItem(env_id=WORLDS[0], task="storefront/cancel-order/5000"),
-        ParityItem(env_id=WORLDS[1], task=made(WORLDS[1]).task_set.ids("dev")[0], variation="cards", disturbance="any"),
+        ParityItem(
+            env_id=WORLDS[1], task=made(WORLDS[1]).task_set.ids("dev")[0], variation="cards", disturbance="chat"
+        ),
     ]
     log = tmp_path / "parity.jsonl"
     first = measure_parity(items, program=CHROMIUM, log=log)

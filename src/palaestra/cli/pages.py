@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from shutil import which
 from typing import Annotated
 
 import typer
 
+from palaestra.browser.program import find_program
 from palaestra.cli.console import output
 from palaestra.cli.progress import bar
 from palaestra.cli.target import WorldOption, WorldsOption, make
@@ -14,11 +14,6 @@ from palaestra.durable import write_file
 from palaestra.envs.target import find_world
 from palaestra.errors import ConfigError
 from palaestra.table import Table
-
-
-def find_chromium() -> str | None:
-    """The path of Chromium on the search path."""
-    return which("chromium") or which("chromium-browser")
 
 
 def web(
@@ -51,7 +46,7 @@ def web(
         report = bench_web(
             find_world(world),
             scale=WEB_QUICK if quick else WEB_FULL,
-            chromium=chromium or find_chromium(),
+            chromium=chromium or find_program(),
             peer=peer,
             progress=shown.step,
         )
@@ -112,7 +107,7 @@ def pages(
         unequal_episodes,
     )
 
-    program = chromium or find_chromium()
+    program = chromium or find_program()
     if program is None:
         raise ConfigError("there is no chromium on the search path; install it, or give its path with --chromium")
     env_ids = [find_world(world) for world in worlds or _WITH_PAGES]

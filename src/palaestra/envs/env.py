@@ -32,7 +32,7 @@ from palaestra.envs.arguments import RewardMode, check_declared, check_names, ch
 from palaestra.envs.episode import LiveEpisode, Snapshot
 from palaestra.envs.episode_view import EpisodeView
 from palaestra.envs.instance import Instance
-from palaestra.envs.noise import Noise, NoisePlan, check_noise_material
+from palaestra.envs.noise import Noise, NoisePlan, check_noise_material, check_noise_on_pages
 from palaestra.envs.reading import TurnReader, unreadable_message
 from palaestra.envs.request_variation import RequestVariation
 from palaestra.envs.spaces import CallSpace, MessageSpace
@@ -166,7 +166,7 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         if self.noise is not None:
             check_noise_material(self.noise, self.world)
             if self._surface.begin is not None:
-                raise CapabilityError(f"noise and the surface {self.surface!r} do not go together yet; leave one out")
+                check_noise_on_pages(self.noise, self.surface)
         self.variation = RequestVariation.of(wording, temper)
         self._varied: LruCache[tuple[str, int], Instance] = LruCache(_VARIED)
         self._offered = tuple(self.toolbox.offered(self.world.role))

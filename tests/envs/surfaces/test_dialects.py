@@ -305,8 +305,9 @@ def test_boxes_of_the_declared_layout_do_not_overlap(dialect: str) -> None:
         go(env, url)
         placed = [one for one in place(browser_of(env).screen(env.episode.state)) if one.element.id]
         assert placed
-        for number, one in enumerate(placed):
-            for other in placed[number + 1 :]:
+        boxes = [one.box for one in placed]
+        for number, one in enumerate(boxes):
+            for other in boxes[number + 1 :]:
                 apart = one.right <= other.left or other.right <= one.left or one.bottom <= other.top
                 assert apart or other.bottom <= one.top
 

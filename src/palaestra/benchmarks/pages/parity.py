@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 from palaestra.envs import ToolEnv
 from palaestra.envs.surfaces.pages.addresses import read_address, write_address
 from palaestra.envs.surfaces.pages.browser import PageBrowser
-from palaestra.envs.surfaces.pages.disturbances import DISTURBANCES
+from palaestra.envs.surfaces.pages.disturbances import KINDS
 from palaestra.envs.surfaces.pages.generated import DO, REVIEW
 from palaestra.envs.surfaces.pages.variation import FAMILIES
 from palaestra.log import Log, read_log
@@ -38,9 +38,7 @@ ROUTE_EVERY, MOVE_EVERY = 8, 20
 LOOKS: Sequence[tuple[str, str]] = (
     ("", ""),
     *((family, "") for family in FAMILIES),
-    ("0", ""),
-    *(("", kind) for kind in DISTURBANCES),
-    ("1", "any"),
+    *((str(seed), kind) for seed, kind in enumerate(KINDS)),
 )
 """A variation, by its family or seed, and a disturbance, by its kind; empty for none."""
 _PERCENT = 20
@@ -58,7 +56,7 @@ class ParityItem:
     variation: str = ""
     """A family of variations, or a seed; as the site was made where it is empty."""
     disturbance: str = ""
-    """A kind of disturbances, or "any"; none where it is empty."""
+    """A kind of disturbances; none where it is empty."""
 
     @property
     def look(self) -> str:
@@ -75,8 +73,7 @@ class ParityItem:
         if self.variation:
             settings["variation"] = int(self.variation) if self.variation.isdigit() else self.variation
         if self.disturbance:
-            kinds = {} if self.disturbance == "any" else {"kinds": [self.disturbance]}
-            settings["disturbances"] = {"percent": _PERCENT, "seed": self.run or 0, **kinds}
+            settings["disturbances"] = {"percent": _PERCENT, "seed": self.run or 0, "kinds": [self.disturbance]}
         return settings or None
 
 

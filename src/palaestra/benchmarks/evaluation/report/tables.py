@@ -24,6 +24,7 @@ def summary_tables(results: Results) -> list[Table]:
     found = findings(results)
     return [
         *ladder_tables(found, narrow=True),
+        *spread_tables(found),
         *cell_tables(found, found.alone),
         *pass_tables(found, narrow=True),
         *effort_tables(found, narrow=True),
@@ -36,6 +37,7 @@ def report_tables(found: Findings) -> list[Table]:
     """Every table of a report."""
     return [
         *ladder_tables(found),
+        *spread_tables(found),
         *cell_tables(found, found.played),
         *pass_tables(found),
         *family_tables(found),
@@ -75,6 +77,31 @@ def ladder_tables(found: Findings, *, narrow: bool = False) -> list[Table]:
             note="The first rung of an axis is in distribution, and differences are from it: paired by unit, but for "
             f"those marked *, whose units are other ones. {_INTERVALS} p is corrected by Holm's method over every rung "
             "of every axis.",
+        )
+    ]
+
+
+def spread_tables(found: Findings) -> list[Table]:
+    """The worst rung and the spread of each axis whose rungs have no order."""
+    labels = {cell.id: cell.label for cell in found.results.suite.cells}
+    rows: list[tuple[str, ...]] = []
+    for ladder in found.results.suite.ladders:
+        shifted = [rung.cell for rung in found.ladders[ladder.axis] if rung.cell != ladder.cells[0]]
+        solved = {cell: one.mean for cell in shifted if (one := found.cells[cell].scores.solved) is not None}
+        if ladder.ordered or not solved:
+            continue
+        worst, best = min(solved, key=solved.__getitem__), max(solved, key=solved.__getitem__)
+        spread = solved[best] - solved[worst]
+        said = [f"{labels[cell]}: {solved[cell]:.1f}" for cell in (worst, best)]
+        rows.append((ladder.title, str(len(solved)), *said, f"{spread:.1f}"))
+    if not rows:
+        return []
+    return [
+        Table(
+            title="Axes whose rungs have no order",
+            columns=("axis", "rungs", "worst, solved %", "best, solved %", "spread"),
+            rows=tuple(rows),
+            note="Of the rungs beside the first. The spread is best less worst.",
         )
     ]
 

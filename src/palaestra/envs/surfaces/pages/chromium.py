@@ -23,10 +23,10 @@ from palaestra.envs.surfaces.pages.addresses import read_address, write_address
 from palaestra.envs.surfaces.pages.browser import PageBrowser
 from palaestra.envs.surfaces.pages.generated import ANY
 from palaestra.envs.surfaces.pages.html import list_options, render_html
-from palaestra.envs.surfaces.pages.marks import Box, mark_picture
+from palaestra.envs.surfaces.pages.marks import mark_picture
+from palaestra.envs.surfaces.pages.pictures import BOXES, read_boxes
 from palaestra.envs.surfaces.pages.session import CLOSE, Outcome
-from palaestra.envs.surfaces.pages.text import refusal_text
-from palaestra.envs.surfaces.pages.tree import FIELDS, Follow, Page, PageElement, Submit
+from palaestra.envs.surfaces.pages.tree import FIELDS, Box, Follow, Page, PageElement, Submit
 from palaestra.errors import CapabilityError, InfrastructureError
 from palaestra.record import record
 from palaestra.records import ToolCall
@@ -67,10 +67,6 @@ _SEEN = """() => {
 }"""
 
 
-_BOXES = """() => [...document.querySelectorAll('[data-id]')].map(e => [e, e.getBoundingClientRect()])
-  .filter(([, b]) => b.width > 0 && b.height > 0 && b.bottom > 0 && b.right > 0
-    && b.top < window.innerHeight && b.left < window.innerWidth)
-  .map(([e, b]) => [e.dataset.id, Math.round(b.left), Math.round(b.top), Math.round(b.right), Math.round(b.bottom)])"""
 _AT = "([x, y]) => document.elementFromPoint(x, y)?.closest('[data-id]')?.dataset.id ?? ''"
 
 
@@ -214,8 +210,7 @@ class ChromiumPages:
 
     def boxes(self) -> dict[str, Box]:
         """Where each element that can be acted on stands in the window, by id; those out of sight are left out."""
-        found = self._window.evaluate(_BOXES)
-        return {name: Box(left=left, top=top, right=right, bottom=bottom) for name, left, top, right, bottom in found}
+        return read_boxes(self._window.evaluate(BOXES))
 
     def locate(self, x: int, y: int) -> str:
         """The id of the element at a place of the window, in pixels; empty where none is.
@@ -234,7 +229,8 @@ class ChromiumPages:
 
         The numbers are those of `boxes`, from 1.
         """
-        return mark_picture(self.screenshot(), list(self.boxes().values()))
+        boxes = self.boxes().values()
+        return mark_picture(self.screenshot(), {str(number): box for number, box in enumerate(boxes, 1)})
 
     def act(self, call: ToolCall) -> PageStep:
         """Play an action in both renderers.
@@ -270,7 +266,7 @@ class ChromiumPages:
             self._play(call, before)
         if self._waits():  # Chromium had nothing to send
             entered = self._step(call) and call.tool in _ENTERING
-            if not entered:
+            if not entered or self._waits_for_fields():
                 self._load()
         return PageStep(
             call=call,
@@ -290,6 +286,10 @@ class ChromiumPages:
     def _waits(self) -> bool:
         """Whether the action has not taken place yet: `_answer` takes it where Chromium sends something."""
         return self._pending is not None
+
+    def _waits_for_fields(self) -> bool:
+        """Whether what is entered changes which buttons there are: a page without scripts is then drawn anew."""
+        return self._browser.session.disturbance.present == "disabled"
 
     def _play(self, call: ToolCall, page: Page) -> None:
         """What a person does for an action, with the window."""
@@ -406,7 +406,7 @@ def _close_button() -> SeenElement:
 
 
 def _alert(outcome: Outcome) -> SeenElement:
-    return SeenElement(id="", role="alert", name="", value=refusal_text(outcome))
+    return SeenElement(id="", role="alert", name="", value=outcome.alert)
 
 
 def _sent(request: Request) -> str:

@@ -12,7 +12,6 @@ import orjson
 from markupsafe import Markup, escape
 
 from palaestra.envs.surfaces.pages.session import CLOSE, BrowserSession, Outcome
-from palaestra.envs.surfaces.pages.text import refusal_text
 from palaestra.envs.surfaces.pages.tree import Page, PageElement, Submit
 from palaestra.records import Json
 
@@ -177,7 +176,7 @@ def list_options(element: PageElement) -> list[str]:
 
 def _outcome(outcome: Outcome, page: Page) -> Markup:
     if outcome.refused:
-        return Markup('<div role="alert">{}</div>').format(refusal_text(outcome))
+        return Markup('<div role="alert">{}</div>').format(outcome.alert)
     content: Json = orjson.loads(outcome.content)
     return Markup(
         '<div role="dialog" aria-label="{}"><strong>{} is done</strong>{}'

@@ -8,6 +8,7 @@ from palaestra.envs.state import Schema
 from palaestra.envs.surfaces.generic import KEPT, declared_reads, generic_surface
 from palaestra.envs.surfaces.pages.browser import PageBrowser
 from palaestra.envs.surfaces.pages.dialects import DIALECTS, DialectBrowser
+from palaestra.envs.surfaces.pages.dialects.dialect import check_pictures
 from palaestra.envs.surfaces.pages.dialects.translation import write_calls
 from palaestra.envs.surfaces.pages.generated import LOOK_UP, GeneratedSite
 from palaestra.envs.surfaces.pages.routes import Route
@@ -73,6 +74,8 @@ def pages_surface(
                 configure=configure,
                 settings=given,
             )
+        if settings.renderer == "chromium":
+            check_pictures()
         dialect = DIALECTS[settings.drawn_in]
         for tool in dialect.tools:
             if tool.name in toolbox:

@@ -71,16 +71,9 @@ def view_page(page: Page, session: BrowserSession) -> PageView:
 def _outcome_lines(outcome: Outcome) -> list[str]:
     """What came of the form that was sent last."""
     if outcome.refused:
-        return [f"alert: {refusal_text(outcome)}"]
+        return [f"alert: {outcome.alert}"]
     content: Json = orjson.loads(outcome.content)
     return [f"dialog: {outcome.action} is done", *content_lines(content, "  "), f'  [{CLOSE}] button "Close"']
-
-
-def refusal_text(outcome: Outcome) -> str:
-    """What the alert of a refused form says."""
-    content: Json = orjson.loads(outcome.content)
-    error = content.get("error") if isinstance(content, dict) else None
-    return str(error.get("message") if isinstance(error, dict) else content)
 
 
 def content_lines(content: Json, indent: str) -> Iterator[str]:
