@@ -159,7 +159,7 @@ def test_a_killed_browser_is_void_and_never_a_score(
             env.step({"tool": "finish", "arguments": {}})
     env.reset(seed=0)
     with chromium.open(env) as pages:
-        act(pages, *call[:1], **call[1])
+        act(pages, call[0], **call[1])
 
 
 def test_a_hundred_episodes_do_not_grow_chromium(chromium: Chromium) -> None:

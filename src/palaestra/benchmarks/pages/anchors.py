@@ -234,7 +234,7 @@ def anchors_panels(groups: Sequence[AnchorGroup]) -> "list[Panel]":
 
     return [
         Panel(
-            title=f"{policy}: turns after the first at a shared state, %",
+            title=f"{policy}: later turns at a shared state, %",
             x_label="",
             y_label="",
             sideways=True,

@@ -7,9 +7,10 @@ goes on with those that are missing.
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 import gymnasium as gym
 import orjson
@@ -23,7 +24,7 @@ from palaestra.records import ToolCall
 from palaestra.seeding import Stream
 from palaestra.table import Table
 
-LOOKS = (
+LOOKS: Sequence[Mapping[str, Any]] = (
     {},
     {"variation": 3},
     {"variation": "wizard", "disturbances": {"percent": 20, "seed": 5}},
@@ -86,7 +87,7 @@ def play_digests(env_ids: Sequence[str], numbers: Sequence[int], copy: int) -> I
 
 
 def _begin(
-    env_ids: Sequence[str], number: int, *, looks: Sequence[dict[str, object]] = LOOKS
+    env_ids: Sequence[str], number: int, *, looks: Sequence[Mapping[str, Any]] = LOOKS
 ) -> tuple[ToolEnv, tuple[ToolCall, ...] | None]:
     """The world of an episode, and its solution where it is played."""
     env_id = env_ids[number % len(env_ids)]
