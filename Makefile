@@ -19,7 +19,7 @@ help:
 	@echo "make test    the test suite, with its coverage floors"
 	@echo "make soak    the same property, fuzz, digest and kill tests with many more cases; goes on where it was killed; see docs/testing.md"
 	@echo "make check   ruff, mypy, pyright, import-linter"
-	@echo "make pages   both renderers of pages compared, and every solution played on them; goes on where it was killed"
+	@echo "make pages   both renderers of pages compared, episodes repeated, every solution played on them; goes on where it was killed"
 	@echo "make bench   what one step, reset, fork and snapshot cost"
 
 # A stamp newer than pyproject.toml means the environment is the one it describes.

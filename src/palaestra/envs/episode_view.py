@@ -54,8 +54,13 @@ class EpisodeView:
 
         Args:
             end: Judge as if the episode, where it has not ended, were ended from outside here for this reason.
+
+        Raises:
+            EpisodeOverError: the world failed in the episode, which is void.
         """
         episode = self.episode
+        if episode.faulted:
+            raise EpisodeOverError("score after a fault of the world; the episode is void; call env.reset()")
         return episode.score() if end is None or episode.evidence.end is not None else episode.score_ended(end)
 
     @property

@@ -64,6 +64,8 @@ class HandPlay:
         }
         self._refusal = ""
         """Why the last action was refused; empty where it was not, or where the page itself says so."""
+        self._sent: tuple[str, Mapping[str, str]] | None = None
+        """The form that was sent last: a browser sends it again on a second click, or when its page is loaded anew."""
         self._show_whole()
 
     @property
@@ -91,10 +93,12 @@ class HandPlay:
             self._speak(self._speaking[path[1]], fields)
             return self._episode_page(EPISODE)
         if not self.over:
-            if not fields and self._browser.session.tab.outcome is not None:
+            outcome, sent = self._browser.session.tab.outcome, (url, dict(fields))
+            if not fields and outcome is not None:
                 self._act("click", {"element": CLOSE})
-            else:
+            elif outcome is None or outcome.refused or sent != self._sent:
                 self._send_form(fields)
+            self._sent = sent
             self._show_whole()
         return self._site_page()
 

@@ -6,13 +6,15 @@ keyboard, and says whether Chromium sent what the session in process says, and s
 Needs the extra `web` and a Chromium on the machine.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlsplit
 
-from playwright.sync_api import BrowserContext, Request, Route
+from playwright.sync_api import BrowserContext, Dialog, Request, Route
+from playwright.sync_api import Error as PlaywrightError
+from playwright.sync_api import Page as Window
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from palaestra.browser.driver import Browser
@@ -20,12 +22,12 @@ from palaestra.envs import ToolEnv
 from palaestra.envs.surfaces.pages.addresses import read_address, write_address
 from palaestra.envs.surfaces.pages.browser import PageBrowser
 from palaestra.envs.surfaces.pages.generated import ANY
-from palaestra.envs.surfaces.pages.html import render_html
+from palaestra.envs.surfaces.pages.html import list_options, render_html
 from palaestra.envs.surfaces.pages.marks import mark_picture
 from palaestra.envs.surfaces.pages.pictures import BOXES, read_boxes
-from palaestra.envs.surfaces.pages.session import CLOSE
-from palaestra.envs.surfaces.pages.tree import FIELDS, Box, Page, Submit
-from palaestra.errors import CapabilityError
+from palaestra.envs.surfaces.pages.session import CLOSE, Outcome
+from palaestra.envs.surfaces.pages.tree import FIELDS, Box, Follow, Page, PageElement, Submit
+from palaestra.errors import CapabilityError, InfrastructureError
 from palaestra.record import record
 from palaestra.records import ToolCall
 
@@ -33,16 +35,36 @@ ORIGIN = "http://site.test"
 """Where the pages seem to be; no name server is asked for it."""
 _LOADING = 10_000
 """Milliseconds that Chromium has to load the page that an action leads to; one that never loads is a difference."""
-_SEEN = """() => [...document.querySelectorAll('[data-id]')].map(e => {
-  const tag = e.tagName.toLowerCase(), type = e.type
-  const known = { a: 'link', button: 'button', select: 'combobox', textarea: 'textbox' }
+_ENTERING = frozenset({"fill", "clear", "select_option", "check"})
+"""The tools after which Chromium holds what was entered, and loads nothing."""
+_SEEN = """() => {
+  const known = { a: 'link', button: 'button', select: 'combobox', textarea: 'textbox', ul: 'list', nav: 'navigation' }
+  const parts = { h1: 'heading', h2: 'heading', small: 'cell', dt: 'definition', table: 'table', tr: 'row', p: 'text' }
   const typed = { checkbox: 'checkbox', search: 'searchbox' }
-  const role = e.getAttribute('role') ?? known[tag] ?? typed[type] ?? tag
-  const label = e.closest('label')
-  const name = label ? label.firstChild.textContent : e.getAttribute('aria-label') ?? e.textContent
-  const value = type === 'checkbox' ? (e.checked ? 'true' : '') : e.value || ''
-  return [e.dataset.id, role, name, role === 'link' || role === 'button' ? '' : value]
-})"""
+  const field = (e, role) => {
+    const value = e.type === 'checkbox' ? (e.checked ? 'true' : '') : e.value || ''
+    const options = role === 'combobox' ? [...e.options].map(o => o.value) : []
+    return [e.closest('label').firstChild.textContent, value, [...options, e.ariaRequired ? 'required' : '']]
+  }
+  const seen = e => {
+    const tag = e.tagName.toLowerCase(), id = e.dataset.id ?? ''
+    const role = e.getAttribute('role') ?? known[tag] ?? typed[e.type] ?? parts[tag] ?? (id ? tag : 'listitem')
+    const label = e.getAttribute('aria-label')
+    if (e.closest('label')) return [id, role, ...field(e, role)]
+    if (role === 'tab') return [id, role, e.textContent, e.ariaSelected === 'true' ? 'selected' : '', []]
+    if (role === 'link') return [id, role, e.textContent, e.nextSibling?.data?.slice(1) ?? '', []]
+    if (role === 'button') return [id, role, label ?? e.textContent, '', []]
+    if (role === 'text' || role === 'alert') return [id, role, '', e.textContent, []]
+    if (role === 'cell') return [id, role, e.textContent, e.parentElement.textContent.slice(e.textContent.length), []]
+    if (role === 'definition') {
+      const said = e.nextElementSibling
+      return [id, role, e.textContent, said.querySelector('[data-id]') ? '' : said.textContent, []]
+    }
+    return [id, role, role === 'heading' ? e.textContent : label ?? '', '', []]
+  }
+  const all = '[data-id], h1, h2, p, small, dt, table, tr, ul, nav, form, .card, [role=alert]'
+  return [...document.querySelectorAll(all)].filter(e => e.dataset.id || !e.closest('[role=dialog]')).map(seen)
+}"""
 
 
 _AT = "([x, y]) => document.elementFromPoint(x, y)?.closest('[data-id]')?.dataset.id ?? ''"
@@ -50,12 +72,14 @@ _AT = "([x, y]) => document.elementFromPoint(x, y)?.closest('[data-id]')?.datase
 
 @record
 class SeenElement:
-    """An element that can be acted on, as a renderer shows it."""
+    """An element as a renderer shows it."""
 
     id: str
     role: str
     name: str
     value: str
+    state: tuple[str, ...] = ()
+    """Of a field: its options, and at the end whether it is required."""
 
 
 @record
@@ -141,6 +165,8 @@ class ChromiumPages:
         self._sent = ""
         context.route("**/*", self._answer)
         self._window = context.new_page()
+        self._crashed = False
+        self._window.on("crash", self._note_crash)
         self._load()
 
     def __enter__(self) -> Self:
@@ -164,6 +190,15 @@ class ChromiumPages:
         self._browser = _browser_of(self._env)
         self.denied.clear()
         self._load()
+
+    def on_dialog(self, receive: Callable[[str], object]) -> None:
+        """Have `receive` called with the message of each dialog that a script opens; pages have no script."""
+
+        def dismiss(dialog: Dialog) -> None:
+            receive(dialog.message)
+            dialog.dismiss()
+
+        self._window.on("dialog", dismiss)
 
     def title(self) -> str:
         """The title that Chromium shows."""
@@ -201,7 +236,26 @@ class ChromiumPages:
         """Play an action in both renderers.
 
         Actions that need no page, such as those on tabs, take place in process, and Chromium loads the page after them.
+
+        Raises:
+            InfrastructureError: Chromium is gone or does not answer; the episode is void and has no score.
         """
+        try:
+            step = self._act(call)
+        except PlaywrightError as error:
+            raise self._void(call, str(error).splitlines()[0]) from error
+        if self._crashed:
+            raise self._void(call, "the process that draws the page has ended")
+        return step
+
+    def _void(self, call: ToolCall, said: str) -> InfrastructureError:
+        """The error of an action at which Chromium failed. The episode then takes no step and has no score."""
+        self._env.episode.faulted = True
+        return InfrastructureError(
+            f"Chromium failed at {call.tool} ({said:.200}); the episode is void; reset the environment, open it again"
+        )
+
+    def _act(self, call: ToolCall) -> PageStep:
         before = self._page()
         expected = self._expected(call, before)
         self._sent, self._pending = "", call
@@ -211,16 +265,23 @@ class ChromiumPages:
         else:
             self._play(call, before)
         if self._waits():  # Chromium had nothing to send
-            self._step(call)
-            if call.tool not in ("fill", "clear", "select_option", "check") or self._waits_for_fields():
+            entered = self._step(call) and call.tool in _ENTERING
+            if not entered or self._waits_for_fields():
                 self._load()
         return PageStep(
             call=call,
             sent=self._sent,
             expected=expected,
-            shown=tuple(SeenElement(id=i, role=r, name=n, value=v) for i, r, n, v in self._window.evaluate(_SEEN)),
+            shown=tuple(
+                SeenElement(id=i, role=r, name=n, value=v, state=tuple(s))
+                for i, r, n, v, s in self._window.evaluate(_SEEN)
+            ),
             drawn=self._drawn(),
         )
+
+    def _note_crash(self, window: Window) -> None:
+        del window
+        self._crashed = True
 
     def _waits(self) -> bool:
         """Whether the action has not taken place yet: `_answer` takes it where Chromium sends something."""
@@ -242,19 +303,24 @@ class ChromiumPages:
         match call.tool:
             case "click" if role in ("link", "button", "tab"):
                 target.click()
-            case "press" if role in ("textbox", "searchbox"):
+            case "press" if role in ("link", "tab"):
+                target.press("Enter")
+            case "press" if role in FIELDS:
                 target.evaluate(
                     "e => e.form.requestSubmit(e.form.querySelector('button'))"
                 )  # Enter breaks a textarea's line
             case "fill" if role in ("textbox", "searchbox"):
-                target.fill(str(call.arguments["text"]))
+                target.fill(str(call.arguments["text"]).replace("\0", ""))  # no keyboard has it
             case "clear" if role in ("textbox", "searchbox"):
                 target.fill("")
             case "select_option" | "fill" if role == "combobox":
                 value = str(call.arguments.get("option", call.arguments.get("text")))
-                target.select_option(value)
+                if value in target.evaluate("e => [...e.options].map(o => o.value)"):
+                    target.select_option(value)
             case "check" if role == "checkbox":
                 target.set_checked(bool(call.arguments.get("checked", True)))
+            case "fill" | "clear" if role == "checkbox":
+                target.set_checked(call.arguments.get("text") == "true")
             case _:
                 pass
 
@@ -273,10 +339,13 @@ class ChromiumPages:
             self._step(call)
         route.fulfill(body=render_html(self._page(), self._browser.session), content_type="text/html; charset=utf-8")
 
-    def _step(self, call: ToolCall) -> None:
+    def _step(self, call: ToolCall) -> bool:
+        """Take an action in process; whether it was done."""
         self._pending = None
+        session = self._browser.session
         for said in self._browser.write(self._env.episode.state, call):
             self._env.step({"tool": said.tool, "arguments": dict(said.arguments)})
+        return self._browser.session is not session
 
     def _load(self) -> None:
         self._pending = None
@@ -295,11 +364,12 @@ class ChromiumPages:
         element = next((one for one in page.walk() if one.id == named), None)
         if element is None:
             return ""
-        values = {one.id: one.value for one in page.walk() if one.role in FIELDS}
+        values = {one.id: _as_seen(one).value for one in page.walk() if one.role in FIELDS}
         activation = element.activation
         if call.tool == "press":
             forms = [one.activation for one in page.walk() if isinstance(one.activation, Submit)]
-            activation = next((form for form in forms if any(f.element == named for f in form.fields)), None)
+            sent_by = next((form for form in forms if any(f.element == named for f in form.fields)), None)
+            activation = sent_by or (activation if isinstance(activation, Follow) else None)
         if isinstance(activation, Submit):
             sent = {field.argument: values.get(field.element, "") for field in activation.fields}
             sent = {**sent, **dict(activation.kept)} if activation.action else {**dict(activation.kept), **sent}
@@ -310,15 +380,33 @@ class ChromiumPages:
 
     def _drawn(self) -> tuple[SeenElement, ...]:
         page, outcome = self._page(), self._browser.session.tab.outcome
-        seen = [
-            SeenElement(id=e.id, role=e.role, name=e.name, value=e.value if e.role in FIELDS else "")
-            for e in page.walk()
-            if e.id
-        ]
-        if outcome is not None and not outcome.refused:
-            navigation = len([1 for part in page.elements[0].walk() if part.id])
-            seen.insert(navigation, SeenElement(id=CLOSE, role="button", name="Close", value=""))
-        return tuple(seen)
+        first, *others = page.elements
+        seen = [_as_seen(part) for part in first.walk()]
+        if outcome is not None:
+            seen.append(_close_button() if not outcome.refused else _alert(outcome))
+        return (*seen, *(_as_seen(part) for element in others for part in element.walk()))
+
+
+def _as_seen(element: PageElement) -> SeenElement:
+    """An element of the tree, as a page shows it."""
+    state: tuple[str, ...] = ()
+    value = element.value
+    if element.role == "definition" and element.children:
+        value = ""
+    if element.role == "checkbox" and value != "true":
+        value = ""
+    if element.role in FIELDS:
+        options = list_options(element) if element.role == "combobox" else ()
+        state = (*options, "required" if element.required else "")
+    return SeenElement(id=element.id, role=element.role, name=element.name, value=value, state=state)
+
+
+def _close_button() -> SeenElement:
+    return SeenElement(id=CLOSE, role="button", name="Close", value="")
+
+
+def _alert(outcome: Outcome) -> SeenElement:
+    return SeenElement(id="", role="alert", name="", value=outcome.alert)
 
 
 def _sent(request: Request) -> str:

@@ -149,6 +149,11 @@ class GeneratedSite:
             return ToolRefusal("not_found", str(UnknownNameError.of("action", rest[0], self._actions)))
         return ToolRefusal("not_found", str(UnknownNameError.of("page", first, [DO, *self._schema.tables])))
 
+    @property
+    def actions(self) -> Sequence[str]:
+        """See `Site`."""
+        return tuple(self._actions)
+
     def form_pages(self, action: str) -> tuple[FormPage, ...]:
         """See `Site`."""
         pages = self._steps(action)

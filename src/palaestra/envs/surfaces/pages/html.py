@@ -87,7 +87,9 @@ def _element(element: PageElement, page: Page) -> Markup:
         case "list":
             rows = Markup("").join(Markup("<li>{}</li>").format(_element(child, page)) for child in element.children)
             tiles = all(child.role == "link" and not child.value for child in element.children)
-            return Markup("<ul{}>{}</ul>").format(Markup(' class="tiles"') if tiles else "", rows)
+            return Markup('<ul{} aria-label="{}">{}</ul>').format(
+                Markup(' class="tiles"') if tiles else "", element.name, rows
+            )
         case "table":
             return Markup('<div class="wide"><table aria-label="{}">{}</table></div>').format(
                 element.name, _inside(element, page)
@@ -133,8 +135,9 @@ def _form(element: PageElement, page: Page) -> Markup:
         for name, value in (sending.kept if sending else ())
     )
     plain = Markup(' class="plain"') if all(child.role == "button" for child in element.children) else ""
-    return Markup('<form{} method="{}" action="{}" aria-label="{}" novalidate>{}{}</form>').format(
+    return Markup('<form{} role="{}" method="{}" action="{}" aria-label="{}" novalidate>{}{}</form>').format(
         plain,
+        element.role,
         "get" if looks_up else "post",
         sending.url if looks_up and sending else page.url,
         element.name,
@@ -152,7 +155,7 @@ def _field(element: PageElement, page: Page) -> Markup:
             element.id, name, checked, need
         )
     elif element.role == "combobox":
-        options = dict.fromkeys(["", element.value, *element.options])  # whatever it holds, it can be emptied
+        options = list_options(element)
         parts = [
             Markup("<option{}>{}</option>").format(Markup(" selected") if option == element.value else "", option)
             for option in options
@@ -176,6 +179,12 @@ def _argument(element: PageElement, page: Page) -> str:
     forms = (part.activation for part in page.walk() if isinstance(part.activation, Submit))
     fields = (field for form in forms for field in form.fields if field.element == element.id)
     return next((field.argument for field in fields), element.id.partition(".")[2])
+
+
+def list_options(element: PageElement) -> list[str]:
+    """What a combobox offers in a browser: nothing, its options, and before them a value that is none of these."""
+    others = [] if element.value in ("", *element.options) else [element.value]
+    return [*([] if "" in element.options else [""]), *others, *element.options]
 
 
 def _outcome(outcome: Outcome, page: Page) -> Markup:

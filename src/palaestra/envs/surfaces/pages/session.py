@@ -61,6 +61,10 @@ class Tab:
         """The tab `by` pages further in its history."""
         return Tab(history=self.history, place=self.place + by)
 
+    def replace_page(self, url: str) -> "Tab":
+        """The tab with another page in place of the open one: nothing is entered, and what lay ahead stays."""
+        return Tab(history=(*self.history[: self.place], url, *self.history[self.place + 1 :]), place=self.place)
+
     def enter(self, field: str, value: str) -> "Tab":
         """The tab after a value was entered."""
         return replace(self, values=(*(pair for pair in self.values if pair[0] != field), (field, value)))

@@ -33,7 +33,7 @@ Role: TypeAlias = Literal[
     "text",
     "textbox",
 ]
-FIELDS = frozenset({"checkbox", "combobox", "searchbox", "textbox"})
+FIELDS: frozenset[Role] = frozenset({"checkbox", "combobox", "searchbox", "textbox"})
 """The roles of elements that hold a value."""
 
 
