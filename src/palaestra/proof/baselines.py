@@ -13,6 +13,7 @@ from palaestra.agents import (
     no_op,
     oracle,
 )
+from palaestra.digest import canonical
 from palaestra.envs import Instance, ToolEnv
 from palaestra.proof.arguments import is_simple_lookup
 from palaestra.proof.directory import IdDirectory
@@ -56,16 +57,23 @@ class ToolRoles:
     def __init__(self, env: ToolEnv) -> None:
         self._env = env
         self._of: tuple[Instance, IdDirectory] | None = None
+        self._said: dict[bytes, list[Action]] = {}
+        self._said_in: IdDirectory | None = None
 
     def lookups(self, text: str) -> Sequence[Action]:
-        """Every look-up whose one required argument is an id, on every id that a text names."""
+        """Every look-up whose one required argument is an id, on every id that a text names.
+
+        On a surface of steps, each is an action of several calls.
+        """
         calls: list[ToolCall] = []
         for tool in self._offered():
             if not tool.writes and is_simple_lookup(tool):
                 [name] = tool.parameters["required"]
                 keys = self._directory().named_in(text, tool.references[name])
                 calls += [ToolCall(tool=tool.name, arguments={name: _as_asked(tool, name, key)}) for key in keys]
-        return self._actions(calls)
+        if self._env.world.surface(self._env.surface).begin is None:
+            return self._actions(calls)
+        return [self._steps(call) for call in calls]
 
     def refusals(self, messages: Sequence[Message], stream: Stream) -> Sequence[Action]:
         """A call of a tool that refuses a case: ids from the request where it names some, the rest by chance."""
@@ -91,6 +99,15 @@ class ToolRoles:
         if self._of is None or self._of[0] is not instance:
             self._of = (instance, IdDirectory(instance.world, instance.initial_state))
         return self._of[1]
+
+    def _steps(self, call: ToolCall) -> Action:
+        """A look-up on a surface of steps, such as a page that is opened and scrolled: one action of several calls."""
+        directory, key = self._directory(), canonical((call.tool, call.arguments))
+        if self._said_in is not directory:
+            self._said_in, self._said = directory, {}
+        if key not in self._said:
+            self._said[key] = self._actions([call])
+        return self._said[key]
 
     def _actions(self, calls: Sequence[ToolCall]) -> list[Action]:
         """The calls in the tools of the surface that is played on."""
