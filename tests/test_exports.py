@@ -118,6 +118,7 @@ EXPORTS = {
     ),
     "palaestra.envs.surfaces": "generated_surfaces generic_surface pages_surface",
     "palaestra.envs.surfaces.pages": "pages_surface",
+    "palaestra.envs.surfaces.pages.dialects": "DIALECTS Dialect DialectBrowser count_tokens",
     "palaestra.envs.kit": (
         "CHANGED_FROM CITIES DESK_SYNONYMS MAIL_HOSTS PAGE STREETS CaseDraft CaseRow CaseStatus CaseType Cursor "
         "HandbookVariants Letter LetterKind Person Priority RecordId RefusalCondition Rule Section SectionId "
@@ -160,8 +161,9 @@ EXPORTS = {
         "short_schema tool"
     ),
     "palaestra.tools.formats": (
-        "CHAT_FORMATS FORMATS ActionFormat ChatFormat CompactFormat FactsFormat HermesFormat JsonFormat Mark "
-        "OpaqueFormat ParsedTurn PlannedTurn PlannerFormat QwenFormat Rendering SmolLM2Format TurnPart read_plan"
+        "CHAT_FORMATS FORMATS ActionFormat ChatFormat CompactFormat FactsFormat FunctionCallFormat HermesFormat "
+        "JsonFormat Mark OpaqueFormat ParsedTurn PlannedTurn PlannerFormat QwenFormat Rendering SmolLM2Format "
+        "TurnPart read_plan"
     ),
     "palaestra.trainers": (
         "AlarmConfig BranchingConfig ChoiceConfig CriticConfig ExpertConfig GroupRule GroupStageConfig "

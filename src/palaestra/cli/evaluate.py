@@ -14,6 +14,7 @@ from palaestra.cli.switches import (
     HandbookOption,
     NoiseOption,
     SurfaceOption,
+    SurfaceSettingOption,
     TemperOption,
     WordingOption,
     named,
@@ -60,6 +61,7 @@ def evaluate(
         typer.Option("--option", help="Option of the benchmark as NAME=VALUE. May be given several times."),
     ] = None,
     surface: SurfaceOption = None,
+    surface_setting: SurfaceSettingOption = None,
     handbook: HandbookOption = 0,
     noise: NoiseOption = None,
     wording: WordingOption = None,
@@ -182,7 +184,7 @@ def evaluate(
         split=split,
         limit=limit,
         axes=tuple(axis or ()),
-        switches=switches(surface, handbook, noise, wording, temper),
+        switches=switches(surface, handbook, noise, wording, temper, surface_setting),
         options=named("--option", option),
     )
     playing = PlayOptions(concurrency=concurrency, seconds=600.0 if seconds is None else seconds, tries=tries)

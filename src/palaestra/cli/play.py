@@ -14,6 +14,7 @@ from palaestra.cli.switches import (
     HandbookOption,
     NoiseOption,
     SurfaceOption,
+    SurfaceSettingOption,
     TemperOption,
     WordingOption,
     switches,
@@ -44,6 +45,7 @@ def play(
     tasks: Annotated[str | None, typer.Option("--tasks", help="Folder of task files that defines the task.")] = None,
     world: WorldOption = None,
     surface: SurfaceOption = None,
+    surface_setting: SurfaceSettingOption = None,
     handbook: HandbookOption = 0,
     noise: NoiseOption = None,
     wording: WordingOption = None,
@@ -64,7 +66,10 @@ def play(
     Examples: `palaestra play storefront/cancel-order/0000`,
     `palaestra play storefront/cancel-order/0000 --surface pages --browser --out mine.jsonl`
     """
-    env, console = open_task(task, tasks, world, **switches(surface, handbook, noise, wording, temper)), Console()
+    env, console = (
+        open_task(task, tasks, world, **switches(surface, handbook, noise, wording, temper, surface_setting)),
+        Console(),
+    )
     if browser:
         _serve(console, env, task, port=port, out=out)
         return

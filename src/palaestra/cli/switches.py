@@ -12,6 +12,12 @@ from palaestra.records import Json
 SurfaceOption = Annotated[
     str | None, typer.Option("--surface", help="Tool surface, such as generic. Default: the conventional tools.")
 ]
+SurfaceSettingOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--surface-setting", help="Setting of the surface, such as dialect=browsergym. May be given several times."
+    ),
+]
 HandbookOption = Annotated[
     int,
     typer.Option("--handbook", min=0, max=2**31 - 1, help="Handbook number; other numbers than 0 change rules."),
@@ -35,16 +41,19 @@ def switches(
     noise: Sequence[str] | None,
     wording: str | None = None,
     temper: str | None = None,
+    surface_settings: Sequence[str] | None = None,
 ) -> Mapping[str, Any]:
     """What `gymnasium.make` takes for these options; what is left out is not named.
 
     Raises:
-        ConfigError: a switch of noise has a value that it cannot have.
+        ConfigError: a switch of noise has a value that it cannot have, or a setting of the surface is not NAME=VALUE.
         UnknownNameError: there is no such switch of noise.
     """
     given: dict[str, Any] = {}
     if surface is not None:
         given["surface"] = surface
+    if surface_settings:
+        given["surface_settings"] = named("--surface-setting", surface_settings)
     if handbook:
         given["handbook"] = handbook
     if noise:

@@ -1,8 +1,9 @@
 """Checks of an environment's arguments: their types and ranges, and whether the world declares what they switch on."""
 
-from typing import Literal, TypeAlias, get_args
+from collections.abc import Mapping
+from typing import Any, Literal, TypeAlias, get_args
 
-from palaestra.envs.world import World
+from palaestra.envs.world import Surface, World
 from palaestra.errors import CapabilityError, UnknownNameError
 
 RewardMode: TypeAlias = Literal["checklist", "outcome"]
@@ -50,3 +51,25 @@ def check_declared(world: World, *, handbook: int, temper: str | None) -> None:
         raise CapabilityError.of(world.name, f"handbook={handbook}", "handbooks", ["0"])
     if temper is not None and not declared.tempers:
         raise CapabilityError.of(world.name, f"temper={temper!r}", "tempers", [])
+
+
+def configure_surface(world: World, name: str, settings: Mapping[str, Any] | None) -> Surface:
+    """The surface of that name under settings.
+
+    Raises:
+        CapabilityError: the world has no such surface, or the surface has no settings.
+        TypeError: `settings` is no mapping.
+        UnknownNameError: the surface has no such setting, or a setting no such value.
+        ValueError: a setting cannot have that value.
+    """
+    surface = world.surface(name)
+    if settings is None:
+        return surface
+    if not isinstance(settings, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f'surface_settings={settings!r}: give a mapping, such as {{"dialect": "browsergym"}}')
+    if surface.configure is None:
+        raise CapabilityError(
+            f"surface_settings={dict(settings)!r}: the surface {name!r} has no settings; choose surface='pages', or "
+            "leave them out"
+        )
+    return surface.configure(settings)

@@ -28,7 +28,7 @@ from gymnasium.utils import seeding
 
 import palaestra
 from palaestra.cache import LruCache
-from palaestra.envs.arguments import RewardMode, check_declared, check_names, check_values
+from palaestra.envs.arguments import RewardMode, check_declared, check_names, check_values, configure_surface
 from palaestra.envs.episode import LiveEpisode, Snapshot
 from palaestra.envs.episode_view import EpisodeView
 from palaestra.envs.instance import Instance
@@ -76,12 +76,15 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         tasks: A folder of task files to use in place of the world's own.
         surface: The tools to act with: "conventional", or another set over the same rows. Left out, "conventional"; for
             the split "heldout-surface" the first of the others.
+        surface_settings: Settings of that surface, where it has some; for pages such as
+            `{"dialect": "browsergym", "budget": 2000}` or
+            `{"variation": 7, "disturbances": {"percent": 20}}` (`palaestra.envs.surfaces.pages.settings.PageSettings`).
         handbook: 0 for the task's own rules; any other number changes some of them, and the rubric with them. A task
             gets the first handbook from that number on that decides it, and that number where none of a few does.
         reward: "checklist" (after every turn) or "outcome" (at the end).
-        action_format: How raw text is read: "compact", "hermes", "json", "opaque", "planner", "planner-qwen",
-            "planner-smollm2", "qwen", "qwen-thinking", "smollm2" or "smollm2-described"; "qwen" and those after it,
-            and planners around them, also with "-facts" behind the name.
+        action_format: How raw text is read: "browsergym", "compact", "hermes", "json", "opaque", "planner",
+            "planner-qwen", "planner-smollm2", "qwen", "qwen-thinking", "smollm2", "smollm2-described" or "ui-tars";
+            the formats of Qwen and SmolLM2, and planners around them, also with "-facts" behind the name.
         max_turns: A budget in place of the task's own.
         noise: The switches of noise, a `Noise` or a mapping such as `{"failures": 10, "distractors": 15}`.
         user: Who answers where a task has a user: "scripted", or what makes one of a persona, such as an `LlmUser`.
@@ -95,7 +98,8 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
     Raises:
         UnknownNameError: no such world, task, split, format, noise, wording or temper.
         TypeError: a name is no text.
-        CapabilityError: the world or task does not declare a split, surface, handbook, temper or kind of noise.
+        CapabilityError: the world or task does not declare a split, surface, handbook, temper or kind of noise, or the
+            surface has no settings.
         PackError: the world's pack cannot be loaded.
         ValueError: a number is out of range.
         TaskError: a task file breaks a rule.
@@ -112,6 +116,7 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         task: str | None = None,
         tasks: str | Path | None = None,
         surface: str | None = None,
+        surface_settings: Mapping[str, Any] | None = None,
         handbook: int = 0,
         reward: RewardMode = "checklist",
         action_format: str = "hermes",
@@ -153,7 +158,7 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         self._user: UserFactory = ScriptedUser if isinstance(user, str) else user
         other = next(iter(self.world.surfaces), CONVENTIONAL)
         self.surface = (other if split == "heldout-surface" else CONVENTIONAL) if surface is None else surface
-        self._surface = self.world.surface(self.surface)
+        self._surface = configure_surface(self.world, self.surface, surface_settings)
         self.toolbox = self._surface.toolbox
         self._reader = TurnReader(format=self._format, prose_tool=self.toolbox.prose_tool)
         self.handbook = handbook
@@ -352,7 +357,7 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
 
         Raises:
             TaskError: the snapshot is of another world, or of an environment with other noise, or whose users speak in
-                another manner, or whose briefing differs.
+                another manner, or whose briefing or surface settings differ.
         """
         if snapshot.world != self.world.name:
             raise TaskError(f"a snapshot of {snapshot.world} does not fit {self.world.name}; restore it there")
@@ -369,6 +374,11 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         if snapshot.stakes != self._stakes:
             raise TaskError(
                 f"a snapshot with stakes={snapshot.stakes} does not fit stakes={self._stakes}; make it alike"
+            )
+        if snapshot.surface_settings != self._surface.settings:
+            raise TaskError(
+                f"a snapshot with {snapshot.surface_settings or 'no surface settings'} does not fit "
+                f"{self._surface.settings or 'no surface settings'}; make it with the same surface_settings"
             )
         episode = self._episode
         playing = None if episode is None else (episode.instance.spec.id, episode.instance.handbook)

@@ -50,6 +50,8 @@ class Snapshot:
     stakes: bool = False
     session: Any = None
     """Where the surface stands; `None` on surfaces that hold nothing."""
+    surface_settings: Any = None
+    """The settings of the surface; `None` where it is under none."""
 
 
 class LiveEpisode:
@@ -162,6 +164,8 @@ class LiveEpisode:
             events.append(self._answered(surface.settle(action, result), spoken))
             self.checklist.update(self.evidence)
             self._let_happen()
+            if self.context.end_reason is not None:  # by an action of another name, such as `done` for `finish`
+                return _answer(call_id, plain_name(call.tool), _as_text(result.content), result.images)
         result = self.toolbox.call(self.context, self.state, call_id, call, events)
         events.append(self._answered(result.event, spoken))
         self.checklist.update(self.evidence)
@@ -273,6 +277,7 @@ class LiveEpisode:
             variation=self.instance.variation,
             stakes=self.instance.stakes,
             session=None if self.surface is None else self.surface.session,
+            surface_settings=None if self.surface is None else self.surface.settings,
         )
 
     def restore(self, snapshot: Snapshot) -> None:

@@ -19,7 +19,10 @@ _ON_SURFACE = 90
 
 
 class EpisodeView:
-    """The part of `ToolEnv` that reads its episode; all but `offered` raise `EpisodeOverError` where none has begun."""
+    """The part of `ToolEnv` that reads its episode.
+
+    All but `offered` and `played_surface` raise `EpisodeOverError` where none has begun.
+    """
 
     _episode: LiveEpisode | None
     _surface: Surface
@@ -110,6 +113,11 @@ class EpisodeView:
         """Calls of the conventional surface in the names of the tools on offer."""
         noise_state, translated = self.episode.noise_state, self._surface.translate(calls, self.instance.initial_state)
         return translated if noise_state is None else noise_state.noise_plan.spelled(translated)
+
+    @property
+    def played_surface(self) -> Surface:
+        """The surface that is played on, under its settings."""
+        return self._surface
 
     @property
     def offered(self) -> tuple[Tool, ...]:

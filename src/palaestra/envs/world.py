@@ -60,6 +60,8 @@ class SurfaceState(Protocol):
 
     session: Any
     """Where it stands: a frozen value that pickles. It is replaced, never changed, so who keeps it has a snapshot."""
+    settings: Any
+    """The settings of the surface that it belongs to; `None` where it is under none."""
 
     def submission(self, state: StateView, call: ToolCall) -> ToolCall | None:
         """The call of one of the toolbox's actions that this call makes; `None` where it makes none."""
@@ -88,6 +90,10 @@ class Surface:
     """Gives an episode what the surface holds for it; `None` where that is nothing."""
     turns: int = 1
     """How many turns on it stand for one with the world's own tools: the budget of turns is so many times larger."""
+    configure: "Callable[[Mapping[str, Any]], Surface] | None" = None
+    """Gives the surface under settings of its own, such as a dialect; `None` where it has none."""
+    settings: Any = None
+    """The settings that it is under: a frozen value that pickles; `None` where none were given."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -111,7 +111,7 @@ class ToolRoles:
 
     def _actions(self, calls: Sequence[ToolCall]) -> list[Action]:
         """The calls in the tools of the surface that is played on."""
-        surface = self._env.world.surface(self._env.surface)
+        surface = self._env.played_surface
         return [as_action(call) for call in surface.translate(calls, self._env.instance.initial_state)]
 
 

@@ -113,7 +113,7 @@ class Trial:
         self.env = env
         env.reset(seed=0, options={"task": task_id})
         self.instance = env.instance
-        surface = env.world.surface(env.surface)
+        surface = env.played_surface
         self._translate = surface.translate
         self._stepwise = surface.begin is not None
         self.own = env.world.toolbox

@@ -55,6 +55,8 @@ class HandPlay:
         if not isinstance(world.episode.surface, PageBrowser):
             raise CapabilityError(f"surface {world.surface!r} has no pages; add --surface pages")
         self._world = world
+        if world.episode.surface.settings is not None:
+            raise CapabilityError("pages are played by hand with the plain tools; leave out the surface settings")
         self._browser = world.episode.surface
         self._said: list[Message] = [one for one in self._recorder.opening.messages if one["role"] != "tool"][:-1]
         self._speaking = {

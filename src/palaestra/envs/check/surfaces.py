@@ -20,9 +20,9 @@ def check_surfaces(subject: Subject) -> None:
 
     Rows that a list only names, the other surface may show whole.
     """
-    own = subject.make(surface=CONVENTIONAL, noise=None)
+    own = subject.make(surface=CONVENTIONAL, surface_settings=None, noise=None)
     for name in own.world.surfaces:
-        other = subject.make(surface=name, noise=None)
+        other = subject.make(surface=name, surface_settings=None, noise=None)
         readers = [tool for tool in own.offered if not tool.writes and tool.name not in _KEPT]
         for seed in subject.seeds:
             for tool in readers:

@@ -4,6 +4,7 @@ from palaestra.tools.formats.bare_json import JsonFormat
 from palaestra.tools.formats.compact import CompactFormat
 from palaestra.tools.formats.format import ActionFormat, ChatFormat, Mark, ParsedTurn, Rendering, TurnPart
 from palaestra.tools.formats.format_registry import FormatRegistry
+from palaestra.tools.formats.function_calls import BROWSERGYM, UI_TARS, FunctionCallFormat
 from palaestra.tools.formats.hermes import HermesFormat
 from palaestra.tools.formats.opaque import OpaqueFormat
 from palaestra.tools.formats.planner import PlannedTurn, PlannerFormat, read_plan
@@ -14,6 +15,8 @@ from palaestra.tools.formats.with_facts import FactsFormat
 FORMATS: FormatRegistry[ActionFormat] = FormatRegistry("action format")
 FORMATS.register("hermes", HermesFormat())
 FORMATS.register("json", JsonFormat())
+FORMATS.register("browsergym", FunctionCallFormat(BROWSERGYM))
+FORMATS.register("ui-tars", FunctionCallFormat(UI_TARS))
 
 CHAT_FORMATS: FormatRegistry[ChatFormat] = FormatRegistry("chat format")
 _CHATS: tuple[ChatFormat, ...] = (
@@ -38,6 +41,7 @@ __all__ = [
     "ChatFormat",
     "CompactFormat",
     "FactsFormat",
+    "FunctionCallFormat",
     "HermesFormat",
     "JsonFormat",
     "Mark",

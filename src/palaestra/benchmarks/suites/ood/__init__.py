@@ -1,4 +1,4 @@
-"""The internal axes: what was learnt, measured along eight kinds of shift, each from none to strong."""
+"""The internal axes: what was learnt, measured along nine kinds of shift, each from none to strong."""
 
 if __name__ != "palaestra.benchmarks.suites.ood":
     raise ImportError(
@@ -13,6 +13,7 @@ from palaestra.benchmarks.suites.ood.axis import Axis
 from palaestra.benchmarks.suites.ood.entities import entities
 from palaestra.benchmarks.suites.ood.family import family, untrained_families
 from palaestra.benchmarks.suites.ood.horizon import horizon
+from palaestra.benchmarks.suites.ood.interface import interface
 from palaestra.benchmarks.suites.ood.noise import noise
 from palaestra.benchmarks.suites.ood.policy import policy
 from palaestra.benchmarks.suites.ood.pool import TaskPool, families_of
@@ -33,6 +34,7 @@ AXES: Mapping[str, Callable[[TaskPool], Axis]] = {
     "family": family,
     "policy": policy,
     "surface": surface,
+    "interface": interface,
     "noise": noise,
     "horizon": horizon,
     "wording": wording,
@@ -138,6 +140,7 @@ def _declared(pool: TaskPool) -> list[str]:
         "family": bool(untrained_families(pool)),
         "policy": own.handbooks,
         "surface": "generic" in own.surfaces,
+        "interface": "pages" in own.surfaces,
         "temper": own.tempers,
     }
     return [name for name in AXES if has.get(name, True)]
@@ -172,8 +175,8 @@ def _notes(pool: TaskPool) -> tuple[str, ...]:
         "that was trained on other families, on more indices, or not here at all, no cell is in distribution."
     )
     pairing = (
-        "Cells of the axes surface, noise and wording hold the tasks of the cell in distribution, so that differences "
-        "are paired by task."
+        "Cells of the axes surface, interface, noise and wording hold the tasks of the cell in distribution, so that "
+        "differences are paired by task."
     )
     patience = (
         "Where calls are refused for the moment (noise/medium, noise/strong) a scripted solution has to be patient and "

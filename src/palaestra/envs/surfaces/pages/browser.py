@@ -2,14 +2,17 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 from palaestra.envs.surfaces.pages.addresses import read_address, write_address
+from palaestra.envs.surfaces.pages.disturbances import END, SLOW, SLOW_SECONDS, disturb_page
 from palaestra.envs.surfaces.pages.forms import read_arguments
 from palaestra.envs.surfaces.pages.generated import ANY, LOOK_UP
 from palaestra.envs.surfaces.pages.session import CLOSE, MOST_TABS, BrowserSession, Outcome, Tab
+from palaestra.envs.surfaces.pages.settings import PageSettings
 from palaestra.envs.surfaces.pages.site import Site
 from palaestra.envs.surfaces.pages.text import SCROLL, PageView, view_page
-from palaestra.envs.surfaces.pages.tree import FIELDS, Follow, Page, PageElement, Submit
+from palaestra.envs.surfaces.pages.tree import FIELDS, Follow, Page, PageElement, ShownRow, Submit
 from palaestra.errors import ToolRefusal, UnknownNameError
 from palaestra.protocols import StateView
 from palaestra.records import ToolCall, ToolEvent
@@ -27,14 +30,17 @@ class PageBrowser:
 
     Args:
         site: What it opens.
+        settings: What the user set.
 
     Attributes:
+        settings: The same; `None` where nothing was set.
         session: Where it stands. It is replaced, never changed, so who keeps it has a snapshot.
     """
 
-    def __init__(self, site: Site) -> None:
+    def __init__(self, site: Site, settings: PageSettings) -> None:
         self._site = site
-        self.session = BrowserSession()
+        self.session = BrowserSession(settings=settings)
+        self.settings: Any = None if settings == PageSettings() else settings
         self._drawn: tuple[Tab, Page] | None = None
         """The page that was drawn last, and for which tab; it holds until the next call."""
 
@@ -81,18 +87,22 @@ class PageBrowser:
     def show(self, context: ToolContext) -> str:
         """The page in front as text; its rows count as shown."""
         view = self.view(context.state)
+        self.count_shown(context, view.shows)
+        return view.text
+
+    def count_shown(self, context: ToolContext, shows: Sequence[ShownRow]) -> None:
+        """Log what was shown of rows as evidence, column by column."""
         columns: dict[tuple[str, str], set[str]] = {}
-        for shown in view.shows:
+        for shown in shows:
             columns.setdefault((shown.row.table, shown.row.id), set()).update(shown.columns)
-        rows = {(shown.row.table, shown.row.id): shown.row for shown in view.shows}
+        rows = {(shown.row.table, shown.row.id): shown.row for shown in shows}
         for key, row in rows.items():
             names = columns[key]
             if names >= self._site.columns(row.table):
                 context.show(row)
             else:
                 context.show_columns([row], sorted(names))
-        context.mention(*(key for shown in view.shows for key in shown.ids))
-        return view.text
+        context.mention(*(key for shown in shows for key in shown.ids))
 
     def draw_action(self, state: StateView, ids: Callable[[str], Sequence[str]], stream: Stream) -> ToolCall:
         """See `SurfaceState`: one of the elements on the page in front, or a move of the browser."""
@@ -108,13 +118,19 @@ class PageBrowser:
             return ToolCall(tool="check", arguments={"element": element.id, "checked": stream.chance(50)})
         return ToolCall(tool="fill", arguments={"element": element.id, "text": text})
 
+    def write(self, state: StateView, call: ToolCall) -> tuple[ToolCall, ...]:
+        """The calls of the tools on offer that do what a plain call does on the page in front; here itself."""
+        del state
+        return (call,)
+
     def view(self, state: StateView) -> PageView:
         """What is seen of the page in front."""
         return view_page(self.page(state), self.session)
 
     def page(self, state: StateView) -> Page:
         """The page in front; where its row is gone, the refusal stands in its place."""
-        return self._draw(state, self.session.tab)
+        page, present = self._draw(state, self.session.tab), self.session.disturbance.present
+        return disturb_page(page, present) if present else page
 
     def _draw(self, state: StateView, tab: Tab) -> Page:
         if self._drawn is None or self._drawn[0] is not tab:
@@ -133,26 +149,46 @@ class PageBrowser:
         """
         if typed:
             context.name(*self._site.named(url))
-        tab = self.session.tab.visit(url)
-        self._draw(context.state, tab)
-        return self.session.with_tab(tab)
+        return self._arrive(context, self.visit(context.state, url))
 
     def activate(self, context: ToolContext, name: str, *, by_key: bool = False) -> BrowserSession:
         """The session after an element was activated. A form that calls an action was sent before this."""
+        return self._arrive(context, self.follow(context.state, name, by_key=by_key))
+
+    def _arrive(self, context: ToolContext, session: BrowserSession) -> BrowserSession:
+        """That session, after the time that a slow answer takes."""
+        if session.disturbance.present == SLOW != self.session.disturbance.present:
+            context.clock.advance(SLOW_SECONDS)
+        return session
+
+    def visit(self, state: StateView, url: str) -> BrowserSession:
+        """The session at an address, with the disturbance that its opening brings."""
+        tab = self.session.tab.visit(url)
+        self._draw(state, tab)
+        session = self.session.with_tab(tab)
+        disturbances = session.settings.disturbances
+        if disturbances is None:
+            return session
+        return replace(session, disturbance=session.disturbance.open_page(disturbances))
+
+    def follow(self, state: StateView, name: str, *, by_key: bool = False) -> BrowserSession:
+        """The session after an element was activated, which changes no row."""
         if name == CLOSE and self.session.tab.outcome is not None:
             return self.session.with_tab(replace(self.session.tab, outcome=None))
-        page = self.page(context.state)
+        page = self.page(state)
         element = self.find(page, name)
+        if name == END:
+            return replace(self.session, disturbance=self.session.disturbance.end())
         form = _sent_by(page, element, by_key=by_key)
         if form is not None:
-            return self.session if form.action else self.open(context, self._asked_address(page, form), typed=False)
+            return self.session if form.action else self.visit(state, self._asked_address(page, form))
         if isinstance(element.activation, Follow):
-            return self.open(context, element.activation.url, typed=False)
+            return self.visit(state, element.activation.url)
         return self.session
 
-    def enter(self, context: ToolContext, name: str, value: str) -> BrowserSession:
+    def enter(self, state: StateView, name: str, value: str) -> BrowserSession:
         """The session after a value was entered in a field."""
-        element = self.find(self.page(context.state), name)
+        element = self.find(self.page(state), name)
         if element.role not in FIELDS:
             raise ToolRefusal("no_field", f"{name} is a {element.role} and takes no text; click it")
         if element.options and value and value not in element.options:
@@ -179,7 +215,7 @@ class PageBrowser:
         """The session with a further tab in front."""
         if len(self.session.tabs) >= MOST_TABS:
             raise ToolRefusal("too_many_tabs", f"{MOST_TABS} tabs are open; close one")
-        return BrowserSession(tabs=(*self.session.tabs, Tab()), active=len(self.session.tabs))
+        return replace(self.session, tabs=(*self.session.tabs, Tab()), active=len(self.session.tabs))
 
     def close_tab(self) -> BrowserSession:
         """The session without the tab in front."""
@@ -187,7 +223,7 @@ class PageBrowser:
         if len(tabs) == 1:
             raise ToolRefusal("last_tab", "the last tab cannot be closed")
         left = (*tabs[: self.session.active], *tabs[self.session.active + 1 :])
-        return BrowserSession(tabs=left, active=min(self.session.active, len(left) - 1))
+        return replace(self.session, tabs=left, active=min(self.session.active, len(left) - 1))
 
     def focus_tab(self, number: int) -> BrowserSession:
         """The session with another tab in front; tabs count from 1."""

@@ -21,6 +21,7 @@ from palaestra.envs.surfaces.pages.addresses import read_address, write_address
 from palaestra.envs.surfaces.pages.browser import PageBrowser
 from palaestra.envs.surfaces.pages.generated import ANY
 from palaestra.envs.surfaces.pages.html import render_html
+from palaestra.envs.surfaces.pages.marks import Box, mark_picture
 from palaestra.envs.surfaces.pages.session import CLOSE
 from palaestra.envs.surfaces.pages.tree import FIELDS, Page, Submit
 from palaestra.errors import CapabilityError
@@ -37,10 +38,17 @@ _SEEN = """() => [...document.querySelectorAll('[data-id]')].map(e => {
   const typed = { checkbox: 'checkbox', search: 'searchbox' }
   const role = e.getAttribute('role') ?? known[tag] ?? typed[type] ?? tag
   const label = e.closest('label')
-  const name = label ? label.firstChild.textContent : e.textContent
+  const name = label ? label.firstChild.textContent : e.getAttribute('aria-label') ?? e.textContent
   const value = type === 'checkbox' ? (e.checked ? 'true' : '') : e.value || ''
   return [e.dataset.id, role, name, role === 'link' || role === 'button' ? '' : value]
 })"""
+
+
+_BOXES = """() => [...document.querySelectorAll('[data-id]')].map(e => [e, e.getBoundingClientRect()])
+  .filter(([, b]) => b.width > 0 && b.height > 0 && b.bottom > 0 && b.right > 0
+    && b.top < window.innerHeight && b.left < window.innerWidth)
+  .map(([e, b]) => [e.dataset.id, Math.round(b.left), Math.round(b.top), Math.round(b.right), Math.round(b.bottom)])"""
+_AT = "([x, y]) => document.elementFromPoint(x, y)?.closest('[data-id]')?.dataset.id ?? ''"
 
 
 @record
@@ -168,6 +176,30 @@ class ChromiumPages:
         """The window as PNG."""
         return self._window.screenshot(animations="disabled")
 
+    def boxes(self) -> dict[str, Box]:
+        """Where each element that can be acted on stands in the window, by id; those out of sight are left out."""
+        found = self._window.evaluate(_BOXES)
+        return {name: Box(left=left, top=top, right=right, bottom=bottom) for name, left, top, right, bottom in found}
+
+    def locate(self, x: int, y: int) -> str:
+        """The id of the element at a place of the window, in pixels; empty where none is.
+
+        Raises:
+            ValueError: the place is outside the window.
+        """
+        size = self._window.viewport_size
+        assert size is not None, "the context has a size"
+        if not (0 <= x < size["width"] and 0 <= y < size["height"]):
+            raise ValueError(f"({x},{y}) is outside the window of {size['width']}x{size['height']} pixels")
+        return str(self._window.evaluate(_AT, [x, y]))
+
+    def marked_screenshot(self) -> bytes:
+        """The window as PNG, with a box and a number on each element that can be acted on (set of marks).
+
+        The numbers are those of `boxes`, from 1.
+        """
+        return mark_picture(self.screenshot(), list(self.boxes().values()))
+
     def act(self, call: ToolCall) -> PageStep:
         """Play an action in both renderers.
 
@@ -242,7 +274,8 @@ class ChromiumPages:
 
     def _step(self, call: ToolCall) -> None:
         self._pending = None
-        self._env.step({"tool": call.tool, "arguments": dict(call.arguments)})
+        for said in self._browser.write(self._env.episode.state, call):
+            self._env.step({"tool": said.tool, "arguments": dict(said.arguments)})
 
     def _load(self) -> None:
         self._pending = None

@@ -24,7 +24,9 @@ from palaestra.envs.surfaces.pages.forms import field_element, form_fields
 from palaestra.envs.surfaces.pages.pieces import definition_element, link_element, table_element, words
 from palaestra.envs.surfaces.pages.routes import PageRequest, Route
 from palaestra.envs.surfaces.pages.session import Tab
+from palaestra.envs.surfaces.pages.site import FormPage
 from palaestra.envs.surfaces.pages.tree import Field, Follow, Page, PageElement, Submit
+from palaestra.envs.surfaces.pages.variation import PER_PAGE, PageVariation, vary_page
 from palaestra.errors import DefinitionError, ToolRefusal, UnknownNameError
 from palaestra.protocols import StateView
 from palaestra.records import Row, ToolCall
@@ -32,8 +34,6 @@ from palaestra.tools import Tool, Toolbox
 
 DO = "do"
 """The first step of an action's address."""
-PER_PAGE = 10
-"""Rows of a list that stand on one page."""
 ANY = "any"
 """The option of a filter that lets every row through."""
 SEARCH, AFTER = "search", "after"
@@ -55,6 +55,7 @@ class GeneratedSite:
         role: The role of whoever uses the site: forms of actions that are not open to it are left out.
         routes: Pages made by hand; the first that fits an address is drawn.
         reviewed: The names of actions whose form is reviewed before it is sent.
+        variation: How its pages look; as they are made if `None`.
 
     Raises:
         DefinitionError: an action that is to be reviewed has no form.
@@ -68,10 +69,14 @@ class GeneratedSite:
         *,
         routes: Sequence[Route] = (),
         reviewed: Collection[str] = (),
+        variation: PageVariation | None = None,
     ) -> None:
         self._schema = schema
         self._routes = routes
         self._reviewed = frozenset(reviewed)
+        self._variation = variation
+        self.per_page = PER_PAGE if variation is None else variation.per_page
+        self._wizard = 0 if variation is None else variation.wizard
         self._actions = {tool.name: tool for tool in actions.offered(role)}
         self._forms = {name: form_fields(tool) for name, tool in self._actions.items()}
         if unknown := sorted(self._reviewed - self._actions.keys()):
@@ -85,6 +90,10 @@ class GeneratedSite:
 
     def page(self, state: StateView, tab: Tab) -> Page:
         """See `Site`."""
+        page = self._draw_page(state, tab)
+        return page if self._variation is None else vary_page(page, self._variation)
+
+    def _draw_page(self, state: StateView, tab: Tab) -> Page:
         address = read_address(tab.url)
         for route in self._routes:
             if (parts := route.match(address.path)) is not None:
@@ -98,6 +107,8 @@ class GeneratedSite:
                 title, elements = words(action), self._form(tab, address, self._actions[action])
             case (step, action, last) if step == DO and last == REVIEW and action in self._reviewed:
                 title, elements = f"Review: {words(action)}", self._review(state, address, self._actions[action])
+            case (step, action, number) if step == DO and self._is_form_page(action, number):
+                title, elements = words(action), self._form(tab, address, self._actions[action], int(number) - 1)
             case (table,) if table in self._schema.tables:
                 title, elements = words(table), self._list(state, tab, address, self._schema[table])
             case (table, key) if table in self._schema.tables:
@@ -134,9 +145,29 @@ class GeneratedSite:
             return ToolRefusal("not_found", str(UnknownNameError.of("action", rest[0], self._actions)))
         return ToolRefusal("not_found", str(UnknownNameError.of("page", first, [DO, *self._schema.tables])))
 
-    def sending(self, action: str) -> tuple[str, ...]:
+    def form_pages(self, action: str) -> tuple[FormPage, ...]:
         """See `Site`."""
-        return (CONTINUE, SEND) if action in self._reviewed else (SEND,)
+        pages = self._steps(action)
+        reviewed = action in self._reviewed
+        made = [
+            FormPage(
+                fields=tuple(field.argument for field in fields),
+                button=CONTINUE if reviewed or place < len(pages) - 1 else SEND,
+            )
+            for place, fields in enumerate(pages)
+        ]
+        return (*made, FormPage(fields=(), button=SEND)) if reviewed else tuple(made)
+
+    def _steps(self, action: str) -> list[tuple[Field, ...]]:
+        """The fields on each page of an action's form."""
+        fields, size = self._forms[action], self._wizard
+        if not size or len(fields) <= size:
+            return [fields]
+        return [fields[first : first + size] for first in range(0, len(fields), size)]
+
+    def _is_form_page(self, action: str, number: str) -> bool:
+        """Whether an action's form has a page of that number beyond the first."""
+        return action in self._forms and number in {str(n + 1) for n in range(1, len(self._steps(action)))}
 
     def look_up(self, url: str) -> ToolCall | None:
         """See `Site`: opening a list asks for its rows, and finding none is an answer too."""
@@ -186,12 +217,12 @@ class GeneratedSite:
         search = address.query.get(SEARCH, "")
         rows = select(state, info, self._conditions(info, address), search)
         first = sum(row.id <= address.query.get(AFTER, "") for row in rows)
-        shown = rows[first : first + PER_PAGE]
+        shown = rows[first : first + self.per_page]
         asked = [f"{name} {value}" for name, value in address.query.items() if name not in (SEARCH, AFTER)]
         said = ", ".join([*asked, *([f'with "{search}"'] if search else [])])
         counted = f"{first + 1} to {first + len(shown)} of {len(rows)}" if shown else "none"
         turning: list[PageElement] = []
-        if len(rows) > first + PER_PAGE:
+        if len(rows) > first + self.per_page:
             url = write_address(info.name, query={**address.query, AFTER: shown[-1].id})
             turning.append(PageElement(role="link", id="list.next", name="next", activation=Follow(url=url)))
         return (
@@ -255,16 +286,27 @@ class GeneratedSite:
                     links.setdefault(name, link_element(f"do.{name}", words(name), url))
         return tuple(links.values())
 
-    def _form(self, tab: Tab, address: Address, tool: Tool) -> tuple[PageElement, ...]:
-        fields = self._forms[tool.name]
+    def _form(self, tab: Tab, address: Address, tool: Tool, place: int = 0) -> tuple[PageElement, ...]:
+        """The form of an action, or the page of it at that place."""
+        pages = self._steps(tool.name)
+        fields = pages[place]
+        here = {field.argument for field in fields}
+        kept = tuple(
+            (f.argument, v)
+            for f in self._forms[tool.name]
+            if f.argument not in here and (v := address.query.get(f.argument))
+        )
         parts = [
             field_element(field, tab.value_of(field.element, address.query.get(field.argument, ""))) for field in fields
         ]
-        if tool.name in self._reviewed:
-            review = Submit(action="", fields=fields, url=write_address(DO, tool.name, REVIEW))
+        if place < len(pages) - 1:
+            lead_on = Submit(action="", fields=fields, url=write_address(DO, tool.name, str(place + 2)), kept=kept)
+            button = PageElement(role="button", id=CONTINUE, name="Continue", activation=lead_on)
+        elif tool.name in self._reviewed:
+            review = Submit(action="", fields=fields, url=write_address(DO, tool.name, REVIEW), kept=kept)
             button = PageElement(role="button", id=CONTINUE, name="Review", activation=review)
         else:
-            send = Submit(action=tool.name, fields=fields)
+            send = Submit(action=tool.name, fields=self._forms[tool.name], kept=kept)
             button = PageElement(role="button", id=SEND, name=words(tool.name), activation=send)
         return (
             PageElement(role="heading", name=words(tool.name)),

@@ -19,6 +19,10 @@ STYLE = Path(__file__).with_name("site.css").read_text()
 """One style sheet for every site; no font, image or script comes from anywhere else."""
 
 
+_ICONS = {"filter.find": "\u2315", "continue": "\u2192"}
+"""By the id of a button: the symbol that stands for its name; a check mark for all others."""
+
+
 def render_html(page: Page, session: BrowserSession) -> str:
     """A page as a whole document.
 
@@ -39,10 +43,10 @@ def render_html(page: Page, session: BrowserSession) -> str:
     )
     return str(
         Markup(
-            '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+            '<!doctype html><html lang="{}" class="{} {}"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width">'
             "<title>{}</title><style>{}</style></head><body>{}</body></html>"
-        ).format(page.title, Markup(STYLE), body)  # noqa: S704  our own style sheet
+        ).format(page.look.language, page.look.theme, page.look.density, page.title, Markup(STYLE), body)  # noqa: S704  our own style sheet
     )
 
 
@@ -94,6 +98,13 @@ def _element(element: PageElement, page: Page) -> Markup:
             return Markup('<nav aria-label="{}">{}{}</nav>').format(element.name, label, _inside(element, page))
         case "search" | "form":
             return _form(element, page)
+        case "listitem":
+            parts = (Markup("<div>{}</div>").format(_element(child, page)) for child in element.children)
+            return Markup('<div class="card">{}</div>').format(Markup("").join(parts))
+        case "button" if page.look.icons:
+            return Markup('<button data-id="{}" aria-label="{}" class="icon">{}</button>').format(
+                element.id, element.name, _ICONS.get(element.id, "\u2713")
+            )
         case "button":
             return Markup('<button data-id="{}">{}</button>').format(element.id, element.name)
         case _:

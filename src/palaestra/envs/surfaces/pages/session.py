@@ -1,7 +1,10 @@
 """What a browser holds between two actions: tabs, histories, form values, scrolling, an open dialog."""
 
 from dataclasses import replace
+from typing import Self
 
+from palaestra.envs.surfaces.pages.disturbances import DisturbanceState
+from palaestra.envs.surfaces.pages.settings import PageSettings
 from palaestra.record import record
 
 MOST_TABS = 8
@@ -63,12 +66,15 @@ class BrowserSession:
 
     tabs: tuple[Tab, ...] = (Tab(),)
     active: int = 0
+    settings: PageSettings = PageSettings()
+    disturbance: DisturbanceState = DisturbanceState()
+    """What stands between the agent and the page."""
 
     @property
     def tab(self) -> Tab:
         """The tab in front."""
         return self.tabs[self.active]
 
-    def with_tab(self, tab: Tab) -> "BrowserSession":
+    def with_tab(self, tab: Tab) -> Self:
         """The session with another tab in front."""
         return replace(self, tabs=(*self.tabs[: self.active], tab, *self.tabs[self.active + 1 :]))

@@ -6,7 +6,18 @@ from typing import Protocol
 from palaestra.envs.surfaces.pages.session import Tab
 from palaestra.envs.surfaces.pages.tree import Page
 from palaestra.protocols import StateView
+from palaestra.record import record
 from palaestra.records import ToolCall
+
+
+@record
+class FormPage:
+    """A page of a form."""
+
+    fields: tuple[str, ...]
+    """The arguments that it takes."""
+    button: str
+    """The id of the button that leads on, or sends the form."""
 
 
 class Site(Protocol):
@@ -28,8 +39,13 @@ class Site(Protocol):
         """The columns of a table: who sees them all has seen a row whole."""
         ...
 
-    def sending(self, action: str) -> tuple[str, ...]:
-        """The ids of the buttons that send the form of an action, in the order in which they are clicked."""
+    @property
+    def per_page(self) -> int:
+        """Rows of a list that stand on one page."""
+        ...
+
+    def form_pages(self, action: str) -> tuple[FormPage, ...]:
+        """The pages of an action's form, in the order in which they are filled in."""
         ...
 
     def named(self, url: str) -> tuple[str, ...]:

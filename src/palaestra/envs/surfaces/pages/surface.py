@@ -1,16 +1,23 @@
 """The surface of pages: the same rows and rules through a browser in place of tool calls."""
 
 from collections.abc import Collection, Mapping, Sequence
+from functools import cache
+from typing import Any
 
 from palaestra.envs.state import Schema
 from palaestra.envs.surfaces.generic import KEPT, declared_reads, generic_surface
 from palaestra.envs.surfaces.pages.browser import PageBrowser
+from palaestra.envs.surfaces.pages.dialects import DIALECTS, DialectBrowser
+from palaestra.envs.surfaces.pages.dialects.translation import write_calls
 from palaestra.envs.surfaces.pages.generated import LOOK_UP, GeneratedSite
 from palaestra.envs.surfaces.pages.routes import Route
+from palaestra.envs.surfaces.pages.settings import PageSettings
 from palaestra.envs.surfaces.pages.tools import UI_TOOLS
 from palaestra.envs.surfaces.pages.translation import PageTranslation
 from palaestra.envs.world import Surface
 from palaestra.errors import DefinitionError
+from palaestra.protocols import StateView
+from palaestra.records import ToolCall
 from palaestra.tools import Reads, Toolbox
 
 TURNS = 8
@@ -49,15 +56,43 @@ def pages_surface(
     reads: Mapping[str, Reads] = declared_reads(schema, (t for t in toolbox if t not in kept and not t.writes))
     actions = Toolbox(t for t in toolbox if t not in kept and t.name not in reads)
     look_up = generic_surface(schema, toolbox, role=role).toolbox[LOOK_UP]
-    site = GeneratedSite(schema, actions, role, routes=routes, reviewed=reviewed)
-    translation = PageTranslation(schema, {name: (toolbox[name], rows) for name, rows in reads.items()}, actions, site)
+    every_action = Toolbox([*actions, look_up])
+    declared = {name: (toolbox[name], rows) for name, rows in reads.items()}
 
-    def begin() -> PageBrowser:
-        return PageBrowser(site)
+    @cache
+    def under(settings: PageSettings) -> Surface:
+        site = GeneratedSite(schema, actions, role, routes=routes, reviewed=reviewed, variation=settings.variation)
+        translation = PageTranslation(schema, declared, actions, site, settings.disturbances)
+        given = None if settings == PageSettings() else settings
+        if settings.drawn_in is None:
+            return Surface(
+                toolbox=Toolbox([*UI_TOOLS, *kept], prose_tool=toolbox.prose_tool, actions=every_action),
+                translate=translation.translate,
+                begin=lambda: PageBrowser(site, settings),
+                turns=TURNS,
+                configure=configure,
+                settings=given,
+            )
+        dialect = DIALECTS[settings.drawn_in]
+        for tool in dialect.tools:
+            if tool.name in toolbox:
+                raise DefinitionError(f"tool {tool.name}: the dialect {dialect.name} has a tool of this name")
 
-    return Surface(
-        toolbox=Toolbox([*UI_TOOLS, *kept], prose_tool=toolbox.prose_tool, actions=Toolbox([*actions, look_up])),
-        translate=translation.translate,
-        begin=begin,
-        turns=TURNS,
-    )
+        def translate(calls: Sequence[ToolCall], state: StateView) -> tuple[ToolCall, ...]:
+            return write_calls(dialect, settings, translation.translate(calls, state), state, site)
+
+        return Surface(
+            toolbox=Toolbox(
+                [*dialect.tools, *kept], prose_tool=toolbox.prose_tool, actions=Toolbox([*every_action, *kept])
+            ),
+            translate=translate,
+            begin=lambda: DialectBrowser(site, dialect, settings, frozenset(tool.name for tool in kept)),
+            turns=TURNS * (3 if dialect.needs_screen else 1),
+            configure=configure,
+            settings=given,
+        )
+
+    def configure(given: Mapping[str, Any]) -> Surface:
+        return under(PageSettings.of(given))
+
+    return under(PageSettings())

@@ -21,7 +21,7 @@ VIEWPORT = 60
 """Lines of a page that are seen at once."""
 SCROLL = VIEWPORT - 10
 """Lines that one scroll moves."""
-_INLINE = frozenset({"row", "search", "navigation"})
+INLINE = frozenset({"row", "search", "navigation"})
 """Roles of elements whose children stand in one line."""
 
 
@@ -31,6 +31,9 @@ class TextLine:
 
     text: str
     shows: tuple[ShownRow, ...] = ()
+
+
+_BLANK = TextLine(text="")
 
 
 @record
@@ -46,7 +49,10 @@ class PageView:
 def view_page(page: Page, session: BrowserSession) -> PageView:
     """The viewport of a page in the tab in front."""
     tab = session.tab
-    lines = [line for element in page.elements for line in _drawn(element)]
+    look = page.look
+    lines = [line for element in page.elements for line in _drawn(element, terse=look.density == "terse")]
+    if look.density == "spacious":
+        lines = [spaced for line in lines for spaced in ((line, _BLANK) if not line.text.startswith(" ") else (line,))]
     top = min(tab.scroll, max(0, len(lines) - 1))
     seen = lines[top : top + VIEWPORT]
     told = f" tab {session.active + 1} of {len(session.tabs)}" if len(session.tabs) > 1 else ""
@@ -69,16 +75,16 @@ def _outcome_lines(outcome: Outcome) -> list[str]:
         error = content.get("error") if isinstance(content, dict) else None
         said = error.get("message") if isinstance(error, dict) else content
         return [f"alert: {said}"]
-    return [f"dialog: {outcome.action} is done", *_content_lines(content, "  "), f'  [{CLOSE}] button "Close"']
+    return [f"dialog: {outcome.action} is done", *content_lines(content, "  "), f'  [{CLOSE}] button "Close"']
 
 
-def _content_lines(content: Json, indent: str) -> Iterator[str]:
+def content_lines(content: Json, indent: str) -> Iterator[str]:
     """An answer in lines: a field a line, a record of a list a line."""
     if isinstance(content, dict):
         for name, value in content.items():
             if isinstance(value, dict | list) and value:
                 yield f"{indent}{name}:"
-                yield from _content_lines(value, f"{indent}  ")
+                yield from content_lines(value, f"{indent}  ")
             else:
                 yield f"{indent}{name}: {_plain(value)}"
     elif isinstance(content, list):
@@ -91,32 +97,51 @@ def _plain(value: Json) -> str:
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
-def _drawn(element: PageElement) -> tuple[TextLine, ...]:
+def _drawn(element: PageElement, *, terse: bool) -> tuple[TextLine, ...]:
     """The lines of an element; those that are the same on every page are made once."""
-    return _kept_lines(element) if element.role == "navigation" else tuple(_lines(element))
+    return _kept_lines(element) if element.role == "navigation" else tuple(element_lines(element, terse=terse))
 
 
 @lru_cache(maxsize=1_024)
 def _kept_lines(element: PageElement) -> tuple[TextLine, ...]:
-    return tuple(_lines(element))
+    return tuple(element_lines(element))
 
 
-def _lines(element: PageElement, indent: str = "") -> Iterator[TextLine]:
-    if element.role in _INLINE:
-        parts = [_short(child) if element.role == "navigation" else _label(child) for child in element.children]
+def element_lines(element: PageElement, indent: str = "", *, terse: bool = False) -> Iterator[TextLine]:
+    """The lines of an element.
+
+    Args:
+        element: The element.
+        indent: What its lines begin with.
+        terse: Whether the roles of links are left out.
+    """
+    if element.role in INLINE:
+        parts = [
+            _short(child) if element.role == "navigation" else _label(child, terse=terse) for child in element.children
+        ]
         shows = tuple(shown for part in element.walk() for shown in part.shows)
         name = "" if element.role == "row" else f"{element.name}: "
         yield from _wrapped(f"{indent}{name}{' | '.join(parts)}", shows, indent)
         return
-    label = _label(element)
+    if element.role == "listitem":
+        yield from _card_lines(element, indent, terse=terse)
+        return
+    label = _label(element, terse=terse)
     if element.role in ("list", "table", "form"):
         label = f"{element.role} {element.name}".rstrip() + ":"
     if element.role == "definition" and element.children:
-        yield TextLine(text=f"{indent}{element.name}: {_label(element.children[0])}", shows=element.shows)
+        yield TextLine(text=f"{indent}{element.name}: {_label(element.children[0], terse=terse)}", shows=element.shows)
         return
     yield from _wrapped(f"{indent}{label}", element.shows, indent)
     for child in element.children:
-        yield from _lines(child, f"{indent}  ")
+        yield from element_lines(child, f"{indent}  ", terse=terse)
+
+
+def _card_lines(card: PageElement, indent: str, *, terse: bool) -> Iterator[TextLine]:
+    """A card: its parts below each other, behind a dash."""
+    for place, part in enumerate(card.children):
+        text = f"{indent}{'  ' if place else '- '}{_label(part, terse=terse)}"
+        yield from _wrapped(text, part.shows, f"{indent}  ")
 
 
 def _wrapped(text: str, shows: tuple[ShownRow, ...], indent: str) -> Iterator[TextLine]:
@@ -135,8 +160,13 @@ def _short(link: PageElement) -> str:
     return f"[{link.id}] {link.name}{' (selected)' if link.role == 'tab' and link.value else ''}"
 
 
-def _label(element: PageElement) -> str:
-    """An element in words."""
+def _label(element: PageElement, *, terse: bool = False) -> str:
+    """An element in words.
+
+    Args:
+        element: The element.
+        terse: Whether the roles of links are left out.
+    """
     match element.role:
         case "heading":
             return f"# {element.name}"
@@ -146,6 +176,8 @@ def _label(element: PageElement) -> str:
             return f"{element.name} {element.value}"
         case "definition":
             return f"{element.name}: {element.value}"
+        case "link" if terse:
+            return f'[{element.id}] "{element.name}"{f" {element.value}" if element.value else ""}'
         case _:
             said = f'[{element.id}] {element.role} "{element.name}"'
             if element.role in FIELDS:

@@ -58,7 +58,7 @@ def fill(context: ToolContext, element: ElementId, text: str) -> object:
         element: The id of the field.
         text: What it holds then.
     """
-    return _shown(context, _browser(context).enter(context, element, text))
+    return _shown(context, _browser(context).enter(context.state, element, text))
 
 
 @tool(latency=1)
@@ -68,7 +68,7 @@ def clear(context: ToolContext, element: ElementId) -> object:
     Args:
         element: The id of the field.
     """
-    return _shown(context, _browser(context).enter(context, element, ""))
+    return _shown(context, _browser(context).enter(context.state, element, ""))
 
 
 @tool(latency=1)
@@ -79,7 +79,7 @@ def select_option(context: ToolContext, element: ElementId, option: str) -> obje
         element: The id of the combobox.
         option: The option, as the page lists it.
     """
-    return _shown(context, _browser(context).enter(context, element, option))
+    return _shown(context, _browser(context).enter(context.state, element, option))
 
 
 @tool(latency=1)
@@ -90,7 +90,7 @@ def check(context: ToolContext, element: ElementId, *, checked: bool = True) -> 
         element: The id of the checkbox.
         checked: Whether it is checked then.
     """
-    return _shown(context, _browser(context).enter(context, element, "true" if checked else "false"))
+    return _shown(context, _browser(context).enter(context.state, element, "true" if checked else "false"))
 
 
 @tool(latency=1)

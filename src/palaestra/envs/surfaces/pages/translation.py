@@ -3,7 +3,7 @@
 A look-up that declares its rows opens their pages; any other call fills in its form and sends it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from math import ceil
 from typing import Any, cast
@@ -11,12 +11,15 @@ from typing import Any, cast
 from palaestra.envs.state import Schema
 from palaestra.envs.state.query import follow, select
 from palaestra.envs.surfaces.pages.addresses import write_address
+from palaestra.envs.surfaces.pages.disturbances import END, DisturbanceSettings, DisturbanceState
 from palaestra.envs.surfaces.pages.forms import EMPTY, field_element, form_fields, read_value, written_value
-from palaestra.envs.surfaces.pages.generated import AFTER, DO, PER_PAGE, SEARCH
+from palaestra.envs.surfaces.pages.generated import AFTER, CONTINUE, DO, SEARCH
 from palaestra.envs.surfaces.pages.pieces import column_text, fits_cell
 from palaestra.envs.surfaces.pages.session import BrowserSession, Tab
 from palaestra.envs.surfaces.pages.site import Site
 from palaestra.envs.surfaces.pages.text import SCROLL, VIEWPORT, view_page
+from palaestra.envs.surfaces.pages.tree import Field
+from palaestra.envs.surfaces.pages.variation import PER_PAGE
 from palaestra.errors import ToolRefusal
 from palaestra.protocols import StateView
 from palaestra.records import Json, Row, ToolCall
@@ -31,13 +34,22 @@ class PageTranslation:
         reads: By name: the tools that read rows which they declare, and these.
         actions: The tools that have forms.
         site: The site.
+        disturbances: What comes between an agent and pages; nothing if `None`.
     """
 
-    def __init__(self, schema: Schema, reads: Mapping[str, tuple[Tool, Reads]], actions: Toolbox, site: Site) -> None:
+    def __init__(
+        self,
+        schema: Schema,
+        reads: Mapping[str, tuple[Tool, Reads]],
+        actions: Toolbox,
+        site: Site,
+        disturbances: DisturbanceSettings | None = None,
+    ) -> None:
         self._schema = schema
         self._reads = reads
         self._actions = actions
         self._site = site
+        self._disturbances = disturbances
 
     def translate(self, calls: Sequence[ToolCall], state: StateView) -> tuple[ToolCall, ...]:
         """What one does in the browser for `calls`.
@@ -46,7 +58,8 @@ class PageTranslation:
             calls: Calls of the world's own tools; one that talks, ends or acts in the browser stays as it is.
             state: The rows that they begin at. They tell how long pages are.
         """
-        return tuple(said for call in calls for said in self._translate_call(call, state))
+        steps = (said for call in calls for said in self._translate_call(call, state))
+        return tuple(steps if self._disturbances is None else _end_disturbances(steps, self._disturbances))
 
     def _translate_call(self, call: ToolCall, state: StateView) -> Sequence[ToolCall]:
         if call.tool in self._actions:
@@ -60,7 +73,16 @@ class PageTranslation:
     def _filled(self, tool: Tool, arguments: Mapping[str, Json]) -> list[ToolCall]:
         """A form opened, filled in and sent."""
         steps = [_call("goto", url=write_address(DO, tool.name))]
-        for field in form_fields(tool):
+        fields = {field.argument: field for field in form_fields(tool)}
+        for page in self._site.form_pages(tool.name):
+            steps += self._entered([fields[name] for name in page.fields], arguments)
+            steps.append(_call("click", element=page.button))
+        return steps
+
+    def _entered(self, form: Sequence[Field], arguments: Mapping[str, Json]) -> list[ToolCall]:
+        """The fields of a page filled in."""
+        steps: list[ToolCall] = []
+        for field in form:
             value = arguments.get(field.argument)
             element = field_element(field, EMPTY)
             if field.argument not in arguments or (value is None and not field.required):
@@ -74,7 +96,7 @@ class PageTranslation:
                 steps.append(_call("select_option", element=field.element, option=text))
             else:
                 steps.append(_call("fill", element=field.element, text=text))
-        return [*steps, *(_call("click", element=button) for button in self._site.sending(tool.name))]
+        return steps
 
     def _addresses(self, reads: Reads, given: Mapping[str, Json], state: StateView) -> Iterator[str]:
         """The pages that show what a look-up shows."""
@@ -91,17 +113,22 @@ class PageTranslation:
         if search:
             query[SEARCH] = search
         if reads.cursor is not None:
-            after = given.get(reads.cursor)
-            yield write_address(reads.table, query={**query, AFTER: str(after)} if after else query)
-            return
-        yield write_address(reads.table, query=query)
+            after = str(given.get(reads.cursor) or "")
+            yield write_address(reads.table, query={**query, AFTER: after} if after else query)
+            keys = [key for key in self._keys(reads, where, search, state) if key > after][:PER_PAGE]
+        else:
+            yield write_address(reads.table, query=query)
+            keys = self._keys(reads, where, search, state)
+        for key in keys[self._site.per_page - 1 : -1 : self._site.per_page]:
+            yield write_address(reads.table, query={**query, AFTER: key})
+
+    def _keys(self, reads: Reads, where: Mapping[str, Any], search: str, state: StateView) -> list[str]:
+        """The ids of the rows that a look-up finds; none where its page refuses, and says why."""
         asked = {name: value for name, value in where.items() if value != ""}
         try:
-            keys = [row.id for row in select(state, self._schema[reads.table], asked, search)]
+            return [row.id for row in select(state, self._schema[reads.table], asked, search)]
         except ToolRefusal:
-            return  # the page says why
-        for key in keys[PER_PAGE - 1 : -1 : PER_PAGE]:
-            yield write_address(reads.table, query={**query, AFTER: key})
+            return []
 
     def _followed(self, reads: Reads, key: str, state: StateView) -> Iterator[str]:
         """The pages of the rows that a look-up shows beside the one that it names."""
@@ -114,7 +141,7 @@ class PageTranslation:
                 table, _, column = path[number].partition(".")
                 new = [row for row in rows if (row.table, row.id) not in shown]
                 shown.update((row.table, row.id) for row in rows)
-                if number == 0 and column and len(rows) <= PER_PAGE and all(map(_fits_line, rows)):
+                if number == 0 and column and len(rows) <= self._site.per_page and all(map(_fits_line, rows)):
                     yield write_address(table, query={column: key})  # one list in place of a page a row
                     continue
                 yield from (write_address(row.table, row.id) for row in new)
@@ -128,6 +155,18 @@ class PageTranslation:
         except ToolRefusal:
             return
         yield from (_call("scroll", direction="down") for _ in range(max(0, ceil((lines - VIEWPORT) / SCROLL))))
+
+
+def _end_disturbances(steps: Iterable[ToolCall], settings: DisturbanceSettings) -> Iterator[ToolCall]:
+    """The steps, and after each page that opens with a disturbance the click that ends it."""
+    state = DisturbanceState()
+    for step in steps:
+        yield step
+        if step.tool == "goto" or (step.tool == "click" and step.arguments["element"] == CONTINUE):
+            state = state.open_page(settings)
+            if state.present:
+                yield _call("click", element=END)
+                state = state.end()
 
 
 def _fits_line(row: Row) -> bool:

@@ -23,6 +23,7 @@ Role: TypeAlias = Literal[
     "heading",
     "link",
     "list",
+    "listitem",
     "navigation",
     "row",
     "search",
@@ -109,6 +110,23 @@ class PageElement:
 
 
 @record
+class PageLook:
+    """What of a site's look the renderers decide. Elements are the same under every look."""
+
+    theme: Literal["light", "dark", "contrast"] = "light"
+    """The colours. `light` follows the browser."""
+    density: Literal["usual", "spacious", "terse"] = "usual"
+    """How much room parts take; as text, `spacious` has empty lines, and `terse` leaves out roles of links."""
+    language: Literal["en", "de", "es", "zh"] = "en"
+    """The language of labels, by its code."""
+    icons: bool = False
+    """Whether buttons show a symbol in place of their name; the accessible name stays."""
+
+
+PLAIN_LOOK = PageLook()
+
+
+@record
 class Page:
     """What a site shows at an address."""
 
@@ -116,6 +134,7 @@ class Page:
     title: str
     elements: tuple[PageElement, ...]
     """Without the dialog, which lies over them."""
+    look: PageLook = PLAIN_LOOK
 
     def walk(self) -> Iterator[PageElement]:
         """Every element, in the order of reading."""

@@ -1,0 +1,32 @@
+"""The same tasks on pages that look other than those of training, a family of variations on each rung."""
+
+from palaestra.benchmarks.suites.ood.axis import Axis, switched
+from palaestra.benchmarks.suites.ood.pool import TaskPool
+from palaestra.envs.surfaces.pages.variation import HELD_OUT_FAMILIES
+
+LABELS = {
+    "chinese": "labels in Chinese",
+    "reversed": "blocks in reversed order",
+    "cards": "cards in place of tables",
+    "short-lists": "five rows on a page",
+    "icons": "buttons with symbols alone",
+    "wizard": "forms of several pages",
+}
+"""By held-out family: what it changes."""
+
+
+def interface(pool: TaskPool) -> Axis:
+    """The axis of the interface."""
+    plain = switched(pool, "interface/plain", "pages as they were made", {"surface": "pages"})
+    varied = [
+        switched(pool, f"interface/{name}", LABELS[name], {"surface": "pages", "surface_settings": {"variation": name}})
+        for name in HELD_OUT_FAMILIES
+    ]
+    return Axis.of(
+        pool,
+        "interface",
+        "Interface",
+        [plain, *varied],
+        note="The same tasks in a browser, on pages of a family of variations that no training seed draws. The rungs "
+        "have no order among each other; the worst of them and their spread are what counts.",
+    )

@@ -1,0 +1,380 @@
+"""The dialect of computer use: a screen of a declared layout, and a mouse and a keyboard that know coordinates alone.
+
+The names and arguments of actions are those of UI-TARS; `action_format="ui-tars"` reads them as its action strings.
+Pointing and selecting are calls of their own and take time on the virtual clock, so equal work ends later than in
+other dialects.
+The layout is declared, not measured: a letter is 8 pixels wide and a line 20 high, so that boxes need no browser.
+`ChromiumPages.boxes` has those of real pages.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from palaestra.envs.surfaces.pages.dialects.acting import act
+from palaestra.envs.surfaces.pages.dialects.dialect import Dialect, DialectLine, Screen, flat, plain, unknown_key
+from palaestra.envs.surfaces.pages.dialects.playwright import entered
+from palaestra.envs.surfaces.pages.text import INLINE
+from palaestra.envs.surfaces.pages.tree import FIELDS, PageElement
+from palaestra.errors import ToolRefusal
+from palaestra.record import record
+from palaestra.records import Prose, ToolCall
+from palaestra.tools import ToolContext, tool
+
+LETTER, LINE = 8, 20
+"""Pixels of a letter and of a line."""
+WIDE = 1280
+"""Pixels of the screen's width; it is as high as what it shows."""
+ADDRESS = "@address"
+"""What has the focus while an address is typed."""
+_MARGIN = 2 * LETTER
+_KEYS = (
+    "enter", "ctrl a", "backspace", "pagedown", "pageup", "alt left", "alt right", "ctrl t", "ctrl w", "ctrl l",
+    *(f"ctrl {number}" for number in range(1, 9)),
+)  # fmt: skip
+Pixel = Annotated[int, Field(ge=0, le=100_000)]
+Box = Annotated[str, Field(min_length=3, max_length=60)]
+
+
+@record
+class PlacedElement:
+    """An element and its box."""
+
+    element: PageElement
+    left: int
+    top: int
+    right: int
+    bottom: int
+
+    @property
+    def centre(self) -> tuple[int, int]:
+        """Where one clicks."""
+        return (self.left + self.right) // 2, (self.top + self.bottom) // 2
+
+
+@tool(latency=1)
+def click(context: ToolContext, start_box: Box) -> object:
+    """Click a place on the screen.
+
+    Args:
+        start_box: The place, as "(x,y)" in pixels.
+    """
+    del start_box
+    return act(context, "click")
+
+
+@tool(latency=1)
+def left_double(context: ToolContext, start_box: Box) -> object:
+    """Click a place on the screen twice, which does what one click does.
+
+    Args:
+        start_box: The place, as "(x,y)" in pixels.
+    """
+    del start_box
+    return act(context, "left_double")
+
+
+@tool(latency=1)
+def type(context: ToolContext, content: str) -> object:  # noqa: A001  as UI-TARS names it
+    """Type in the field that has the focus, after what it holds or in place of what is selected.
+
+    Args:
+        content: The text; a line break at its end presses Enter.
+    """
+    del content
+    return act(context, "type")
+
+
+@tool(latency=1)
+def hotkey(context: ToolContext, key: str) -> object:
+    """Press keys: "enter", "ctrl a", "backspace", "pagedown", "alt left", "ctrl t", "ctrl 2", "ctrl l" and the like.
+
+    Args:
+        key: The keys, with a space between them.
+    """
+    del key
+    return act(context, "hotkey")
+
+
+@tool(latency=1)
+def scroll(context: ToolContext, direction: Literal["down", "up"], start_box: Box = "(0,0)") -> object:
+    """Scroll the page.
+
+    Args:
+        direction: Which way.
+        start_box: The place over which the wheel is turned, which has no effect.
+    """
+    del direction, start_box
+    return act(context, "scroll")
+
+
+@tool(latency=1)
+def find(context: ToolContext, text: Annotated[str, Field(min_length=1, max_length=200)]) -> object:
+    """Scroll to the first line of the page that holds a text; again, to the next one.
+
+    Args:
+        text: What is looked for; small and capital letters are the same.
+    """
+    del text
+    return act(context, "find")
+
+
+@tool(latency=1)
+def wait(context: ToolContext) -> object:
+    """Do nothing, and look at the screen again."""
+    return act(context, "wait")
+
+
+@tool(latency=1)
+def finished(context: ToolContext, content: Annotated[str, Prose()] = "") -> object:
+    """End the task as done.
+
+    Args:
+        content: Has no effect; a message to the user is a `reply`.
+    """
+    del content
+    return act(context, "finished")
+
+
+@tool(latency=1)
+def call_user(context: ToolContext) -> object:
+    """End the task as not done."""
+    return act(context, "call_user")
+
+
+class ComputerDialect(Dialect):
+    """`role "name" (left, top, right, bottom)`, in pixels of the declared layout."""
+
+    name = "computer"
+    tools = (click, left_double, type, hotkey, scroll, find, wait, finished, call_user)
+    more = 'scroll(direction="down")'
+    needs_screen = True
+
+    def draw(self, screen: Screen) -> Iterator[DialectLine]:
+        """See `Dialect`."""
+        placed = place(screen)
+        high = placed[-1].bottom if placed else LINE
+        focused = " focused" if screen.session.focus == ADDRESS else ""
+        yield DialectLine(text=f"screen {WIDE}x{high} {screen.page.title!r}")
+        yield DialectLine(text=f"address bar {screen.page.url!r} (0, 0, {WIDE}, {LINE}){focused}")
+        for one in placed:
+            element = one.element
+            box = f" ({one.left}, {one.top}, {one.right}, {one.bottom})" if element.id else ""
+            focused = " focused" if element.id and element.id == screen.session.focus else ""
+            ids = (element.id,) if element.id else ()
+            yield DialectLine(text=f"{_said(element)}{box}{focused}", shows=element.shows, elements=ids)
+
+    def read(self, call: ToolCall, screen: Screen) -> tuple[ToolCall, ...]:
+        """See `Dialect`."""
+        given: Any = call.arguments
+        match call.tool:
+            case "click" | "left_double":
+                return _clicked(*read_point(given["start_box"]), screen)
+            case "type":
+                return _typed(given["content"], screen)
+            case "hotkey":
+                return _pressed(given["key"], screen)
+            case "scroll":
+                read_point(given["start_box"])
+                return (plain("scroll", direction=given["direction"]),)
+            case "find":
+                return (plain("find", text=given["text"]),)
+            case "finished":
+                return (plain("finish"),)
+            case "call_user":
+                return (plain("give_up", reason="The user is called."),)
+            case _:
+                return (plain("noop"),)
+
+    def write(self, call: ToolCall, screen: Screen | None) -> tuple[ToolCall, ...]:
+        """See `Dialect`. Without a screen there are no coordinates, and the call stays as it is.
+
+        Raises:
+            ToolRefusal: the element is out of sight, or its text cannot be typed.
+        """
+        given: Any = call.arguments
+        if "element" in given:
+            return (call,) if screen is None else self._pointed(call, given, screen)
+        match call.tool:
+            case "scroll":
+                return (plain("scroll", direction=given.get("direction", "down")),)
+            case "goto":
+                return (click_at(WIDE // 2, LINE // 2), plain("type", content=f"{given['url']}\n"))
+            case "back" | "forward":
+                return (plain("hotkey", key="alt left" if call.tool == "back" else "alt right"),)
+            case "tab_new" | "tab_close":
+                return (plain("hotkey", key="ctrl t" if call.tool == "tab_new" else "ctrl w"),)
+            case "tab_focus":
+                return (plain("hotkey", key=f"ctrl {given['number']}"),)
+            case "noop":
+                return (plain("wait"),)
+            case "finish" if not given.get("answer"):
+                return (plain("finished"),)
+            case _:
+                return (call,)
+
+    def _pointed(self, call: ToolCall, given: Any, screen: Screen) -> tuple[ToolCall, ...]:
+        """An action on an element, as what mouse and keyboard do."""
+        at = next((one for one in place(screen) if one.element.id == given["element"]), None)
+        if at is None:
+            raise ToolRefusal("out_of_sight", f"{given['element']!r} is not on the screen; scroll to it")
+        clicked = click_at(*at.centre)
+        match call.tool:
+            case "click":
+                return (clicked,)
+            case "check":
+                holds = at.element.value == "true"
+                return (plain("wait"),) if holds == given.get("checked", True) else (clicked,)
+            case "press":
+                return (clicked, plain("hotkey", key="enter"))
+            case _:
+                text = str(given.get("text", given.get("option", "")))
+                emptied = (clicked, plain("hotkey", key="ctrl a"))
+                if not text:
+                    return (*emptied, plain("hotkey", key="backspace"))
+                if text.endswith("\n"):
+                    raise ToolRefusal("cannot_type", "a line break at the end of a text presses Enter; type it without")
+                return (*emptied, plain("type", content=text))
+
+
+def click_at(x: int, y: int) -> ToolCall:
+    """A click on a place."""
+    return plain("click", start_box=f"({x},{y})")
+
+
+def read_point(text: str) -> tuple[int, int]:
+    """The place that a box names: "(x,y)", or the centre of "[x1, y1, x2, y2]".
+
+    Raises:
+        ToolRefusal: it is no place.
+    """
+    stripped = text.replace("<|box_start|>", "").replace("<|box_end|>", "").strip().strip("()[]")
+    parts = [part for part in stripped.replace(",", " ").split() if part]
+    if len(parts) not in (2, 4) or not all(part.isdecimal() and len(part) <= 6 for part in parts):
+        raise ToolRefusal("bad_point", f"{text!r:.60} is no place on the screen; write it as '(x,y)' in whole pixels")
+    numbers = list(map(int, parts))
+    if len(numbers) == 4:
+        return (numbers[0] + numbers[2]) // 2, (numbers[1] + numbers[3]) // 2
+    return numbers[0], numbers[1]
+
+
+def place(screen: Screen) -> list[PlacedElement]:
+    """Every part of the screen that says something, with its box.
+
+    What stands in a line, such as the cells of a row, flows from left to right and breaks at the screen's width; any
+    other element has lines of its own.
+    """
+    found: list[PlacedElement] = []
+    _place_block(screen.elements, 0, LINE, found)
+    return found
+
+
+def _place_block(elements: Sequence[PageElement], left: int, top: int, found: list[PlacedElement]) -> int:
+    """Place elements one below the other; the first free line."""
+    for element in elements:
+        if element.role in INLINE:
+            x, last = left, top
+            for child in element.children:
+                wide = min(WIDE - left, _width(child))
+                if x > left and x + wide > WIDE:
+                    x, last = left, last + LINE
+                found.append(PlacedElement(element=child, left=x, top=last, right=x + wide, bottom=last + LINE))
+                x += wide + _MARGIN
+            top = last + LINE
+            continue
+        if _says(element):
+            wide = _width(element)
+            lines = -(-wide // (WIDE - left))
+            box = PlacedElement(
+                element=element, left=left, top=top, right=left + min(wide, WIDE - left), bottom=top + lines * LINE
+            )
+            found.append(box)
+            top = box.bottom
+        top = _place_block(element.children, left + _MARGIN, top, found)
+    return top
+
+
+def _says(element: PageElement) -> bool:
+    return bool(element.id or element.name or element.value or element.shows)
+
+
+def _width(element: PageElement) -> int:
+    return max(2, len(_said(element))) * LETTER
+
+
+def _said(element: PageElement) -> str:
+    """An element in words."""
+    if element.role == "text":
+        return flat(element.value)
+    if element.role in ("cell", "definition"):
+        return f"{element.name} {flat(element.value)}".rstrip()
+    said = f'{element.role} "{flat(element.name)}"'
+    if element.role in FIELDS:
+        said += f' holds "{flat(element.value)}"' if element.value else " is empty"
+        said += " required" if element.required else ""
+        said += f" of {', '.join(element.options)}" if element.options else ""
+    elif element.value:
+        said += f" {flat(element.value)}"
+    return said
+
+
+def _clicked(x: int, y: int, screen: Screen) -> tuple[ToolCall, ...]:
+    """What a click on a place means."""
+    placed = place(screen)
+    high = max([LINE, *(one.bottom for one in placed)])
+    if x >= WIDE or y >= high:
+        raise ToolRefusal("outside", f"({x},{y}) is outside the screen of {WIDE}x{high} pixels")
+    if y < LINE:
+        return plain("focus", element=ADDRESS), plain("select_all")
+    hit = next((o.element for o in placed if o.left <= x < o.right and o.top <= y < o.bottom and o.element.id), None)
+    if hit is None:
+        return (plain("focus", element=""),)
+    if hit.role == "checkbox":
+        return (plain("check", element=hit.id, checked=hit.value != "true"),)
+    return (plain("focus" if hit.role in FIELDS else "click", element=hit.id),)
+
+
+def _typed(content: str, screen: Screen) -> tuple[ToolCall, ...]:
+    """What typing means where the focus is."""
+    session = screen.session
+    sends, text = content.endswith("\n"), content.removesuffix("\n")
+    if session.focus == ADDRESS:
+        if not sends:
+            raise ToolRefusal("no_enter", 'end an address with "\\n", which opens it')
+        return (plain("goto", url=text),)
+    element = screen.find(session.focus) if session.focus else None
+    if element is None:
+        raise ToolRefusal("no_focus", "no field has the focus; click one first")
+    chooses = element.role in ("combobox", "checkbox") or session.selected
+    entry = plain("fill", element=element.id, text=text if chooses else element.value + text)
+    return (entry, plain("press", element=element.id, key="Enter")) if sends else (entry,)
+
+
+def _pressed(key: str, screen: Screen) -> tuple[ToolCall, ...]:
+    """What a combination of keys means."""
+    keys = " ".join(key.lower().replace("+", " ").split())
+    if keys not in _KEYS:
+        raise unknown_key(key, _KEYS)
+    moves = {"alt left": "back", "alt right": "forward", "ctrl t": "tab_new", "ctrl w": "tab_close"}
+    if keys in moves:
+        return (plain(moves[keys]),)
+    if keys in ("pagedown", "pageup"):
+        return (plain("scroll", direction="down" if keys == "pagedown" else "up"),)
+    if keys == "ctrl l":
+        return plain("focus", element=ADDRESS), plain("select_all")
+    if keys == "ctrl a":
+        return (plain("select_all"),)
+    if keys == "enter":
+        return (entered(screen),)
+    if keys == "backspace":
+        return _deleted(screen)
+    return (plain("tab_focus", number=int(keys.removeprefix("ctrl "))),)
+
+
+def _deleted(screen: Screen) -> tuple[ToolCall, ...]:
+    """What the backspace key takes away: what is selected, or the last letter."""
+    element = screen.find(screen.session.focus) if screen.session.focus else None
+    if element is None:
+        raise ToolRefusal("no_focus", "no field has the focus; click one first")
+    return (plain("fill", element=element.id, text="" if screen.session.selected else element.value[:-1]),)

@@ -1,0 +1,135 @@
+"""What a dialect is: a way to draw a page as text, tools to act on it, and their meaning as actions of the browser."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import replace
+
+from palaestra.envs.surfaces.pages.dialects.session import DialectSession
+from palaestra.envs.surfaces.pages.tree import Page, PageElement, ShownRow
+from palaestra.errors import ToolRefusal, UnknownNameError
+from palaestra.record import record
+from palaestra.records import Json, ToolCall
+from palaestra.tools import Tool
+
+
+@record
+class DialectLine:
+    """A line of an observation."""
+
+    text: str
+    shows: tuple[ShownRow, ...] = ()
+    elements: tuple[str, ...] = ()
+    """The ids of the elements that it shows."""
+
+
+@record
+class Screen:
+    """What a dialect draws and reads actions by."""
+
+    page: Page
+    """The whole page in front."""
+    elements: tuple[PageElement, ...]
+    """What the observation may show of it, dialog or alert first."""
+    session: DialectSession
+    """With a number for each of these elements."""
+    fresh: frozenset[str] = frozenset()
+    """The ids that are new since the last observation, while the address stayed."""
+
+    def find(self, name: str) -> PageElement | None:
+        """The element of that id, be it in sight or not; `None` where the page has none."""
+        return next((e for part in (*self.page.elements, *self.elements) for e in part.walk() if e.id == name), None)
+
+
+class Dialect(ABC):
+    """A dialect. It holds nothing of an episode, so one object serves all."""
+
+    name: str
+    tools: tuple[Tool, ...]
+    """What it offers beside the world's tools that talk and end."""
+    more: str = "scroll down"
+    """How an agent asks for what was cut, in the words of its tools."""
+    needs_screen: bool = False
+    """Whether its calls name places on the screen, so that they follow from what is shown alone."""
+
+    @abstractmethod
+    def draw(self, screen: Screen) -> Iterator[DialectLine]:
+        """The lines of an observation, nothing cut."""
+
+    @abstractmethod
+    def read(self, call: ToolCall, screen: Screen) -> tuple[ToolCall, ...]:
+        """The actions of the browser that a call of one of `tools` means, in order.
+
+        All but the last enter values, set the focus, or select text. The names are those of the plain tools, and
+        `focus`, `select_all`, `find`, and the world's tools that talk and end.
+
+        Args:
+            call: The call, its arguments valid and complete.
+            screen: Where it is made.
+
+        Raises:
+            ToolRefusal: it names something that is not there, or a key that means nothing.
+        """
+
+    @abstractmethod
+    def write(self, call: ToolCall, screen: Screen | None) -> tuple[ToolCall, ...]:
+        """The calls of this dialect that do what an action of the browser does.
+
+        Args:
+            call: A call of a plain tool; one that talks or ends stays as it is.
+            screen: Where it is made; `None` where that is not known, and elements go by the site's own ids.
+        """
+
+    def handle(self, element: str, screen: Screen | None) -> str:
+        """How this dialect names an element."""
+        del screen
+        return element
+
+    def rest(self, screen: Screen) -> Iterator[DialectLine]:
+        """Lines that end an observation, after the elements."""
+        del screen
+        return iter(())
+
+
+def numbered(given: str, screen: Screen, prefix: str) -> str:
+    """The id of the element that a handle such as "e12" names; the site's own id of an element names it too.
+
+    Raises:
+        ToolRefusal: no element had that number, or the page in front does not have the element any more.
+    """
+    number = given.removeprefix(prefix)
+    if not number.isdecimal() or (prefix and not given.startswith(prefix)):
+        return given
+    handles = screen.session.handles
+    if not 1 <= int(number) <= len(handles):
+        last = f"{prefix}{len(handles)}"
+        raise ToolRefusal("unknown_ref", f"{given!r:.40} names no element; numbers go from {prefix}1 to {last}")
+    element = handles[int(number) - 1]
+    if screen.find(element) is None:
+        here = [f"{prefix}{n}" for e in screen.page.walk() if e.id and (n := screen.session.number(e.id)) is not None]
+        near = ", ".join(here[:5]) or "none"
+        raise ToolRefusal(
+            "stale_ref", f"{given!r:.40} is {element!r}, which this page does not have; it has {near} and others"
+        )
+    return element
+
+
+def plain(tool: str, **arguments: Json) -> ToolCall:
+    """An action of the browser."""
+    return ToolCall(tool=tool, arguments=arguments)
+
+
+def flat(text: str) -> str:
+    """A text in one line."""
+    return " ".join(text.split())
+
+
+def with_numbers(session: DialectSession, elements: tuple[PageElement, ...]) -> DialectSession:
+    """The session with a number for each of the elements."""
+    known = set(session.handles)
+    new = dict.fromkeys(e.id for part in elements for e in part.walk() if e.id and e.id not in known)
+    return replace(session, handles=(*session.handles, *new)) if new else session
+
+
+def unknown_key(key: str, known: tuple[str, ...]) -> ToolRefusal:
+    """The refusal of a key that means nothing here."""
+    return ToolRefusal("unknown_key", str(UnknownNameError.of("key", key[:40], known)))
