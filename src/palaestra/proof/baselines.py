@@ -71,7 +71,7 @@ class ToolRoles:
                 [name] = tool.parameters["required"]
                 keys = self._directory().named_in(text, tool.references[name])
                 calls += [ToolCall(tool=tool.name, arguments={name: _as_asked(tool, name, key)}) for key in keys]
-        if self._env.world.surface(self._env.surface).begin is None:
+        if self._env.played_surface.begin is None:
             return self._actions(calls)
         return [self._steps(call) for call in calls]
 
