@@ -17,17 +17,20 @@ from palaestra.digest import canonical
 from palaestra.envs import Instance, ToolEnv
 from palaestra.proof.arguments import is_simple_lookup
 from palaestra.proof.directory import IdDirectory
+from palaestra.proof.page_agents import PAGE_AGENTS, has_pages, page_agents
 from palaestra.protocols import Action, Agent
 from palaestra.records import ANY_TABLE, Json, Message, ToolCall
 from palaestra.seeding import Stream
 from palaestra.tools import Tool, legal_call
 
 FLOORS = ("no-op", "finish-at-once", "always-refuse", "junk", "reader", "schema-random", "legal-random")
-"""Agents that know nothing of the task."""
+"""Agents that know nothing of the task, on any surface; on pages there are those of `PAGE_AGENTS` as well."""
 IDLE = FLOORS[:5]
-"""Those of them that must never solve one; the random ones are measured, and may by luck."""
+"""Those of them that do nothing by chance; the random ones are measured, and may solve a task by luck."""
 RANDOM = FLOORS[5:]
 """Those of them that draw what they do."""
+NEVER = (*IDLE, *PAGE_AGENTS)
+"""Agents that must never solve a task."""
 CEILING = 20
 """The highest mean score that any of them may have: what look-ups are worth where nothing is done."""
 
@@ -44,7 +47,13 @@ def baselines(env: ToolEnv) -> dict[str, Agent]:
         "reader": ReadOnlyAgent(desk.lookups),
         "schema-random": SchemaRandom(env.action_space.sample, env.action_space.seed),
         "legal-random": LegalRandom(env.legal_actions),
+        **(page_agents(env) if has_pages(env) else {}),
     }
+
+
+def floors(env: ToolEnv) -> tuple[str, ...]:
+    """The names of the agents that know nothing of the task and are at work on `env`."""
+    return (*FLOORS, *PAGE_AGENTS) if has_pages(env) else FLOORS
 
 
 class ToolRoles:

@@ -1,10 +1,10 @@
 """Why a set of tasks is not proved: what falls under the gate's floors, or over its ceilings."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from palaestra.proof.attacks import ATTACKS, Attack
-from palaestra.proof.baselines import CEILING, FLOORS, IDLE
-from palaestra.proof.counts import Finding
+from palaestra.proof.baselines import CEILING, NEVER
+from palaestra.proof.counts import CaseCounts, Finding
 from palaestra.proof.coverage import coverage_faults
 from palaestra.proof.fault import Fault, FaultKind
 from palaestra.proof.totals import ProofTotals
@@ -68,15 +68,24 @@ def _of_tasks(proof: ProofTotals) -> Iterator[Fault]:
 
 
 def _of_agents(proof: ProofTotals) -> Iterator[Fault]:
-    for name in IDLE:
-        if solved := proof.tally("floors", name).hits:
+    return agent_faults({name: proof.tally("floors", name) for name in proof.floors})
+
+
+def agent_faults(floors: Mapping[str, CaseCounts]) -> Iterator[Fault]:
+    """The agents that know nothing of a task and solve one, or get more on average than look-ups are worth.
+
+    Args:
+        floors: By agent: what it solved.
+    """
+    for name, counts in floors.items():
+        if name in NEVER and (solved := counts.hits):
             yield Fault(
                 kind="agents",
                 sentence=f"the agent {name} solves {solved} task(s)",
                 way_out="a rubric must ask for work",
             )
-    for name in FLOORS:
-        if (mean := proof.tally("floors", name).mean_points) > CEILING:
+    for name, counts in floors.items():
+        if (mean := counts.mean_points) > CEILING:
             sentence = f"the agent {name} gets {mean:.1f} points on average, more than {CEILING} for nothing"
             yield Fault(kind="agents", sentence=sentence, way_out="give look-ups fewer points")
 
