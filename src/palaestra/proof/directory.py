@@ -9,8 +9,8 @@ from palaestra.ids import ids_in
 from palaestra.records import ANY_TABLE
 from palaestra.tools import Tool
 
-_TEXTS = 2_048
-"""Texts of which a directory remembers the ids."""
+_TEXTS, _WORDS = 2_048, 16_384
+"""Texts and words of which a directory remembers the ids."""
 
 
 class IdDirectory:
@@ -28,6 +28,7 @@ class IdDirectory:
         self._prefixes = sorted(prefixes.items(), key=lambda pair: -len(pair[0]))
         # Many agents and attacks read the same answers.
         self._names = lru_cache(maxsize=_TEXTS)(self._find_names)
+        self._names_in_word = lru_cache(maxsize=_WORDS)(self._find_in_word)
         self.prose = _always(world.toolbox, lambda tool: tool.prose)
         self.money = _always(world.toolbox, lambda tool: tool.money)
 
@@ -49,8 +50,11 @@ class IdDirectory:
         return [key for key, of in self._names(text) if table in (ANY_TABLE, of)]
 
     def _find_names(self, text: str) -> tuple[tuple[str, str | None], ...]:
-        """The ids that a text names, in order, each with its table."""
-        named = ids_in(text, lambda word: self.table_of(word) is not None)
+        """The ids that a text names, in order, each with its table. No id goes on behind white space."""
+        return tuple(dict.fromkeys(found for word in text.split() for found in self._names_in_word(word)))
+
+    def _find_in_word(self, word: str) -> tuple[tuple[str, str | None], ...]:
+        named = ids_in(word, lambda part: self.table_of(part) is not None)
         return tuple((key, self.table_of(key)) for key in named)
 
     def stands(self, word: str) -> bool:

@@ -21,15 +21,13 @@ from palaestra.seeding import Stream
 
 PAGE_AGENTS = ("random-clicker", "submit-everything", "confirm-everything")
 """Agents that work on pages alone; none may solve a task."""
-CLICKS = 60
+CLICKS = 30
 """Random actions of an episode of the clicker."""
-FORMS = 40
-"""The most forms that an episode sends."""
-ROUNDS = 30
+ROUNDS = 20
 """Random actions of an episode that confirms whatever comes."""
 _STEPS_OF_A_FORM = 5
 """The most pages that one form takes: its own, further ones and a review."""
-_ROWS = 6
+_ROWS = 3
 """Rows of the request whose pages are opened."""
 _NUMBER = re.compile(r"\d{1,8}")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
@@ -213,9 +211,10 @@ def submit_everything(eyes: PageEyes, stream: Stream) -> Iterator[Sequence[ToolC
         yield [opened]
         for link in eyes.form_links():
             assert isinstance(link.activation, Follow), "it is a link"
-            if link.activation.url in sent or len(sent) == FORMS:
-                continue
-            sent.add(link.activation.url)
+            form = link.activation.url if url != "/" else link.activation.url.partition("?")[0]
+            if form in sent or (url == "/" and any(other.startswith(f"{form}?") for other in sent)):
+                continue  # of the first page, the forms that no row's page has led to
+            sent.add(form)
             yield [opened, _call("click", element=link.id)]
             yield from _complete(eyes, stream.split(len(sent)))
     yield eyes.talk("Everything is done.")
