@@ -81,7 +81,7 @@ class _Place:
     over: bool
     """Whether it ended the episode."""
     at: Snapshot
-    further: "dict[bytes, _Place]" = field(default_factory=lambda: {})
+    further: "dict[bytes, _Place]" = field(default_factory=dict)
     """By turn: where it leads."""
 
 
