@@ -113,8 +113,8 @@ EXPORTS = {
         "TableInfo overlay_on"
     ),
     "palaestra.benchmarks.pages": (
-        "HandPlay OraclesOnPages ParityItem ParityResult judge_by_replay measure_parity oracles_table parity_items "
-        "parity_table play_oracles serve_hand_play"
+        "GateItem GateRow HandPlay OraclesOnPages ParityItem ParityResult gate_faults gate_items gate_tables "
+        "judge_by_replay measure_parity oracles_table parity_items parity_table play_oracles run_gate serve_hand_play"
     ),
     "palaestra.envs.surfaces": "generated_surfaces generic_surface pages_surface",
     "palaestra.envs.surfaces.pages": "pages_surface",
