@@ -113,10 +113,10 @@ EXPORTS = {
         "TableInfo overlay_on"
     ),
     "palaestra.benchmarks.pages": (
-        "AnchorCell AnchorGroup HandPlay NoisyOracle OraclesOnPages ParityItem ParityResult RepeatedEpisode "
-        "anchor_cells anchors_panels anchors_table count_anchors determinism_table judge_by_replay measure_anchors "
-        "measure_digests measure_parity measure_pictures oracles_table parity_items parity_tables play_oracles "
-        "serve_hand_play unequal_episodes"
+        "AnchorCell AnchorGroup GateItem GateRow HandPlay NoisyOracle OraclesOnPages ParityItem ParityResult "
+        "RepeatedEpisode anchor_cells anchors_panels anchors_table count_anchors determinism_table gate_faults "
+        "gate_items gate_tables judge_by_replay measure_anchors measure_digests measure_parity measure_pictures "
+        "oracles_table parity_items parity_tables play_oracles run_gate serve_hand_play unequal_episodes"
     ),
     "palaestra.envs.surfaces": "generated_surfaces generic_surface pages_surface",
     "palaestra.envs.surfaces.pages": "pages_surface",

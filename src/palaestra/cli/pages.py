@@ -1,4 +1,7 @@
-"""`palaestra bench pages`, `anchors` and `web`: whether pages are the same everywhere, recurring states, and costs."""
+"""`palaestra bench pages`, `pages-gate`, `anchors` and `web`.
+
+They say whether pages are the same everywhere, whether tasks hold on them, how often states recur, and what pages cost.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -189,3 +192,39 @@ def anchors(
 
         panels = anchors_panels(found)
         write_file(plot, png(panels) if plot.suffix == ".png" else svg(panels).encode())
+
+
+def gate(
+    worlds: Annotated[
+        list[str] | None,
+        typer.Option("--world", help="World, as everywhere; may be given several times. Default: Storefront."),
+    ] = None,
+    limit: Annotated[int | None, typer.Option("--limit", min=1, help="At most this many tasks of a row.")] = None,
+    out: Annotated[Path, typer.Option("--out", help="Folder of results. The same command continues from it.")] = Path(
+        "runs/pages-gate"
+    ),
+    markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the tables to this Markdown file.")] = None,
+) -> None:
+    """Run the gate of tasks on pages: solutions, attacks, agents that know nothing, and wrong work.
+
+    A row is a family in a split. Wrong work is made of the first task of a row, everything else of all. Rows that were
+    finished are not run again. Exits with status 1 if something does not hold.
+
+    Example: `palaestra bench pages-gate --world storefront --world shop --markdown gate.md`
+    """
+    from palaestra.benchmarks.pages import gate_faults, gate_items, gate_tables, run_gate  # noqa: PLC0415
+
+    items = [item for world in worlds or [None] for item in gate_items(find_world(world), limit=limit)]
+    with bar("gate on pages", sum(len(item.tasks) for item in items)) as shown:
+        rows = run_gate(items, log=out / "gate.jsonl", progress=shown.step)
+    tables = gate_tables(rows)
+    console = output()
+    for table in tables:
+        console.print(table.for_terminal())
+    if markdown is not None:
+        _write_tables(markdown, tables)
+    faults = gate_faults(rows, whole=limit is None)
+    for fault in faults:
+        console.print(fault, markup=False, highlight=False)
+    if faults:
+        raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""Pages: whether both renderers agree and episodes repeat, how often states recur, and tasks that a person does."""
+"""Pages: whether both renderers agree, episodes repeat and tasks hold, how often states recur, and play by hand."""
 
 from palaestra.benchmarks.pages.anchors import (
     AnchorCell,
@@ -18,12 +18,15 @@ from palaestra.benchmarks.pages.determinism import (
     measure_pictures,
     unequal_episodes,
 )
+from palaestra.benchmarks.pages.gate import GateItem, GateRow, gate_faults, gate_items, gate_tables, run_gate
 from palaestra.benchmarks.pages.oracles import OraclesOnPages, oracles_table, play_oracles
 from palaestra.benchmarks.pages.parity import ParityItem, ParityResult, measure_parity, parity_items, parity_tables
 
 __all__ = [
     "AnchorCell",
     "AnchorGroup",
+    "GateItem",
+    "GateRow",
     "HandPlay",
     "NoisyOracle",
     "OraclesOnPages",
@@ -35,6 +38,9 @@ __all__ = [
     "anchors_table",
     "count_anchors",
     "determinism_table",
+    "gate_faults",
+    "gate_items",
+    "gate_tables",
     "judge_by_replay",
     "measure_anchors",
     "measure_digests",
@@ -44,6 +50,7 @@ __all__ = [
     "parity_items",
     "parity_tables",
     "play_oracles",
+    "run_gate",
     "serve_hand_play",
     "unequal_episodes",
 ]

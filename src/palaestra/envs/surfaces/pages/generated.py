@@ -81,7 +81,8 @@ class GeneratedSite:
         self.per_page = PER_PAGE if variation is None else variation.per_page
         self._wizard = 0 if variation is None else variation.wizard
         self._actions = {tool.name: tool for tool in actions.offered(role)}
-        self._forms = {name: form_fields(tool) for name, tool in self._actions.items()}
+        # Of all actions: solutions and attacks may name one that is closed to the role, and its form is then refused.
+        self._forms = {tool.name: form_fields(tool) for tool in actions}
         if unknown := sorted(self._reviewed - self._actions.keys()):
             raise DefinitionError(str(UnknownNameError.of("reviewed action", unknown[0], self._actions)))
         self._navigation = self._draw_navigation(navigation)
@@ -176,7 +177,7 @@ class GeneratedSite:
 
     def _is_form_page(self, action: str, number: str) -> bool:
         """Whether an action's form has a page of that number beyond the first."""
-        return action in self._forms and number in {str(n + 1) for n in range(1, len(self._steps(action)))}
+        return action in self._actions and number in {str(n + 1) for n in range(1, len(self._steps(action)))}
 
     def look_up(self, url: str) -> ToolCall | None:
         """See `Site`: opening a list asks for its rows, and finding none is an answer too."""

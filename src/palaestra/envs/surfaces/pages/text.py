@@ -147,10 +147,16 @@ def _wrapped(text: str, shows: tuple[ShownRow, ...], indent: str) -> Iterator[Te
     if len(text) <= WIDTH and "\n" not in text:
         yield TextLine(text=text, shows=shows)
         return
-    parts = [part for line in text.split("\n") for part in wrap(line, WIDTH, subsequent_indent=f"{indent}  ") or [""]]
+    parts = _wrap(text, indent)
     for part in parts[:-1]:
         yield TextLine(text=part)
     yield TextLine(text=parts[-1], shows=shows)
+
+
+@lru_cache(maxsize=4_096)
+def _wrap(text: str, indent: str) -> tuple[str, ...]:
+    lines = text.split("\n")
+    return tuple(part for line in lines for part in wrap(line, WIDTH, subsequent_indent=f"{indent}  ") or [""])
 
 
 def _short(link: PageElement) -> str:
