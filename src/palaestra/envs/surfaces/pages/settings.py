@@ -9,7 +9,7 @@ from palaestra.envs.surfaces.pages.variation import PageVariation
 from palaestra.errors import UnknownNameError
 from palaestra.record import record
 
-DialectName: TypeAlias = Literal["plain", "browsergym", "playwright-mcp", "browser-use", "html", "computer"]
+DialectName: TypeAlias = Literal["plain", "compact", "browsergym", "playwright-mcp", "browser-use", "html", "computer"]
 Extent: TypeAlias = Literal["viewport", "page"]
 LEAST_BUDGET = 60
 """The smallest token budget: the line that says what was cut fits in it, beside some of the page."""
