@@ -8,6 +8,8 @@ from palaestra.record import record
 
 MOST_LETTERS = 2_000
 """The longest address."""
+ANY = "any"
+"""The option of a filter that lets every row through."""
 
 
 @record
@@ -41,3 +43,13 @@ def write_address(*steps: str, query: Mapping[str, str] | None = None) -> str:
     """The address of a page."""
     path = "/" + "/".join(quote(step, safe="") for step in steps)
     return f"{path}?{urlencode(query)}" if query else path
+
+
+def plain_address(url: str) -> str:
+    """An address without conditions that ask for nothing: empty ones, and filters that let every row through.
+
+    Raises:
+        ToolRefusal: see `read_address`.
+    """
+    address = read_address(url)
+    return write_address(*address.path, query={name: text for name, text in address.query.items() if text != ANY})

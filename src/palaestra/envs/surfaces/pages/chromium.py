@@ -8,6 +8,7 @@ Needs the extra `web` and a Chromium on the machine.
 
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlsplit
@@ -17,9 +18,9 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from palaestra.browser.driver import Browser
 from palaestra.envs import ToolEnv
-from palaestra.envs.surfaces.pages.addresses import read_address, write_address
+from palaestra.envs.surfaces.pages.addresses import ANY, plain_address, read_address, write_address
 from palaestra.envs.surfaces.pages.browser import PageBrowser
-from palaestra.envs.surfaces.pages.generated import ANY
+from palaestra.envs.surfaces.pages.chromium_reading import SeenPage, read_window
 from palaestra.envs.surfaces.pages.html import render_html
 from palaestra.envs.surfaces.pages.marks import Box, mark_picture
 from palaestra.envs.surfaces.pages.session import CLOSE
@@ -27,6 +28,7 @@ from palaestra.envs.surfaces.pages.tree import FIELDS, Page, Submit
 from palaestra.errors import CapabilityError
 from palaestra.record import record
 from palaestra.records import ToolCall
+from palaestra.steps import Returned
 
 ORIGIN = "http://site.test"
 """Where the pages seem to be; no name server is asked for it."""
@@ -97,6 +99,10 @@ class Chromium:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close it, and every context with it."""
         self._browser.close()
 
     def open(self, env: ToolEnv, *, size: tuple[int, int] = (1280, 800), dark: bool = False) -> "ChromiumPages":
@@ -140,6 +146,8 @@ class ChromiumPages:
         self._context = context
         self.denied: list[str] = []
         """Addresses beyond the site that were asked for, none of which was reached."""
+        self.returned: Returned | None = None
+        """What the environment returned for the last action."""
         self._pending: ToolCall | None = None
         self._sent = ""
         context.route("**/*", self._answer)
@@ -200,6 +208,11 @@ class ChromiumPages:
         """
         return mark_picture(self.screenshot(), list(self.boxes().values()))
 
+    def read(self) -> SeenPage:
+        """The page as Chromium shows it, with its address; what is not visible is left out."""
+        seen = read_window(self._window.evaluate)
+        return replace(seen, page=replace(seen.page, url=plain_address(seen.page.url)))
+
     def act(self, call: ToolCall) -> PageStep:
         """Play an action in both renderers.
 
@@ -237,7 +250,8 @@ class ChromiumPages:
         target = self._window.locator(f'[data-id="{named}"]')
         if target.count() != 1:
             return
-        role = next((element.role for element in page.walk() if element.id == named), "button")
+        element = next((one for one in page.walk() if one.id == named), None)
+        role = "button" if element is None else element.role
         match call.tool:
             case "click" if role in ("link", "button", "tab"):
                 target.click()
@@ -251,7 +265,8 @@ class ChromiumPages:
                 target.fill("")
             case "select_option" | "fill" if role == "combobox":
                 value = str(call.arguments.get("option", call.arguments.get("text")))
-                target.select_option(value)
+                if element is not None and value in element.options:  # Chromium waits for one that is not there
+                    target.select_option(value)
             case "check" if role == "checkbox":
                 target.set_checked(bool(call.arguments.get("checked", True)))
             case _:
@@ -275,7 +290,7 @@ class ChromiumPages:
     def _step(self, call: ToolCall) -> None:
         self._pending = None
         for said in self._browser.write(self._env.episode.state, call):
-            self._env.step({"tool": said.tool, "arguments": dict(said.arguments)})
+            self.returned = self._env.step({"tool": said.tool, "arguments": dict(said.arguments)})
 
     def _load(self) -> None:
         self._pending = None

@@ -6,7 +6,7 @@ of links and buttons, whose ids say the same; a link whose words are data, an id
 
 from collections.abc import Iterator, Sequence
 
-from palaestra.envs.surfaces.pages.addresses import read_address
+from palaestra.envs.surfaces.pages.addresses import plain_address, read_address
 from palaestra.envs.surfaces.pages.dialects.dialect import DialectLine, Screen, flat
 from palaestra.envs.surfaces.pages.dialects.plain import PlainDialect
 from palaestra.envs.surfaces.pages.tree import FIELDS, PageElement
@@ -23,7 +23,7 @@ class CompactDialect(PlainDialect):
 
     def draw(self, screen: Screen) -> Iterator[DialectLine]:
         """See `Dialect`."""
-        yield DialectLine(text=f"page {screen.page.url}")
+        yield DialectLine(text=f"page {plain_address(screen.page.url)}")
         navigation = screen.page.elements[0]
         for element in screen.elements:
             if element != navigation or not read_address(screen.page.url).path:
@@ -31,7 +31,7 @@ class CompactDialect(PlainDialect):
 
 
 def _lines(element: PageElement) -> Iterator[DialectLine]:
-    if element.role == "list" and all(child.role in _LINKS for child in element.children):
+    if element.role == "list" and element.children and all(child.role in _LINKS for child in element.children):
         yield _line(" ".join(child.id for child in element.children), [element])
     elif element.role in _BLOCKS:
         if element.role == "dialog":
