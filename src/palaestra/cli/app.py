@@ -51,6 +51,7 @@ tasks.app.command(
 bench.app.command()(credit.credit)
 bench.app.command()(ablations.ablations)
 bench.app.command()(pages.pages)
+bench.app.command()(pages.pages_policy)
 bench.app.command()(pages.web)
 bench.app.command()(floors.suites)
 app.add_typer(tasks.app, name="tasks")

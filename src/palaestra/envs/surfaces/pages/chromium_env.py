@@ -5,7 +5,6 @@ document in the dialect of the environment's settings; of the session in process
 scrolled, and which tab is in front. Answers of tools that talk and end, and refusals of actions, are not pages.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -114,9 +113,7 @@ class ChromiumEnv(gym.Wrapper[_Observation, Action, _Observation, Action]):
         assert pages is not None, "reset opens them"
         seen = pages.read()
         session: DialectSession = browser.session
-        shown = replace(
-            session.with_tab(replace(session.tab, outcome=seen.outcome)), observed=self._observed
-        )
+        shown = replace(session.with_tab(replace(session.tab, outcome=seen.outcome)), observed=self._observed)
         dialect = DIALECTS[browser.settings.drawn_in]
         lines = browser.view(self._inside.episode.state).lines
         observation = observe(dialect, seen.page, shown, lines=lines)
@@ -127,8 +124,8 @@ class ChromiumEnv(gym.Wrapper[_Observation, Action, _Observation, Action]):
         browser = self._inside.episode.surface
         if not isinstance(browser, DialectBrowser) or browser.settings.drawn_in not in _PLAIN_ACTIONS:
             raise CapabilityError(
-                f"Chromium takes the plain actions; make the environment with surface='pages' and surface_settings with "
-                f"one of the dialects {', '.join(_PLAIN_ACTIONS)}"
+                "Chromium takes the plain actions; make the environment with surface='pages' and, in surface_settings, "
+                f"a dialect of {', '.join(_PLAIN_ACTIONS)}"
             )
         return browser
 

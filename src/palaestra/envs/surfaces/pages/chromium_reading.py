@@ -34,9 +34,7 @@ def read_window(evaluate: Callable[[str], Any]) -> SeenPage:
     """
     seen: Mapping[str, Any] = evaluate(_SCRIPT)
     over: Mapping[str, Any] | None = seen["outcome"]
-    look = PageLook(
-        theme=seen["theme"], density=seen["density"], language=seen["language"], icons=bool(seen["icons"])
-    )
+    look = PageLook(theme=seen["theme"], density=seen["density"], language=seen["language"], icons=bool(seen["icons"]))
     page = Page(url=seen["url"], title=seen["title"], elements=_elements(seen["elements"]), look=look)
     return SeenPage(page=page, outcome=None if over is None else _outcome(over))
 
