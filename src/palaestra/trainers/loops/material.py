@@ -64,7 +64,7 @@ def _further_tasks(config: WorldConfig, world: Any, listed: Sequence[str]) -> It
     listing = getattr(world, "task_set", None)
     if not hasattr(listing, "indices"):
         raise ConfigError(
-            f"world.further={config.further}: {env_id_of(config)} makes no tasks beyond those that it lists; leave it out"
+            f"world.further={config.further}: {env_id_of(config)} makes no tasks beyond those that it lists; give 0"
         )
     known, guard = frozenset(listed), Guard()
     for family in dict.fromkeys(task.rpartition("/")[0] for task in listed):

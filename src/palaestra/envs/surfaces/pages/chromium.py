@@ -151,7 +151,8 @@ class ChromiumPages:
         self._pending: ToolCall | None = None
         self._sent = ""
         context.route("**/*", self._answer)
-        self._window = context.new_page()
+        self.window = context.new_page()
+        """Playwright's page."""
         self._load()
 
     def __enter__(self) -> Self:
@@ -178,15 +179,15 @@ class ChromiumPages:
 
     def title(self) -> str:
         """The title that Chromium shows."""
-        return self._window.title()
+        return self.window.title()
 
     def screenshot(self) -> bytes:
         """The window as PNG."""
-        return self._window.screenshot(animations="disabled")
+        return self.window.screenshot(animations="disabled")
 
     def boxes(self) -> dict[str, Box]:
         """Where each element that can be acted on stands in the window, by id; those out of sight are left out."""
-        found = self._window.evaluate(_BOXES)
+        found = self.window.evaluate(_BOXES)
         return {name: Box(left=left, top=top, right=right, bottom=bottom) for name, left, top, right, bottom in found}
 
     def locate(self, x: int, y: int) -> str:
@@ -195,11 +196,11 @@ class ChromiumPages:
         Raises:
             ValueError: the place is outside the window.
         """
-        size = self._window.viewport_size
+        size = self.window.viewport_size
         assert size is not None, "the context has a size"
         if not (0 <= x < size["width"] and 0 <= y < size["height"]):
             raise ValueError(f"({x},{y}) is outside the window of {size['width']}x{size['height']} pixels")
-        return str(self._window.evaluate(_AT, [x, y]))
+        return str(self.window.evaluate(_AT, [x, y]))
 
     def marked_screenshot(self) -> bytes:
         """The window as PNG, with a box and a number on each element that can be acted on (set of marks).
@@ -210,7 +211,7 @@ class ChromiumPages:
 
     def read(self) -> SeenPage:
         """The page as Chromium shows it, with its address; what is not visible is left out."""
-        seen = read_window(self._window.evaluate)
+        seen = read_window(self.window.evaluate)
         return replace(seen, page=replace(seen.page, url=plain_address(seen.page.url)))
 
     def act(self, call: ToolCall) -> PageStep:
@@ -222,7 +223,7 @@ class ChromiumPages:
         expected = self._expected(call, before)
         self._sent, self._pending = "", call
         if expected:
-            with suppress(PlaywrightTimeout), self._window.expect_navigation(timeout=_LOADING):
+            with suppress(PlaywrightTimeout), self.window.expect_navigation(timeout=_LOADING):
                 self._play(call, before)
         else:
             self._play(call, before)
@@ -234,7 +235,7 @@ class ChromiumPages:
             call=call,
             sent=self._sent,
             expected=expected,
-            shown=tuple(SeenElement(id=i, role=r, name=n, value=v) for i, r, n, v in self._window.evaluate(_SEEN)),
+            shown=tuple(SeenElement(id=i, role=r, name=n, value=v) for i, r, n, v in self.window.evaluate(_SEEN)),
             drawn=self._drawn(),
         )
 
@@ -247,7 +248,7 @@ class ChromiumPages:
         named = call.arguments.get("element")
         if not isinstance(named, str) or named not in {*(e.id for e in page.walk() if e.id), CLOSE}:
             return
-        target = self._window.locator(f'[data-id="{named}"]')
+        target = self.window.locator(f'[data-id="{named}"]')
         if target.count() != 1:
             return
         element = next((one for one in page.walk() if one.id == named), None)
@@ -294,7 +295,7 @@ class ChromiumPages:
 
     def _load(self) -> None:
         self._pending = None
-        self._window.goto(ORIGIN + self._browser.session.tab.url)
+        self.window.goto(ORIGIN + self._browser.session.tab.url)
 
     def _page(self) -> Page:
         return self._browser.page(self._env.episode.state)
