@@ -58,9 +58,9 @@ EXPORTS = {
     ),
     "palaestra.benchmarks.learning": (
         "BASE CONTROLS STAGES HeldoutGroup LearningConfig LearningMaterial LearningResult MeasuredPolicy "
-        "choose_families "
-        "digest_base estimate_time evaluate_policy find_base groups_by_training learn learn_at_once learning_document "
-        "learning_panels learning_tables limit_tasks place_of pretrained_config write_demonstrations"
+        "PagesLearning RendererTask choose_families digest_base estimate_time evaluate_policy find_base "
+        "groups_by_training learn learn_at_once learning_document learning_panels learning_tables limit_tasks "
+        "measure_pages_learning pages_learning_tables place_of pretrained_config write_demonstrations"
     ),
     "palaestra.benchmarks.objectives": (
         "FULL QUICK Bandit Copying Dependency Junction OffPolicyReport OffPolicyScale Planning PolicyTable Toy "
@@ -171,8 +171,8 @@ EXPORTS = {
         "AlarmConfig BranchingConfig ChoiceConfig CriticConfig ExpertConfig GroupRule GroupStageConfig "
         "GrpoBranchingConfig GrpoConfig GrpoLoop LearnerConfig Loop ModelConfig NativeConfig ObjectiveConfig "
         "OpenProgressBar PlayConfig Policy PolicyConfig PoolConfig ProgressBar RecordedRun RejectionConfig RolloutJob "
-        "RolloutResult RunPlan SftConfig SftLoop StageConfig StageProgress StageResult Staleness TrainConfig "
-        "WorldConfig demonstrations_of env_id_of initial_policy load_config load_policy plan_run play_jobs "
+        "RolloutResult RolloutWorlds RunPlan SftConfig SftLoop StageConfig StageProgress StageResult Staleness "
+        "TrainConfig WorldConfig demonstrations_of env_id_of initial_policy load_config load_policy plan_run play_jobs "
         "read_config read_progress recorded_batches run run_loop tasks_of worlds_of"
     ),
     "palaestra.trainers.branching": (

@@ -1,4 +1,4 @@
-"""`palaestra bench pages`, `pages-gate`, `anchors` and `web`.
+"""`palaestra bench pages`, `pages-gate`, `pages-policy`, `anchors` and `web`.
 
 They say whether pages are the same everywhere, whether tasks hold on them, how often states recur, and what pages cost.
 """
@@ -58,6 +58,62 @@ def web(
         output().print(table.for_terminal())
     if markdown is not None:
         _write_tables(markdown, tables)
+
+
+def pages_policy(
+    run: Annotated[Path, typer.Argument(help="Folder of a training run whose world has the surface of pages.")],
+    samples: Annotated[int, typer.Option("--samples", min=1, help="Episodes of each task at temperature 1.")] = 4,
+    each: Annotated[
+        int | None, typer.Option("--each", min=1, help="At most this many held-out tasks of each family.")
+    ] = None,
+    variation: Annotated[
+        list[str] | None,
+        typer.Option("--variation", help="A family of variation; may be given several times. Default: the held-out."),
+    ] = None,
+    chromium: Annotated[
+        str | None, typer.Option("--chromium", help="Path of Chromium. Default: the one on the search path.")
+    ] = None,
+    in_process: Annotated[bool, typer.Option("--in-process", help="Leave out Chromium.")] = False,  # noqa: FBT002
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="Folder of evaluations; the same command continues. Default: RUN/evaluation."),
+    ] = None,
+    markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the tables to this Markdown file.")] = None,
+) -> None:
+    """Measure a policy trained on pages: held-out tasks, held-out variations of the site, and pages in Chromium.
+
+    Every stage plays the held-out tasks at temperatures 1 and 0, as text in process. The last stage's policy also plays
+    them under each variation, and at temperature 0 in Chromium. Exits with status 1 if a task has other points there.
+    Needs the extra `train`; Chromium needs the extra `web`.
+
+    Example: `palaestra bench pages-policy runs/pages --markdown policy.md`
+    """
+    from palaestra.benchmarks.learning import measure_pages_learning, pages_learning_tables  # noqa: PLC0415
+    from palaestra.envs.surfaces.pages.variation import HELD_OUT_FAMILIES  # noqa: PLC0415
+
+    program = None if in_process else chromium or find_program()
+    if program is None and not in_process:
+        raise ConfigError(
+            "there is no chromium on the search path; give its path with --chromium, or leave it out with --in-process"
+        )
+    console = output()
+    found = measure_pages_learning(
+        run,
+        out or run / "evaluation",
+        samples=samples,
+        each=each,
+        variations=tuple(variation) if variation else HELD_OUT_FAMILIES,
+        program=program,
+        bar=bar,
+        say=lambda said: console.print(said, markup=False, highlight=False),
+    )
+    tables = pages_learning_tables(found)
+    for table in tables:
+        console.print(table.for_terminal())
+    if markdown is not None:
+        _write_tables(markdown, tables)
+    if any(one.points[0] != one.points[1] for one in found.renderers):
+        raise typer.Exit(1)
 
 
 def _write_tables(file: Path, tables: Sequence[Table]) -> None:

@@ -284,6 +284,14 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
             instance = state_stakes(instance, refusals=refused / max(1, len(self._ids)))
         return instance
 
+    def read(self, action: Action) -> tuple[tuple[ToolCall, ...], str | None]:
+        """The calls that an action holds, and why `step` runs none of them; `None` where it runs them.
+
+        Raises:
+            ActionError: `action` is no action.
+        """
+        return self._reader.read(action)
+
     def step(self, action: Action) -> Returned:
         """Run one turn.
 

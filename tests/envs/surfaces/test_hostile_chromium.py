@@ -171,6 +171,6 @@ def test_a_hundred_episodes_do_not_grow_chromium(chromium: Chromium) -> None:
             pages.begin_again()
             act(pages, "goto", url="/orders")
             if number % 20 == 19:
-                pages._window.request_gc()
+                pages.window.request_gc()
                 sizes.append(chromium.memory())
     assert sizes[-1] - sizes[0] < 40 * 2**20, sizes

@@ -10,6 +10,8 @@ from palaestra.record import record
 
 MOST_LETTERS = 2_000
 """The longest address."""
+ANY = "any"
+"""The option of a filter that lets every row through."""
 
 
 @record
@@ -49,3 +51,13 @@ def write_address(*steps: str, query: Mapping[str, str] | None = None) -> str:
 @lru_cache(maxsize=16_384)
 def _quote_step(step: str) -> str:
     return quote(step, safe="")
+
+
+def plain_address(url: str) -> str:
+    """An address without conditions that ask for nothing: empty ones, and filters that let every row through.
+
+    Raises:
+        ToolRefusal: see `read_address`.
+    """
+    address = read_address(url)
+    return write_address(*address.path, query={name: text for name, text in address.query.items() if text != ANY})

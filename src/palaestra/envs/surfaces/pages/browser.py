@@ -5,10 +5,10 @@ from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any
 
-from palaestra.envs.surfaces.pages.addresses import read_address, write_address
+from palaestra.envs.surfaces.pages.addresses import ANY, read_address, write_address
 from palaestra.envs.surfaces.pages.disturbances import END, SLOW, SLOW_SECONDS, disturb_page
 from palaestra.envs.surfaces.pages.forms import read_arguments
-from palaestra.envs.surfaces.pages.generated import ANY, DO, LOOK_UP
+from palaestra.envs.surfaces.pages.generated import DO, LOOK_UP
 from palaestra.envs.surfaces.pages.session import CLOSE, MOST_TABS, BrowserSession, Outcome, Tab
 from palaestra.envs.surfaces.pages.settings import PageSettings
 from palaestra.envs.surfaces.pages.site import Site

@@ -8,6 +8,7 @@ Needs the extra `web` and a Chromium on the machine.
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qsl, urlsplit
@@ -19,9 +20,9 @@ from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from palaestra.browser.driver import Browser
 from palaestra.envs import ToolEnv
-from palaestra.envs.surfaces.pages.addresses import read_address, write_address
+from palaestra.envs.surfaces.pages.addresses import ANY, plain_address, read_address, write_address
 from palaestra.envs.surfaces.pages.browser import PageBrowser
-from palaestra.envs.surfaces.pages.generated import ANY
+from palaestra.envs.surfaces.pages.chromium_reading import SeenPage, read_window
 from palaestra.envs.surfaces.pages.html import list_options, render_html
 from palaestra.envs.surfaces.pages.marks import mark_picture
 from palaestra.envs.surfaces.pages.pictures import BOXES, read_boxes
@@ -30,6 +31,7 @@ from palaestra.envs.surfaces.pages.tree import FIELDS, Box, Follow, Page, PageEl
 from palaestra.errors import CapabilityError, InfrastructureError
 from palaestra.record import record
 from palaestra.records import ToolCall
+from palaestra.steps import Returned
 
 ORIGIN = "http://site.test"
 """Where the pages seem to be; no name server is asked for it."""
@@ -118,6 +120,10 @@ class Chromium:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close it, and every context with it."""
         self._browser.close()
 
     def open(self, env: ToolEnv, *, size: tuple[int, int] = (1280, 800), dark: bool = False) -> "ChromiumPages":
@@ -161,12 +167,15 @@ class ChromiumPages:
         self._context = context
         self.denied: list[str] = []
         """Addresses beyond the site that were asked for, none of which was reached."""
+        self.returned: Returned | None = None
+        """What the environment returned for the last action."""
         self._pending: ToolCall | None = None
         self._sent = ""
         context.route("**/*", self._answer)
-        self._window = context.new_page()
+        self.window = context.new_page()
+        """Playwright's page."""
         self._crashed = False
-        self._window.on("crash", self._note_crash)
+        self.window.on("crash", self._note_crash)
         self._load()
 
     def __enter__(self) -> Self:
@@ -198,19 +207,19 @@ class ChromiumPages:
             receive(dialog.message)
             dialog.dismiss()
 
-        self._window.on("dialog", dismiss)
+        self.window.on("dialog", dismiss)
 
     def title(self) -> str:
         """The title that Chromium shows."""
-        return self._window.title()
+        return self.window.title()
 
     def screenshot(self) -> bytes:
         """The window as PNG."""
-        return self._window.screenshot(animations="disabled")
+        return self.window.screenshot(animations="disabled")
 
     def boxes(self) -> dict[str, Box]:
         """Where each element that can be acted on stands in the window, by id; those out of sight are left out."""
-        return read_boxes(self._window.evaluate(BOXES))
+        return read_boxes(self.window.evaluate(BOXES))
 
     def locate(self, x: int, y: int) -> str:
         """The id of the element at a place of the window, in pixels; empty where none is.
@@ -218,11 +227,11 @@ class ChromiumPages:
         Raises:
             ValueError: the place is outside the window.
         """
-        size = self._window.viewport_size
+        size = self.window.viewport_size
         assert size is not None, "the context has a size"
         if not (0 <= x < size["width"] and 0 <= y < size["height"]):
             raise ValueError(f"({x},{y}) is outside the window of {size['width']}x{size['height']} pixels")
-        return str(self._window.evaluate(_AT, [x, y]))
+        return str(self.window.evaluate(_AT, [x, y]))
 
     def marked_screenshot(self) -> bytes:
         """The window as PNG, with a box and a number on each element that can be acted on (set of marks).
@@ -231,6 +240,11 @@ class ChromiumPages:
         """
         boxes = self.boxes().values()
         return mark_picture(self.screenshot(), {str(number): box for number, box in enumerate(boxes, 1)})
+
+    def read(self) -> SeenPage:
+        """The page as Chromium shows it, with its address; what is not visible is left out."""
+        seen = read_window(self.window.evaluate)
+        return replace(seen, page=replace(seen.page, url=plain_address(seen.page.url)))
 
     def act(self, call: ToolCall) -> PageStep:
         """Play an action in both renderers.
@@ -260,7 +274,7 @@ class ChromiumPages:
         expected = self._expected(call, before)
         self._sent, self._pending = "", call
         if expected:
-            with suppress(PlaywrightTimeout), self._window.expect_navigation(timeout=_LOADING):
+            with suppress(PlaywrightTimeout), self.window.expect_navigation(timeout=_LOADING):
                 self._play(call, before)
         else:
             self._play(call, before)
@@ -274,7 +288,7 @@ class ChromiumPages:
             expected=expected,
             shown=tuple(
                 SeenElement(id=i, role=r, name=n, value=v, state=tuple(s))
-                for i, r, n, v, s in self._window.evaluate(_SEEN)
+                for i, r, n, v, s in self.window.evaluate(_SEEN)
             ),
             drawn=self._drawn(),
         )
@@ -296,10 +310,11 @@ class ChromiumPages:
         named = call.arguments.get("element")
         if not isinstance(named, str) or named not in {*(e.id for e in page.walk() if e.id), CLOSE}:
             return
-        target = self._window.locator(f'[data-id="{named}"]')
+        target = self.window.locator(f'[data-id="{named}"]')
         if target.count() != 1:
             return
-        role = next((element.role for element in page.walk() if element.id == named), "button")
+        element = next((one for one in page.walk() if one.id == named), None)
+        role = "button" if element is None else element.role
         match call.tool:
             case "click" if role in ("link", "button", "tab"):
                 target.click()
@@ -344,12 +359,12 @@ class ChromiumPages:
         self._pending = None
         session = self._browser.session
         for said in self._browser.write(self._env.episode.state, call):
-            self._env.step({"tool": said.tool, "arguments": dict(said.arguments)})
+            self.returned = self._env.step({"tool": said.tool, "arguments": dict(said.arguments)})
         return self._browser.session is not session
 
     def _load(self) -> None:
         self._pending = None
-        self._window.goto(ORIGIN + self._browser.session.tab.url)
+        self.window.goto(ORIGIN + self._browser.session.tab.url)
 
     def _page(self) -> Page:
         return self._browser.page(self._env.episode.state)

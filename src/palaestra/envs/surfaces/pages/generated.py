@@ -20,7 +20,7 @@ import orjson
 
 from palaestra.envs.state import Schema, TableInfo
 from palaestra.envs.state.query import Scalar, select
-from palaestra.envs.surfaces.pages.addresses import Address, read_address, write_address
+from palaestra.envs.surfaces.pages.addresses import ANY, Address, read_address, write_address
 from palaestra.envs.surfaces.pages.forms import field_element, form_fields
 from palaestra.envs.surfaces.pages.pieces import definition_element, link_element, table_element, words
 from palaestra.envs.surfaces.pages.routes import PageRequest, Route
@@ -35,8 +35,6 @@ from palaestra.tools import Tool, Toolbox
 
 DO = "do"
 """The first step of an action's address."""
-ANY = "any"
-"""The option of a filter that lets every row through."""
 SEARCH, AFTER = "search", "after"
 """What an address of a list asks for beside conditions: words, and the id after which the list goes on."""
 REVIEW = "review"

@@ -9,7 +9,7 @@ from palaestra.envs.surfaces.pages.variation import PageVariation
 from palaestra.errors import UnknownNameError
 from palaestra.record import record
 
-DialectName: TypeAlias = Literal["plain", "browsergym", "playwright-mcp", "browser-use", "html", "computer"]
+DialectName: TypeAlias = Literal["plain", "compact", "browsergym", "playwright-mcp", "browser-use", "html", "computer"]
 Extent: TypeAlias = Literal["viewport", "page"]
 Renderer: TypeAlias = Literal["text", "chromium"]
 LEAST_BUDGET = 60
