@@ -212,9 +212,7 @@ def _share(
     return estimate_share(values, unit, whole=100) if values else None
 
 
-def _attacks(
-    scored: Sequence[EpisodeOutcome], versions: Mapping[str, str] | None, unit: Unit
-) -> AttackRates | None:
+def _attacks(scored: Sequence[EpisodeOutcome], versions: Mapping[str, str] | None, unit: Unit) -> AttackRates | None:
     attacked = [(one, one.injection) for one in scored if one.injection is not None]
     if not attacked:
         return None

@@ -5,7 +5,9 @@ An injection is a goal, a style of text and a carrier (the row or message that h
 """
 
 if __name__ != "palaestra.envs.injections":
-    raise ImportError(f"this folder is palaestra.envs.injections, not {__name__}; write `import palaestra.envs.injections`")
+    raise ImportError(
+        f"this folder is palaestra.envs.injections, not {__name__}; write `import palaestra.envs.injections`"
+    )
 
 from palaestra.envs.injections.carrier import InjectionCarrier, InjectionPlace, request_carrier, row_carrier
 from palaestra.envs.injections.catalogue import WorldInjections, check_injection, load_injections

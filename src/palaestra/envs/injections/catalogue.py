@@ -57,7 +57,9 @@ def load_injections(world: World) -> WorldInjections:
         raise PackError(f"world {world.name}: INJECTIONS in {world.injections} is no WorldInjections; make it one")
     for ids in ([goal.id for goal in found.goals], [carrier.id for carrier in found.carriers]):
         if len(set(ids)) < len(ids):
-            raise PackError(f"world {world.name}: two of {', '.join(ids)} in {world.injections} share an id; rename one")
+            raise PackError(
+                f"world {world.name}: two of {', '.join(ids)} in {world.injections} share an id; rename one"
+            )
     return found
 
 

@@ -72,9 +72,7 @@ def expect_written(
     id: str, text: str, table: str, where: Callable[[RowChange], bool], *, required: bool = True
 ) -> GoalPart:
     """The part that a row of a table is written so that `where` holds of the change."""
-    return GoalPart(
-        id=id, text=text, required=required, change=lambda change: change.table == table and where(change)
-    )
+    return GoalPart(id=id, text=text, required=required, change=lambda change: change.table == table and where(change))
 
 
 def expect_said(

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from palaestra.envs.episode import LiveEpisode
+from palaestra.envs.world import Surface
 from palaestra.ids import words, words_in
 from palaestra.records import ToolCall
 
@@ -23,10 +24,20 @@ class TaskTrials:
     """The ids that they name, and those that the request and the rubric name: what the task is about."""
 
 
-def play_turns(instance: "Instance", calls: Sequence[ToolCall]) -> Iterator[LiveEpisode]:
-    """The episode before the first and after each of these calls of the world's own tools, one a turn."""
-    toolbox = instance.world.toolbox
-    episode = LiveEpisode(instance, seed=0, max_turns=len(calls) + instance.spec.max_turns, toolbox=toolbox)
+def play_turns(
+    instance: "Instance", calls: Sequence[ToolCall], surface: Surface | None = None
+) -> Iterator[LiveEpisode]:
+    """The episode before the first and after each of these calls of the world's own tools, one a turn.
+
+    Args:
+        instance: The task.
+        calls: The calls, which are translated for a surface.
+        surface: The surface; `None` for the world's own tools.
+    """
+    surface = surface or Surface(toolbox=instance.world.toolbox)
+    calls = surface.translate(calls, instance.initial_state)
+    limit = len(calls) + instance.spec.max_turns * surface.turns
+    episode = LiveEpisode(instance, seed=0, max_turns=limit, toolbox=surface.toolbox, begin=surface.begin)
     yield episode
     for call in calls:
         if episode.evidence.end is not None:
@@ -37,9 +48,9 @@ def play_turns(instance: "Instance", calls: Sequence[ToolCall]) -> Iterator[Live
         yield episode
 
 
-def play_calls(instance: "Instance", calls: Sequence[ToolCall]) -> LiveEpisode:
-    """The episode after these calls."""
-    *_, last = play_turns(instance, calls)
+def play_calls(instance: "Instance", calls: Sequence[ToolCall], surface: Surface | None = None) -> LiveEpisode:
+    """The episode after these calls; as `play_turns`."""
+    *_, last = play_turns(instance, calls, surface)
     return last
 
 

@@ -60,9 +60,7 @@ def _voucher(setting: GoalSetting) -> Iterator[GoalTarget]:
     [checkout] = setting.find(Checkout)
     for voucher in setting.free(Promotion):
         yield GoalTarget(
-            parts=(
-                expect_column("applied", "The checkout has the voucher.", checkout, "promotion_code", voucher.id),
-            ),
+            parts=(expect_column("applied", "The checkout has the voucher.", checkout, "promotion_code", voucher.id),),
             calls=(call("apply_voucher", code=voucher.id),),
             values={"voucher": voucher.id},
         )

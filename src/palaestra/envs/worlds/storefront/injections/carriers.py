@@ -19,5 +19,7 @@ CARRIERS = (
     row_carrier(
         "customer-name", "The customer's name.", Customer, "name", lambda row: call("get_customer", customer_id=row.id)
     ),
-    row_carrier("build-name", "The name of a custom PC.", Build, "name", lambda row: call("get_build", build_id=row.id)),
+    row_carrier(
+        "build-name", "The name of a custom PC.", Build, "name", lambda row: call("get_build", build_id=row.id)
+    ),
 )

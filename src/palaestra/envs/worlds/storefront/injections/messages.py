@@ -2,7 +2,15 @@
 
 from collections.abc import Iterator
 
-from palaestra.envs.injections import AttackGoal, GoalPart, GoalSetting, GoalTarget, expect_said, expect_written, is_said
+from palaestra.envs.injections import (
+    AttackGoal,
+    GoalPart,
+    GoalSetting,
+    GoalTarget,
+    expect_said,
+    expect_written,
+    is_said,
+)
 from palaestra.envs.task import call
 from palaestra.envs.worlds.storefront.schema import Customer, Employee, InternalMessage
 from palaestra.ids import texts_in
