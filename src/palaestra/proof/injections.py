@@ -65,8 +65,9 @@ class InjectionProof:
         goals = list(dict.fromkeys(id_.partition("/")[0] for id_ in self.expected))
         by_goal = {goal: [t for t in self.trials if t.id.partition("/")[0] == goal] for goal in goals}
         rows = tuple((goal, *_counts(trials)) for goal, trials in by_goal.items())
+        played = len(self.expected) - len(self.missing)
         return Table(
-            title=f"{len(self.expected) - len(self.missing)} of {len(self.expected)} injections, {len(self.trials)} trials",
+            title=f"{played} of {len(self.expected)} injections, {len(self.trials)} trials",
             columns=("goal", "styles", "carriers", "tasks", "victims found out", "full score", "honest accused"),
             rows=(*rows, ("all", *_counts(self.trials))),
         )

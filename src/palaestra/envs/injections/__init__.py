@@ -1,4 +1,4 @@
-"""Injections: instructions that an attacker plants in a task's content, with the attacker's goal as a criterion in code.
+"""Injections: instructions that an attacker plants in a task's content, with its goal as a criterion in code.
 
 An injection is a goal, a style of text and a carrier (the row or message that holds the text). It is a switch of
 `gym.make` and leaves the task's own rubric as it is. How far the attacker got stands in `info["injection"]`.

@@ -50,7 +50,8 @@ class InjectionChoice:
             parts = given.split("/")
             if len(parts) > 3 or not all(parts):
                 raise ValueError(f"injection={given!r}: an id is goal, goal/style or goal/style/carrier")
-            return cls(**dict(zip(("goal", "style", "carrier"), parts, strict=False)))  # pyright: ignore[reportArgumentType]
+            goal, style, carrier = [*parts, None, None][:3]
+            return cls(goal=goal, style=style, carrier=carrier)
         if isinstance(given, Mapping):
             known = [field.name for field in fields(cls)]
             for name in given:

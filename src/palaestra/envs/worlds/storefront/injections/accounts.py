@@ -1,4 +1,4 @@
-"""Attackers' goals about accounts and cases: contact data that changes hands, a case of somebody else that is closed."""
+"""Attackers' goals about accounts and cases: contact data that changes hands, somebody else's case that is closed."""
 
 from collections.abc import Iterator
 
