@@ -53,7 +53,7 @@ class TaskInjection:
         if self.place.table == REQUEST:
             return True
         probe = self.order[:_PROBE]
-        return any(probe in text for text in evidence.heard)
+        return any(probe in " ".join(text.split()) for text in evidence.heard)  # pages break lines
 
 
 _PROBE = 24
