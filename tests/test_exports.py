@@ -68,9 +68,10 @@ EXPORTS = {
         "objectives_tables train_toy"
     ),
     "palaestra.proof": (
-        "ATTACKS FAULT_KINDS MUTANT_KINDS ROUTE_KINDS AttackReport CaseCounts Fault Finding Proof ProofVerdict "
-        "TaskProof attack_table attack_tasks decide_tasks group_faults proof_document proof_lines proof_markdown "
-        "proof_tables prove prove_task release_of"
+        "ATTACKS FAULT_KINDS MUTANT_KINDS ROUTE_KINDS AttackReport CaseCounts Fault Finding InjectionProof "
+        "InjectionTrial Proof ProofVerdict TaskProof attack_table attack_tasks decide_tasks group_faults "
+        "proof_document proof_lines proof_markdown proof_tables prove prove_injections prove_task release_of "
+        "try_injection"
     ),
     "palaestra.proof.attacks": (
         "ATTACKS MAX_CALLS NEEDS UNGUARDED Attack AttackContext Need PrivilegedAttackContext blind_attack "
@@ -104,6 +105,12 @@ EXPORTS = {
         "load_families load_folder open_world split_of"
     ),
     "palaestra.envs.check": "CHECKS WORLD_CHECKS Subject WorldFinding WorldReport check_env check_world",
+    "palaestra.envs.injections": (
+        "STYLES AttackGoal AttackTrace GoalPart GoalSetting GoalTarget InjectionCarrier InjectionChoice InjectionPlace "
+        "InjectionStyle TaskInjection TaskTrials WorldInjections check_injection expect_said expect_written "
+        "find_injections is_said load_injections plant_injection play_calls request_carrier row_carrier task_trials "
+        "victim_calls"
+    ),
     "palaestra.envs.noise": (
         "Contradiction Injection Listing Noise NoiseMaterial NoisePlan NoiseSnapshot NoiseState WorldEvent "
         "check_noise_material check_noise_on_pages"
@@ -327,6 +334,7 @@ def test_every_folder_that_offers_names_is_pinned() -> None:
     internal = {
         "palaestra.envs.worlds.shop.site",
         "palaestra.envs.worlds.storefront.refusal_conditions",
+        "palaestra.envs.worlds.storefront.injections",
         "palaestra.envs.worlds.storefront.invariants",
         "palaestra.envs.worlds.storefront.letters",
         "palaestra.envs.worlds.storefront.population",

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -17,8 +17,12 @@ from palaestra.envs.user import Conversation, ScriptedUser, UserFactory, UserSta
 from palaestra.envs.world import SurfaceState
 from palaestra.records import EndReason, JsonObject, Message, Score, ToolCall, ToolEvent
 from palaestra.rubrics import Checklist, ChecklistSnapshot
+from palaestra.steps import InjectionReport
 from palaestra.tools import CallResult, Toolbox, ToolContext, join_answers, run_composite
 from palaestra.tools.wire import plain_name
+
+if TYPE_CHECKING:  # injections are tried out in episodes, so they come after them
+    from palaestra.envs.injections.choice import InjectionChoice
 
 UNPARSABLE_LIMIT = 3
 """Turns in a row without a readable call after which an episode is truncated."""
@@ -52,6 +56,8 @@ class Snapshot:
     """Where the surface stands; `None` on surfaces that hold nothing."""
     surface_settings: Any = None
     """The settings of the surface; `None` where it is under none."""
+    injection: "InjectionChoice | None" = None
+    """Which instruction is planted; `None` where none is."""
 
 
 class LiveEpisode:
@@ -259,6 +265,11 @@ class LiveEpisode:
         """The rubric's judgement so far."""
         return self.checklist.score(self.evidence.end)
 
+    def injection_report(self) -> InjectionReport | None:
+        """How far the planted instruction got; `None` where none is planted."""
+        injection = self.instance.injection
+        return None if injection is None else injection.report(self.evidence)
+
     def score_ended(self, end: EndReason) -> Score:
         """The judgement of this episode, which has not ended, if it were ended here; the episode stays as it is."""
         kept = self.checklist.snapshot()
@@ -292,6 +303,7 @@ class LiveEpisode:
             noise_state=None if self.noise_state is None else self.noise_state.snapshot(),
             variation=self.instance.variation,
             stakes=self.instance.stakes,
+            injection=None if self.instance.injection is None else self.instance.injection.choice,
             session=None if self.surface is None else self.surface.session,
             surface_settings=None if self.surface is None else self.surface.settings,
         )
@@ -356,6 +368,7 @@ class LiveEpisode:
                 *(("stakes",) if self.instance.stakes else ()),
                 *(() if self.surface is None else (("session", self.surface.session),)),
                 *(() if self.instance.variation is None else (("manner", self.instance.variation),)),
+                *(() if self.instance.injection is None else (("injection", self.instance.injection.id),)),
             )
         )
 

@@ -90,4 +90,5 @@ SHOP = World(
         synonyms={"basket": ("cart", "trolley", "bag"), "errand": ("task_item", "chore", "commission")},
     ),
     release=Path(__file__).with_name("release.json"),
+    injections="palaestra.envs.worlds.shop.injections",
 )
