@@ -251,10 +251,7 @@ def anchors(
 
 
 def gate(
-    worlds: Annotated[
-        list[str] | None,
-        typer.Option("--world", help="World, as everywhere; may be given several times. Default: Storefront."),
-    ] = None,
+    worlds: WorldsOption = None,
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="At most this many tasks of a row.")] = None,
     out: Annotated[Path, typer.Option("--out", help="Folder of results. The same command continues from it.")] = Path(
         "runs/pages-gate"
@@ -266,11 +263,11 @@ def gate(
     A row is a family in a split. Wrong work is made of the first task of a row, everything else of all. Rows that were
     finished are not run again. Exits with status 1 if something does not hold.
 
-    Example: `palaestra bench pages-gate --world storefront --world shop --markdown gate.md`
+    Example: `palaestra bench pages-gate --world shop --markdown gate.md`
     """
     from palaestra.benchmarks.pages import gate_faults, gate_items, gate_tables, run_gate  # noqa: PLC0415
 
-    items = [item for world in worlds or [None] for item in gate_items(find_world(world), limit=limit)]
+    items = [item for world in worlds or _WITH_PAGES for item in gate_items(find_world(world), limit=limit)]
     with bar("gate on pages", sum(len(item.tasks) for item in items)) as shown:
         rows = run_gate(items, log=out / "gate.jsonl", progress=shown.step)
     tables = gate_tables(rows)

@@ -66,7 +66,7 @@ class ToolRoles:
     def __init__(self, env: ToolEnv) -> None:
         self._env = env
         self._of: tuple[Instance, IdDirectory] | None = None
-        self._said: dict[bytes, list[Action]] = {}
+        self._said: dict[bytes, Action] = {}
         self._said_in: IdDirectory | None = None
 
     def lookups(self, text: str) -> Sequence[Action]:
@@ -115,13 +115,16 @@ class ToolRoles:
         if self._said_in is not directory:
             self._said_in, self._said = directory, {}
         if key not in self._said:
-            self._said[key] = self._actions([call])
+            steps = self._translated([call])
+            self._said[key] = [{"tool": step.tool, "arguments": dict(step.arguments)} for step in steps]
         return self._said[key]
 
     def _actions(self, calls: Sequence[ToolCall]) -> list[Action]:
-        """The calls in the tools of the surface that is played on."""
-        surface = self._env.played_surface
-        return [as_action(call) for call in surface.translate(calls, self._env.instance.initial_state)]
+        """The calls in the tools of the surface that is played on, a turn each."""
+        return [as_action(call) for call in self._translated(calls)]
+
+    def _translated(self, calls: Sequence[ToolCall]) -> Sequence[ToolCall]:
+        return self._env.played_surface.translate(calls, self._env.instance.initial_state)
 
 
 def _as_asked(tool: Tool, name: str, key: str) -> Json:

@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 from palaestra.envs.state import TableInfo
 from palaestra.envs.state.query import select
-from palaestra.envs.surfaces.pages.addresses import Address, write_address
-from palaestra.envs.surfaces.pages.generated import AFTER, ANY, SEARCH, look_up_list, read_conditions
+from palaestra.envs.surfaces.pages.addresses import ANY, Address, write_address
+from palaestra.envs.surfaces.pages.generated import AFTER, SEARCH, look_up_list, read_conditions
 from palaestra.envs.surfaces.pages.pieces import link_element, words
 from palaestra.envs.surfaces.pages.routes import DrawPage, LookUp, PageRequest
 from palaestra.envs.surfaces.pages.tree import Field, Follow, PageElement, Submit
