@@ -32,7 +32,7 @@ _SMALL = 10
 
 
 def environment(world: str) -> Any:
-    pages = {"surface": "pages", "surface_settings": {"dialect": "compact", "changes": True}}
+    pages: dict[str, Any] = {"surface": "pages", "surface_settings": {"dialect": "compact", "changes": True}}
     switches = pages if world.endswith("-pages") else {}
     if world.startswith("storefront"):
         return gym.make("palaestra/Storefront-v0", **switches)

@@ -202,7 +202,7 @@ class Case(CaseFacts):
     def _follow(self, key: RecordKey, candidate: Candidate, before: Mapping[str, Candidate], has: set[str]) -> None:
         """Whether a record shows a candidate next after the value that was chosen last, named fields apart."""
         fields = [(name, mark) for name, value in self.records[key].fields.items() for mark in value.marks]
-        last = next(reversed(before.values())).text
+        last = list(before.values())[-1].text
         places = [number for number, (_, mark) in enumerate(fields) if mark == last]
         if not places:
             return
