@@ -334,7 +334,6 @@ def test_every_folder_that_offers_names_is_pinned() -> None:
     internal = {
         "palaestra.envs.worlds.shop.site",
         "palaestra.envs.worlds.storefront.refusal_conditions",
-        "palaestra.envs.worlds.storefront.injections",
         "palaestra.envs.worlds.storefront.invariants",
         "palaestra.envs.worlds.storefront.letters",
         "palaestra.envs.worlds.storefront.population",
