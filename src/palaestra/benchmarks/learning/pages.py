@@ -245,7 +245,8 @@ def _tokens(episode: Episode) -> tuple[int, ...]:
 
 def pages_learning_tables(found: PagesLearning) -> list[Table]:
     """Shares solved by stage, under each variation, and both renderers task by task."""
-    first, *_, last = [*found.stages, next(reversed(found.stages))]
+    names = list(found.stages)
+    first, last = names[0], names[-1]
     families = len({_family(task) for task in found.tasks})
     note = f"{len(found.tasks)} tasks of {HELD_OUT} in {families} families. Unit of resampling: tasks."
     stages = [

@@ -61,7 +61,8 @@ def _further_tasks(config: WorldConfig, world: Any, listed: Sequence[str]) -> It
 
     Those that a family fails to make are passed over, and those that begin with words that policies are measured on.
     """
-    listing = getattr(world, "task_set", None)
+    # Any: a world's own set of tasks, which trainers do not import.
+    listing: Any = getattr(world, "task_set", None)
     if not hasattr(listing, "indices"):
         raise ConfigError(
             f"world.further={config.further}: {env_id_of(config)} makes no tasks beyond those that it lists; give 0"
