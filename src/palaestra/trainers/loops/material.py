@@ -61,6 +61,7 @@ def _further_tasks(config: WorldConfig, world: Any, listed: Sequence[str]) -> It
 
     Those that a family fails to make are passed over, and those that begin with words that policies are measured on.
     """
+    # Any: a world's own set of tasks, which trainers do not import.
     listing: Any = getattr(world, "task_set", None)
     if listing is None or not hasattr(listing, "indices"):
         raise ConfigError(

@@ -92,7 +92,7 @@ class ChromiumEnv(gym.Wrapper[_Observation, Action, _Observation, Action]):
         pages = self._pages
         assert pages is not None, "reset opens them"
         pages.act(valid)
-        assert pages.returned is not None, "an action was taken"
+        assert pages.returned is not None, "the action took place"
         done = _record(pages.returned)
         if done.events and done.events[-1].error is not None:
             return done
