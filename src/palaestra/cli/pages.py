@@ -156,7 +156,8 @@ def gate(
     """
     from palaestra.benchmarks.pages import gate_faults, gate_items, gate_tables, run_gate  # noqa: PLC0415
 
-    items = [item for world in worlds or [None] for item in gate_items(find_world(world), limit=limit)]
+    env_ids = [find_world(world) for world in worlds] if worlds else [find_world(None)]
+    items = [item for env_id in env_ids for item in gate_items(env_id, limit=limit)]
     with bar("gate on pages", sum(len(item.tasks) for item in items)) as shown:
         rows = run_gate(items, log=out / "gate.jsonl", progress=shown.step)
     tables = gate_tables(rows)

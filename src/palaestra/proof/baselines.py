@@ -66,7 +66,7 @@ class ToolRoles:
     def __init__(self, env: ToolEnv) -> None:
         self._env = env
         self._of: tuple[Instance, IdDirectory] | None = None
-        self._said: dict[bytes, list[Action]] = {}
+        self._said: dict[bytes, list[dict[str, object]]] = {}
         self._said_in: IdDirectory | None = None
 
     def lookups(self, text: str) -> Sequence[Action]:
@@ -109,13 +109,14 @@ class ToolRoles:
             self._of = (instance, IdDirectory(instance.world, instance.initial_state))
         return self._of[1]
 
-    def _steps(self, call: ToolCall) -> Action:
+    def _steps(self, call: ToolCall) -> list[dict[str, object]]:
         """A look-up on a surface of steps, such as a page that is opened and scrolled: one action of several calls."""
         directory, key = self._directory(), canonical((call.tool, call.arguments))
         if self._said_in is not directory:
             self._said_in, self._said = directory, {}
         if key not in self._said:
-            self._said[key] = self._actions([call])
+            said = self._env.played_surface.translate([call], self._env.instance.initial_state)
+            self._said[key] = [{"tool": step.tool, "arguments": dict(step.arguments)} for step in said]
         return self._said[key]
 
     def _actions(self, calls: Sequence[ToolCall]) -> list[Action]:
