@@ -56,9 +56,8 @@ def open_order(env: ToolEnv) -> str:
     return next(row.id for row in env.episode.state.find(env.world.schema["orders"].kind, status="processing"))
 
 
-@pytest.mark.parametrize("world", WORLDS)
-def test_double_submits_going_back_and_two_tabs_write_once_in_both(world: str, chromium: Chromium) -> None:
-    env = begun(world)
+def test_double_submits_going_back_and_two_tabs_write_once_in_both(chromium: Chromium) -> None:
+    env = begun("Storefront")
     order = open_order(env)
     with chromium.open(env) as pages:
         for tab in (1, 2):
@@ -84,9 +83,8 @@ def test_double_submits_going_back_and_two_tabs_write_once_in_both(world: str, c
     assert len([one for one in env.changes if one.table == "orders"]) == 1
 
 
-@pytest.mark.parametrize("world", WORLDS)
-def test_an_expired_session_sends_nothing_in_both(world: str, chromium: Chromium) -> None:
-    env = begun(world, surface_settings={"disturbances": {"percent": 100, "kinds": ["expired"]}})
+def test_an_expired_session_sends_nothing_in_both(chromium: Chromium) -> None:
+    env = begun("Storefront", surface_settings={"disturbances": {"percent": 100, "kinds": ["expired"]}})
     order, rows = open_order(env), env.state_hash()
     with chromium.open(env) as pages:
         act(pages, "goto", url=f"/do/cancel_order?order_id={order}")

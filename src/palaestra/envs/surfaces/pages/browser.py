@@ -46,6 +46,8 @@ class PageBrowser:
         self.settings: Any = None if settings == PageSettings() else settings
         self._drawn: tuple[Tab, Page] | None = None
         """The page that was drawn last, and for which tab; it holds until the next call."""
+        self._sent_now = False
+        """Whether the call under way has sent a form that calls an action."""
 
     @property
     def site(self) -> Site:
@@ -60,6 +62,7 @@ class PageBrowser:
         It changes nothing. What cannot be read sends nothing: the call's own tool then says what is wrong.
         """
         self._drawn = None
+        self._sent_now = False
         try:
             if call.tool == "goto" and isinstance(url := call.arguments.get("url"), str):
                 return self._site.look_up(url)
@@ -88,6 +91,7 @@ class PageBrowser:
         outcome = Outcome(action=action.tool, content=result.content, refused=refused)
         tab = self.session.tab if refused else self.session.tab.replace_page(_after_sending(self.session.tab.url))
         self.session = self.session.with_tab(replace(tab, outcome=outcome, scroll=0))
+        self._sent_now = True
         return result.event
 
     def show(self, context: ToolContext) -> str:
@@ -159,6 +163,8 @@ class PageBrowser:
 
     def activate(self, context: ToolContext, name: str, *, by_key: bool = False) -> BrowserSession:
         """The session after an element was activated. A form that calls an action was sent before this."""
+        if self._sent_now:  # the page in front may be another one by now, without the button
+            return self.session
         return self._arrive(context, self.follow(context.state, name, by_key=by_key))
 
     def _arrive(self, context: ToolContext, session: BrowserSession) -> BrowserSession:

@@ -55,5 +55,6 @@ def _elements(nodes: Sequence[Mapping[str, Any]]) -> tuple[PageElement, ...]:
 
 
 def _outcome(over: Mapping[str, Any]) -> Outcome:
-    content = {"error": {"message": over["content"]}} if over["refused"] else over["content"]
+    code, _, message = over["content"].partition(": ") if over["refused"] else ("", "", "")
+    content = {"error": {"code": code, "message": message}} if over["refused"] else over["content"]
     return Outcome(action=over["action"], content=orjson.dumps(content).decode(), refused=over["refused"])

@@ -134,7 +134,7 @@ class GeneratedSite:
             case (table, key) if table in self._schema.tables:
                 return (key,)
             case (table,) if table in self._schema.tables:
-                ids = {"id", *self._schema[table].references}
+                ids = {"id", AFTER, *self._schema[table].references}
                 return tuple(value for name, value in address.query.items() if name.partition(" ")[0] in ids)
             case _:
                 return ()

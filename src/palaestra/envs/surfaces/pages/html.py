@@ -199,9 +199,7 @@ def _outcome(outcome: Outcome, page: Page) -> Markup:
 
 def _content(content: Json) -> Markup:
     if isinstance(content, dict):
-        parts = [
-            Markup("<dt>{}</dt><dd>{}</dd>").format(words(name), _content(value)) for name, value in content.items()
-        ]
+        parts = [Markup("<dt>{}</dt><dd>{}</dd>").format(name, _content(value)) for name, value in content.items()]
         return Markup("<dl>{}</dl>").format(Markup("").join(parts))
     if isinstance(content, list):
         return Markup("<ul>{}</ul>").format(Markup("").join(Markup("<li>{}</li>").format(_content(p)) for p in content))

@@ -47,6 +47,7 @@ class DialectBrowser(PageBrowser):
     def submission(self, state: StateView, call: ToolCall) -> ToolCall | None:
         """The call of an action that this call makes; what it enters in the form before is entered here."""
         self._drawn = None
+        self._sent_now = False
         self._plan = None
         tool = self._tools.get(call.tool)
         if tool is None:
