@@ -3,9 +3,8 @@
 import pytest
 
 from palaestra.benchmarks.learnability import measure_learnability
-from palaestra.benchmarks.learnability.case import Case
+from palaestra.benchmarks.learnability.case import Candidate, Case
 from palaestra.benchmarks.learnability.choices import CandidateFacts, ChoiceExample, learn_choice
-from palaestra.benchmarks.learnability.memory import Candidate
 from palaestra.benchmarks.learnability.reading import join_pieces, read_records
 from palaestra.benchmarks.learnability.trees import TreeFeatures, grow
 from palaestra.benchmarks.learnability.turns import abstract
