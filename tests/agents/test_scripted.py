@@ -161,7 +161,7 @@ def test_a_reader_makes_every_look_up_once_and_finishes() -> None:
 
 
 def test_a_look_up_of_several_calls_is_made_whole_though_it_shares_calls_with_another() -> None:
-    scroll = {"tool": "scroll", "arguments": {}}
+    scroll: dict[str, Any] = {"tool": "scroll", "arguments": {}}
 
     def lookups(text: str) -> list[Action]:
         return [[{"tool": "open", "arguments": {"id": word}}, scroll] for word in text.split() if word.isupper()]

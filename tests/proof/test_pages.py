@@ -43,7 +43,8 @@ def bad(desk: Desk) -> Task:
 
 
 def make(**switches: Any) -> ToolEnv:
-    env = gym.make("palaestra/Storefront-v0", **{"surface": "pages", **switches}).unwrapped
+    given: dict[str, Any] = {"surface": "pages", **switches}
+    env = gym.make("palaestra/Storefront-v0", **given).unwrapped
     assert isinstance(env, ToolEnv)
     return env
 

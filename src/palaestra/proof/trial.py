@@ -81,7 +81,7 @@ class _Place:
     over: bool
     """Whether it ended the episode."""
     at: Snapshot
-    further: "dict[bytes, _Place]" = field(default_factory=dict)
+    further: "dict[bytes, _Place]" = field(default_factory=dict["bytes", "_Place"])
     """By turn: where it leads."""
 
 

@@ -449,7 +449,8 @@ def test_settings_are_refused_where_they_have_no_effect(surface: str | None) -> 
 
 def test_a_snapshot_fits_the_same_settings_alone() -> None:
     kept = begun(dialect="html").snapshot()
-    for other in ({}, {"dialect": "plain"}, {"dialect": "html", "budget": 500}):
+    others: list[dict[str, Any]] = [{}, {"dialect": "plain"}, {"dialect": "html", "budget": 500}]
+    for other in others:
         with pytest.raises(TaskError, match="surface_settings"):
             begun(**other).restore(kept)
     begun(dialect="html").restore(kept)

@@ -35,7 +35,7 @@ def act(env: ToolEnv, tool: str, **arguments: Json) -> Message:
 
 
 def picture_in(message: Message) -> bytes:
-    (url,) = message["images"]
+    (url,) = message.get("images", ())
     return b64decode(url.partition(",")[2])
 
 
@@ -43,7 +43,7 @@ def picture_in(message: Message) -> bytes:
 @pytest.mark.parametrize("look", [{}, {"variation": "wizard"}, {"disturbances": {"percent": 40}}], ids=str)
 def test_an_oracle_is_played_by_places_on_the_picture(family: str, look: dict[str, Any]) -> None:
     env = begun(f"storefront/{family}/5000", dialect="computer", **look)
-    seen = 0
+    seen, ended, info = 0, False, dict[str, Any]()
     for call in env.oracle():
         messages, _, ended, _, info = env.step({"tool": call.tool, "arguments": dict(call.arguments)})
         seen += sum(len(message.get("images", ())) for message in messages)

@@ -202,6 +202,10 @@ def test_further_instances_are_refused_below_none_and_of_a_world_that_has_none(m
         def ids(self, split: str) -> list[str]:
             return [f"outside/{split}/0000"]
 
-    monkeypatch.setattr(material, "open_world", lambda _: Listing())
+    def open_listing(config: WorldConfig) -> Listing:
+        del config
+        return Listing()
+
+    monkeypatch.setattr(material, "open_world", open_listing)
     with pytest.raises(ConfigError, match=r"world\.further=2: .* makes no tasks beyond those that it lists"):
         tasks_of(WorldConfig(env_id=DEFAULT_ID, further=2))

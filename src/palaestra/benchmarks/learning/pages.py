@@ -141,7 +141,7 @@ def _material(world: Mapping[str, Any], run: Path, each: int | None) -> Learning
     switches = dict(world["switches"])
     if switches.get("surface") != "pages":
         raise ConfigError(f"{run}: its world has the surface {switches.get('surface')!r}; give a run on 'pages'")
-    given = switches.get("surface_settings") or {}
+    given: Mapping[str, Any] = switches.get("surface_settings") or {}
     switches["surface_settings"] = {name: value for name, value in given.items() if name != "variation"}
     config = WorldConfig(
         env_id=world["env_id"], pack=world["pack"], families=tuple(world["families"]), switches=switches

@@ -431,7 +431,7 @@ def test_terms_are_read_back_from_the_handbook_that_states_them() -> None:
 
 @pytest.mark.parametrize(
     ("status", "offered"),
-    [("processing", {"cancel", "redirect"}), ("shipped", set()), ("delivered", {"return"})],
+    [("processing", {"cancel", "redirect"}), ("shipped", set[str]()), ("delivered", {"return"})],
 )
 def test_an_order_offers_what_its_status_permits(status: str, offered: set[str]) -> None:
     state = begun().episode.state

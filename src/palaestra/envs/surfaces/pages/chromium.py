@@ -282,6 +282,8 @@ class ChromiumPages:
             entered = self._step(call) and call.tool in _ENTERING
             if not entered or self._waits_for_fields():
                 self._load()
+        if self._sent.startswith("POST"):  # the session stands at the empty form now
+            self.window.evaluate("url => history.replaceState(null, '', url)", self._browser.session.tab.url)
         return PageStep(
             call=call,
             sent=self._sent,

@@ -119,7 +119,9 @@ class ChromiumEnv(gym.Wrapper[_Observation, Action, _Observation, Action]):
         lines = browser.view(self._inside.episode.state).lines
         observation = observe(dialect, seen.page, shown, lines=lines)
         self._observed = observation.session.observed
-        return Message(**{**message, "content": observation.text})
+        shown_message = message.copy()
+        shown_message["content"] = observation.text
+        return shown_message
 
     def _browser(self) -> DialectBrowser:
         browser = self._inside.episode.surface

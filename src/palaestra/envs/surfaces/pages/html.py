@@ -203,6 +203,4 @@ def _content(content: Json) -> Markup:
         return Markup("<dl>{}</dl>").format(Markup("").join(parts))
     if isinstance(content, list):
         return Markup("<ul>{}</ul>").format(Markup("").join(Markup("<li>{}</li>").format(_content(p)) for p in content))
-    if content is None:
-        return escape("none")
     return escape(content if isinstance(content, str) else orjson.dumps(content).decode())
