@@ -35,7 +35,7 @@ def act(env: ToolEnv, tool: str, **arguments: Json) -> Message:
 
 
 def picture_in(message: Message) -> bytes:
-    (url,) = message.get("images", ())
+    (url,) = message.get("images", [])
     return b64decode(url.partition(",")[2])
 
 
