@@ -93,6 +93,7 @@ bench: .venv/bench.stamp
 # Needs Chromium, as the tests do.
 pages: .venv/test.stamp .venv/suites.stamp
 	$(BIN)/palaestra bench pages --out runs/pages --markdown runs/pages/pages.md
+	$(BIN)/palaestra bench pages-gate --out runs/pages-gate --markdown runs/pages-gate/gate.md
 
 clean:
 	rm -rf .venv .venv-vllm .benchmarks build dist runs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage*
