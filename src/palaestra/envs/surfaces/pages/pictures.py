@@ -118,6 +118,7 @@ class _Studio:
                     self._browser.close()
                 answer.set_result(None if document is None else self._take(document))
             except BaseException as error:
+                self._page = None  # the next picture begins with another window
                 answer.set_exception(error)
             if document is None:
                 return
