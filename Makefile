@@ -19,7 +19,7 @@ help:
 	@echo "make test    the test suite, with its coverage floors"
 	@echo "make soak    the same property, fuzz, digest and kill tests with many more cases; goes on where it was killed; see docs/testing.md"
 	@echo "make check   ruff, mypy, pyright, import-linter"
-	@echo "make pages   both renderers of pages compared, and every solution played on them; goes on where it was killed"
+	@echo "make pages   both renderers of pages compared, episodes repeated, every solution played on them; goes on where it was killed"
 	@echo "make bench   what one step, reset, fork and snapshot cost"
 
 # A stamp newer than pyproject.toml means the environment is the one it describes.
@@ -93,6 +93,7 @@ bench: .venv/bench.stamp
 # Needs Chromium, as the tests do.
 pages: .venv/test.stamp .venv/suites.stamp
 	$(BIN)/palaestra bench pages --out runs/pages --markdown runs/pages/pages.md
+	$(BIN)/palaestra bench pages-gate --out runs/pages-gate --markdown runs/pages-gate/gate.md
 
 clean:
 	rm -rf .venv .venv-vllm .benchmarks build dist runs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage*

@@ -58,9 +58,9 @@ EXPORTS = {
     ),
     "palaestra.benchmarks.learning": (
         "BASE CONTROLS STAGES HeldoutGroup LearningConfig LearningMaterial LearningResult MeasuredPolicy "
-        "choose_families "
-        "digest_base estimate_time evaluate_policy find_base groups_by_training learn learn_at_once learning_document "
-        "learning_panels learning_tables limit_tasks place_of pretrained_config write_demonstrations"
+        "PagesLearning RendererTask choose_families digest_base estimate_time evaluate_policy find_base "
+        "groups_by_training learn learn_at_once learning_document learning_panels learning_tables limit_tasks "
+        "measure_pages_learning pages_learning_tables place_of pretrained_config write_demonstrations"
     ),
     "palaestra.benchmarks.objectives": (
         "FULL QUICK Bandit Copying Dependency Junction OffPolicyReport OffPolicyScale Planning PolicyTable Toy "
@@ -68,9 +68,10 @@ EXPORTS = {
         "objectives_tables train_toy"
     ),
     "palaestra.proof": (
-        "ATTACKS FAULT_KINDS MUTANT_KINDS ROUTE_KINDS AttackReport CaseCounts Fault Finding Proof ProofVerdict "
-        "TaskProof attack_table attack_tasks decide_tasks group_faults proof_document proof_lines proof_markdown "
-        "proof_tables prove prove_task release_of"
+        "ATTACKS FAULT_KINDS MUTANT_KINDS ROUTE_KINDS AttackReport CaseCounts Fault Finding InjectionProof "
+        "InjectionTrial Proof ProofVerdict TaskProof attack_table attack_tasks decide_tasks group_faults "
+        "proof_document proof_lines proof_markdown proof_tables prove prove_injections prove_task release_of "
+        "try_injection"
     ),
     "palaestra.proof.attacks": (
         "ATTACKS MAX_CALLS NEEDS UNGUARDED Attack AttackContext Need PrivilegedAttackContext blind_attack "
@@ -104,17 +105,25 @@ EXPORTS = {
         "load_families load_folder open_world split_of"
     ),
     "palaestra.envs.check": "CHECKS WORLD_CHECKS Subject WorldFinding WorldReport check_env check_world",
+    "palaestra.envs.injections": (
+        "STYLES AttackGoal AttackTrace GoalPart GoalSetting GoalTarget InjectionCarrier InjectionChoice InjectionPlace "
+        "InjectionStyle TaskInjection TaskTrials WorldInjections check_injection expect_said expect_written "
+        "find_injections is_said load_injections plant_injection play_calls request_carrier row_carrier task_trials "
+        "victim_calls"
+    ),
     "palaestra.envs.noise": (
         "Contradiction Injection Listing Noise NoiseMaterial NoisePlan NoiseSnapshot NoiseState WorldEvent "
-        "check_noise_material"
+        "check_noise_material check_noise_on_pages"
     ),
     "palaestra.envs.state": (
         "AttachedOverlay Base Column FileEntry FileLimits FileTree Overlay OverlaySnapshot Schema SqlProjection "
         "TableInfo overlay_on"
     ),
     "palaestra.benchmarks.pages": (
-        "HandPlay OraclesOnPages ParityItem ParityResult judge_by_replay measure_parity oracles_table parity_items "
-        "parity_table play_oracles serve_hand_play"
+        "AnchorCell AnchorGroup GateItem GateRow HandPlay NoisyOracle OraclesOnPages ParityItem ParityResult "
+        "RepeatedEpisode anchor_cells anchors_panels anchors_table count_anchors determinism_table gate_faults "
+        "gate_items gate_tables judge_by_replay measure_anchors measure_digests measure_parity measure_pictures "
+        "oracles_table parity_items parity_tables play_oracles run_gate serve_hand_play unequal_episodes"
     ),
     "palaestra.envs.surfaces": "generated_surfaces generic_surface pages_surface",
     "palaestra.envs.surfaces.pages": "pages_surface",
@@ -169,8 +178,8 @@ EXPORTS = {
         "AlarmConfig BranchingConfig ChoiceConfig CriticConfig ExpertConfig GroupRule GroupStageConfig "
         "GrpoBranchingConfig GrpoConfig GrpoLoop LearnerConfig Loop ModelConfig NativeConfig ObjectiveConfig "
         "OpenProgressBar PlayConfig Policy PolicyConfig PoolConfig ProgressBar RecordedRun RejectionConfig RolloutJob "
-        "RolloutResult RunPlan SftConfig SftLoop StageConfig StageProgress StageResult Staleness TrainConfig "
-        "WorldConfig demonstrations_of env_id_of initial_policy load_config load_policy plan_run play_jobs "
+        "RolloutResult RolloutWorlds RunPlan SftConfig SftLoop StageConfig StageProgress StageResult Staleness "
+        "TrainConfig WorldConfig demonstrations_of env_id_of initial_policy load_config load_policy plan_run play_jobs "
         "read_config read_progress recorded_batches run run_loop tasks_of worlds_of"
     ),
     "palaestra.trainers.branching": (
@@ -323,6 +332,7 @@ def test_every_folder_that_offers_names_is_pinned() -> None:
         if "__all__" in path.read_text() and "served" not in path.parts  # that runs under another interpreter
     }
     internal = {
+        "palaestra.envs.worlds.shop.site",
         "palaestra.envs.worlds.storefront.refusal_conditions",
         "palaestra.envs.worlds.storefront.invariants",
         "palaestra.envs.worlds.storefront.letters",

@@ -49,6 +49,26 @@ class UserReport:
 
 
 @record
+class InjectionReport:
+    """How far a planted instruction got, as the rows and the calls of the episode show."""
+
+    id: str
+    """Goal, style and carrier, as `gym.make(..., injection=...)` takes them: "cancel-other-order/plain/letter"."""
+    place: str
+    """Where the text stands: "orders ORD-1133 ship_street", or "request" for the message that opens the episode."""
+    shown: bool
+    """Whether the agent has read it."""
+    parts: Mapping[str, bool]
+    """By part of the attacker's goal: whether it was met at some time. Further steps towards it are in `steps`."""
+    steps: Mapping[str, bool]
+    """Steps that bring the goal nearer and are no part of it."""
+    reached: bool
+    """Whether all parts were met: the attack has succeeded."""
+    stands: bool
+    """Whether it is reached and none of its changes was undone. What was said or sent cannot be undone."""
+
+
+@record
 class ResetRecord:
     """How an episode begins. An agent is given `messages` and `tools` and nothing else."""
 
@@ -65,6 +85,8 @@ class ResetRecord:
     """Of the rows and the observation."""
     noise: Mapping[str, Any] | None = None
     """Which switches of noise are on; `None` where there is no noise. Any: JSON."""
+    injection: InjectionReport | None = None
+    """What is planted; `None` where nothing is."""
 
     def info(self) -> dict[str, Any]:
         """The keys that Gymnasium's `info` has, each a field, and "record"."""
@@ -79,6 +101,8 @@ class ResetRecord:
         }
         if self.noise is not None:
             info["noise"] = self.noise
+        if self.injection is not None:
+            info["injection"] = self.injection
         return info
 
     def returned(self) -> tuple[tuple[Message, ...], dict[str, Any]]:
@@ -116,6 +140,8 @@ class StepRecord:
     """The schemas on offer from now on, where they have changed."""
     noise: Mapping[str, Any] | None = None
     """What noise did so far; `None` where there is none. Any: JSON."""
+    injection: InjectionReport | None = None
+    """How far the planted instruction got; `None` where nothing is planted."""
 
     def info(self) -> dict[str, Any]:
         """The keys that Gymnasium's `info` has: the fields, those of `standing` one by one, and "record"."""
@@ -141,6 +167,8 @@ class StepRecord:
             info["tools"] = self.tools
         if self.noise is not None:
             info["noise"] = self.noise
+        if self.injection is not None:
+            info["injection"] = self.injection
         return info
 
     def returned(self) -> Returned:

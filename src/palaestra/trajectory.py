@@ -24,6 +24,7 @@ from palaestra.records import (
     ToolCall,
     ToolEvent,
 )
+from palaestra.steps import InjectionReport
 
 SpanKind: TypeAlias = Literal["turn", "plan", "switch", "action"]
 Stop: TypeAlias = Literal["end", "length"]
@@ -130,6 +131,8 @@ class Episode:
     """Of the trajectory, within its run; empty where nobody told it from others."""
     group: str = ""
     """The trajectories that it is compared with have the same."""
+    injection: InjectionReport | None = None
+    """How far an instruction got that was planted; `None` where none was."""
 
     @property
     def turns(self) -> Iterator[Turn]:

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -158,6 +159,19 @@ def test_a_reader_makes_every_look_up_once_and_finishes() -> None:
     ]
     assert agent.act([Message(role="tool", content="B C")]) == [{"tool": "see", "arguments": {"id": "C"}}]
     assert agent.act([Message(role="tool", content="A B C")]) == FINISH
+
+
+def test_a_look_up_of_several_calls_is_made_whole_though_it_shares_calls_with_another() -> None:
+    scroll: dict[str, Any] = {"tool": "scroll", "arguments": {}}
+
+    def lookups(text: str) -> list[Action]:
+        return [[{"tool": "open", "arguments": {"id": word}}, scroll] for word in text.split() if word.isupper()]
+
+    agent = ReadOnlyAgent(lookups)
+    agent.reset((), seed=0)
+    opened = [{"tool": "open", "arguments": {"id": word}} for word in "AB"]
+    assert agent.act(user("A and B and A")[1:]) == [opened[0], scroll, opened[1], scroll]
+    assert agent.act([Message(role="tool", content="B A")]) == FINISH
 
 
 def test_a_reader_makes_as_many_calls_as_a_turn_may_hold_and_no_more_than_are_of_use() -> None:

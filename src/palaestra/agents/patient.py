@@ -1,5 +1,6 @@
 """An agent that makes a call again when the world says that it could not take it just now."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
@@ -10,6 +11,8 @@ from palaestra.records import JsonSchema, Message
 
 TRANSIENT = frozenset({"unavailable", "rate_limited"})
 """The codes of refusals that ask for patience."""
+_ALERT = re.compile(rf"(?m)(?:^\s*|\balert\W{{1,12}})(?:{'|'.join(sorted(TRANSIENT))}): ")
+"""How pages tell of such a refusal, in each of their dialects."""
 
 
 class PatientAgent:
@@ -59,7 +62,7 @@ def _for_the_moment(message: Message) -> bool:
         return False
     try:
         body: Any = orjson.loads(message["content"])
-    except orjson.JSONDecodeError:
-        return False
+    except orjson.JSONDecodeError:  # a page
+        return _ALERT.search(message["content"]) is not None
     error: Any = cast("dict[str, Any]", body).get("error") if isinstance(body, dict) else None
     return isinstance(error, dict) and cast("dict[str, Any]", error).get("code") in TRANSIENT

@@ -48,6 +48,7 @@ class EpisodeRecorder:
         self._turns: list[Turn] = []
         self._points: Mapping[Layer, int] = dict.fromkeys(LAYERS, 0)
         self._score = _nothing(opening)
+        self._injection = opening.injection
         self.end: EndReason | None = None
         """Why the episode ended; `None` while it runs."""
         self.fault: InfrastructureError | None = None
@@ -84,6 +85,7 @@ class EpisodeRecorder:
         self._turns.append(_turn(action, self.observation, float(reward), done, self._points))
         if done.tools is not None:
             self.offered = tuple(done.tools)
+        self._injection = done.injection
         self._points, self.end = done.standing.components, done.end
         self._score = done.score or self._score
 
@@ -125,6 +127,7 @@ class EpisodeRecorder:
             end=self.end,
             score=self._score,
             valid_for_baseline=not self.faulted,
+            injection=self._injection,
         )
 
 

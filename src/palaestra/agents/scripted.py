@@ -128,8 +128,9 @@ class ReadOnlyAgent:
     """Looks up whatever it can and does nothing: what it earns is what a rubric pays for tourism.
 
     Args:
-        lookups: Gives the look-ups that a text makes possible, on the ids that it names. A trusted caller hands it in,
-            since schemas say neither which tools only look something up nor which words are ids.
+        lookups: Gives the look-ups that a text makes possible, on the ids that it names; one that takes several calls
+            is a list of them. A trusted caller hands it in, since schemas say neither which tools only look something
+            up nor which words are ids.
     """
 
     def __init__(self, lookups: Callable[[str], Sequence[Action]]) -> None:
@@ -146,7 +147,7 @@ class ReadOnlyAgent:
         for lookup in (found for message in messages for found in self._lookups(message["content"])):
             if repr(lookup) not in self._made and len(self._made) < _ENOUGH:
                 self._made.add(repr(lookup))
-                self._left.append(lookup)
+                self._left += lookup if isinstance(lookup, list) else [lookup]
         calls, self._left = self._left[:_AT_ONCE], self._left[_AT_ONCE:]
         return calls or FINISH
 

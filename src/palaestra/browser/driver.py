@@ -76,11 +76,7 @@ class Browser:
 
     def memory(self) -> int:
         """Bytes of all processes that this one began: proportional set size, as Linux tells it."""
-        parents = {int(one.name): _parent(one) for one in Path("/proc").iterdir() if one.name.isdigit()}
-        found = {os.getpid()}
-        while more := {process for process, parent in parents.items() if parent in found} - found:
-            found |= more
-        return sum(map(_proportional_size, found - {os.getpid()}))
+        return sum(map(_proportional_size, child_processes(os.getpid())))
 
     def close(self) -> None:
         """Close it. Closing one that is gone, or was never begun, is fine."""
@@ -149,6 +145,15 @@ class Window:
         """Close it. Closing one whose browser is gone is fine."""
         with suppress(PLAYWRIGHT.Error):
             self._context.close()
+
+
+def child_processes(process: int) -> set[int]:
+    """The processes that this one began, and those that they began, by their ids; Linux alone tells."""
+    parents = {int(one.name): _parent(one) for one in Path("/proc").iterdir() if one.name.isdigit()}
+    found = {process}
+    while more := {other for other, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found - {process}
 
 
 def _parent(process: Path) -> int:

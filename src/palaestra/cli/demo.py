@@ -43,8 +43,8 @@ def demo(
     short families and few tasks. It is evaluated before and after. The command first prints an estimate of the time:
     some two hours for smollm2 on two idle cores.
 
-    With --controls, three further policies get as much time or as many rollouts. Several policies are trained at
-    once, one on each core. After an interruption, the same command resumes from the last save.
+    With --controls, three further policies get as much time or as many rollouts. Several policies are trained and
+    measured at once, one on each core. After an interruption, the same command resumes from the last save.
 
     Examples: `palaestra demo --seeds 3 --controls`, `palaestra demo --base smollm2 --out runs/smollm2`,
     `palaestra demo --world examples/worlds/human_resources`
@@ -55,10 +55,8 @@ def demo(
     console = output()
     if base is not None:
         config, jobs = pretrained_config(base, controls=controls), 1
-    elif controls or seeds > 1:
-        config, jobs = LearningConfig(controls=controls, threads=1), os.cpu_count() or 1
     else:
-        config, jobs = LearningConfig(), 1
+        config, jobs = LearningConfig(controls=controls), os.cpu_count() or 1
     report = run_demo(
         out,
         seeds=seeds,

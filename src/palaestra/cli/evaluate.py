@@ -34,14 +34,17 @@ def evaluate(
         str,
         typer.Argument(
             help="oracle, a baseline (random, schema-random, no-op, finish-at-once, reader, junk, always-refuse), "
-            "search (tries random actions in forks of the world: privileged), a checkpoint's folder in Hugging Face's "
-            "layout, an installed model (`palaestra models list`), or endpoint, with --base-url and --model."
+            "search (tries random actions in forks of the world: privileged), victim (the oracle, which obeys "
+            "injections), a checkpoint's folder in Hugging Face's layout, "
+            "an installed model (`palaestra models list`), or endpoint, with --base-url and --model."
         ),
     ] = "endpoint",
     suite: Annotated[
         str | None,
         typer.Option(
-            "--suite", help="ood, a benchmark or a category of it (bfcl/multi_turn_base), a world or a folder of tasks."
+            "--suite",
+            help="ood, injections, a benchmark or a category of it (bfcl/multi_turn_base), a world or a folder "
+            "of tasks.",
         ),
     ] = None,
     world: WorldsOption = None,

@@ -26,6 +26,7 @@ from palaestra.proof import (
     proof_lines,
     proof_markdown,
     proof_tables,
+    prove_injections,
     release_of,
 )
 from palaestra.proof import prove as prove_tasks
@@ -201,6 +202,37 @@ def attack(
         write_file(json, orjson.dumps(found.tasks, option=orjson.OPT_INDENT_2))
     if markdown is not None:
         write_file(markdown, f"**{table.title}**\n\n{table.markdown()}\n\n{table.note}\n".encode())
+
+
+@app.command(epilog="Example: `palaestra tasks injections shop --split dev --surface pages`")
+def injections(
+    target: Target = None,
+    world: WorldOption = None,
+    split: SplitOption = None,
+    family: FamilyOption = None,
+    surface: Annotated[str | None, typer.Option("--surface", help="Tool surface, such as pages.")] = None,
+    json: Annotated[Path | None, typer.Option("--json", help="Write every trial to this JSON file.")] = None,
+) -> None:
+    """Prove injections: victims are found out, and honest solutions get full score and are not accused.
+
+    Plants each attacker's goal in each task. Exits with status 1 and prints the faults if one is missed.
+    """
+    env = open_target(target, world, surface=surface)
+    ids = chosen(env, split, family)
+    if not ids:
+        raise TaskError(
+            f"no task of {env.env_id} is in {', '.join(split or env.task_set.splits)}; choose another split"
+        )
+    with bar("planting", len(ids)) as progress:
+        proof = prove_injections(env, ids, surface=env.played_surface, progress=progress.step)
+    console = output()
+    console.print(proof.table().for_terminal())
+    for fault in proof.faults:
+        console.print(fault, style="red", highlight=False, markup=False)
+    if json is not None:
+        write_file(json, orjson.dumps(proof.trials, option=orjson.OPT_INDENT_2))
+    if proof.faults:
+        raise typer.Exit(1)
 
 
 def report(proof: Proof, *, json: Path | None, markdown: Path | None, command: str) -> None:

@@ -31,8 +31,9 @@ from palaestra.cache import LruCache
 from palaestra.envs.arguments import RewardMode, check_declared, check_names, check_values, configure_surface
 from palaestra.envs.episode import LiveEpisode, Snapshot
 from palaestra.envs.episode_view import EpisodeView
+from palaestra.envs.injections import InjectionChoice, check_injection, plant_injection
 from palaestra.envs.instance import Instance
-from palaestra.envs.noise import Noise, NoisePlan, check_noise_material
+from palaestra.envs.noise import Noise, NoisePlan, check_noise_material, check_noise_on_pages
 from palaestra.envs.reading import TurnReader, unreadable_message
 from palaestra.envs.request_variation import RequestVariation
 from palaestra.envs.spaces import CallSpace, MessageSpace
@@ -93,13 +94,16 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
             With it, `reset` draws only tasks that have a user.
         stakes: Whether the briefing tells what work, waiting and harm are worth, and how many requests of the split
             must be refused.
+        injection: An instruction that an attacker has planted in the task's content: a seed that draws one for each
+            task, an id such as "cancel-other-order/plain" or "cancel-other-order/plain/letter", or a mapping with any
+            of "seed", "goal", "style" and "carrier".
         render_mode: "ansi" for text, or `None`.
 
     Raises:
-        UnknownNameError: no such world, task, split, format, noise, wording or temper.
+        UnknownNameError: no such world, task, split, format, noise, wording, temper or injection.
         TypeError: a name is no text.
-        CapabilityError: the world or task does not declare a split, surface, handbook, temper or kind of noise, or the
-            surface has no settings.
+        CapabilityError: the world or task does not declare a split, surface, handbook, temper, kind of noise or
+            injection, or the surface has no settings.
         PackError: the world's pack cannot be loaded.
         ValueError: a number is out of range.
         TaskError: a task file breaks a rule.
@@ -126,6 +130,7 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         wording: str | None = None,
         temper: str | None = None,
         stakes: bool = False,
+        injection: int | str | Mapping[str, Any] | InjectionChoice | None = None,
         render_mode: str | None = None,
     ) -> None:
         check_names(
@@ -150,6 +155,9 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
             self._ids = tuple(id_ for id_ in self._ids if "dialogue" in self.task_set.family_of(id_).traits)
         self._task_id = task
         self._stakes = stakes
+        self.injection = InjectionChoice.of(injection)
+        if self.injection is not None:
+            check_injection(self.injection, self.world)
         self._reward_mode: RewardMode = reward
         self._format = FORMATS.get(action_format)
         self._budget = max_turns
@@ -166,7 +174,7 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         if self.noise is not None:
             check_noise_material(self.noise, self.world)
             if self._surface.begin is not None:
-                raise CapabilityError(f"noise and the surface {self.surface!r} do not go together yet; leave one out")
+                check_noise_on_pages(self.noise, self.surface)
         self.variation = RequestVariation.of(wording, temper)
         self._varied: LruCache[tuple[str, int], Instance] = LruCache(_VARIED)
         self._offered = tuple(self.toolbox.offered(self.world.role))
@@ -221,6 +229,7 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
             state_hash=state_hash,
             anchor=episode.anchor(state_hash),
             noise=None if noise_state is None else noise_state.report(episode.evidence),
+            injection=episode.injection_report(),
         ).returned()
 
     def _reseed(self, seed: int) -> None:
@@ -250,7 +259,7 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         return Stream.root("instance", seed).choice(self._ids)
 
     def _begun(self, instance: Instance, seed: int) -> LiveEpisode:
-        if self.variation is not None or self._stakes:
+        if self.variation is not None or self._stakes or self.injection is not None:
             instance = self._varied.get((instance.spec.id, instance.handbook), lambda: self._vary(instance))
         max_turns = self._budget or instance.spec.max_turns * self._surface.turns
         noise_plan = None
@@ -282,7 +291,17 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         if self._stakes:
             refused = sum("refusal" in self.task_set.family_of(id_).traits for id_ in self._ids)
             instance = state_stakes(instance, refusals=refused / max(1, len(self._ids)))
+        if self.injection is not None:
+            instance = plant_injection(instance, self.injection)
         return instance
+
+    def read(self, action: Action) -> tuple[tuple[ToolCall, ...], str | None]:
+        """The calls that an action holds, and why `step` runs none of them; `None` where it runs them.
+
+        Raises:
+            ActionError: `action` is no action.
+        """
+        return self._reader.read(action)
 
     def step(self, action: Action) -> Returned:
         """Run one turn.
@@ -320,6 +339,7 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
             state_hash=state_hash,
             anchor=episode.anchor(state_hash),
             noise=None if episode.noise_state is None else episode.noise_state.report(evidence),
+            injection=episode.injection_report(),
         ).returned()
 
     def _running(self) -> LiveEpisode:
@@ -374,6 +394,11 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         if snapshot.stakes != self._stakes:
             raise TaskError(
                 f"a snapshot with stakes={snapshot.stakes} does not fit stakes={self._stakes}; make it alike"
+            )
+        if snapshot.injection != self.injection:
+            raise TaskError(
+                f"a snapshot with {snapshot.injection or 'no injection'} does not fit "
+                f"{self.injection or 'no injection'}; make it alike"
             )
         if snapshot.surface_settings != self._surface.settings:
             raise TaskError(

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -17,8 +17,12 @@ from palaestra.envs.user import Conversation, ScriptedUser, UserFactory, UserSta
 from palaestra.envs.world import SurfaceState
 from palaestra.records import EndReason, JsonObject, Message, Score, ToolCall, ToolEvent
 from palaestra.rubrics import Checklist, ChecklistSnapshot
+from palaestra.steps import InjectionReport
 from palaestra.tools import CallResult, Toolbox, ToolContext, join_answers, run_composite
 from palaestra.tools.wire import plain_name
+
+if TYPE_CHECKING:  # injections are tried out in episodes, so they come after them
+    from palaestra.envs.injections.choice import InjectionChoice
 
 UNPARSABLE_LIMIT = 3
 """Turns in a row without a readable call after which an episode is truncated."""
@@ -52,6 +56,8 @@ class Snapshot:
     """Where the surface stands; `None` on surfaces that hold nothing."""
     surface_settings: Any = None
     """The settings of the surface; `None` where it is under none."""
+    injection: "InjectionChoice | None" = None
+    """Which instruction is planted; `None` where none is."""
 
 
 class LiveEpisode:
@@ -138,10 +144,10 @@ class LiveEpisode:
         spoken: list[Message] = []
         for position, call in enumerate(calls):
             call_id = f"call_{self.turn}_{position}"
-            if self.noise_state is not None:
-                messages.append(self._run_in(self.noise_state, call_id, call, spoken))
-            elif self.surface is not None:
+            if self.surface is not None:
                 messages.append(self._run_on(self.surface, call_id, call, spoken))
+            elif self.noise_state is not None:
+                messages.append(self._run_in(self.noise_state, call_id, call, spoken))
             elif call.tool in self.toolbox.composites:
                 messages.append(self._run_composite(call_id, call))
             else:
@@ -160,17 +166,28 @@ class LiveEpisode:
         events = self.evidence.events
         action, actions = surface.submission(self.state, call), self.toolbox.actions
         if action is not None and actions is not None:
-            result = actions.call(self.context, self.state, f"{call_id}.1", action, events)
+            service = action.tool in actions and actions[action.tool].writes
+            result = self._call_on(actions, f"{call_id}.1", action, service=service)
             events.append(self._answered(surface.settle(action, result), spoken))
             self.checklist.update(self.evidence)
             self._let_happen()
             if self.context.end_reason is not None:  # by an action of another name, such as `done` for `finish`
                 return _answer(call_id, plain_name(call.tool), _as_text(result.content), result.images)
-        result = self.toolbox.call(self.context, self.state, call_id, call, events)
+        result = self._call_on(self.toolbox, call_id, call, service=False)
         events.append(self._answered(result.event, spoken))
         self.checklist.update(self.evidence)
         self._let_happen()
+        if self.noise_state is not None:
+            self._let_noise_happen(self.noise_state)
         return _answer(call_id, result.event.tool, _as_text(result.content), result.images)
+
+    def _call_on(self, toolbox: Toolbox, call_id: str, call: ToolCall, *, service: bool) -> CallResult:
+        """Run a call on a surface with a session, under noise if there is any."""
+        if self.noise_state is None:
+            return toolbox.call(self.context, self.state, call_id, call, self.evidence.events)
+        return self.noise_state.call_on(
+            toolbox, self.context, self.state, call_id, call, self.evidence, service=service
+        )
 
     def _run_in(self, noise_state: NoiseState, call_id: str, call: ToolCall, spoken: list[Message]) -> Message:
         """Run one call under noise, then what happens in the world by itself; give the call's answer."""
@@ -180,12 +197,17 @@ class LiveEpisode:
             evidence.events.append(self._answered(result.event, spoken))
             self.checklist.update(evidence)
             self._let_happen()
+        self._let_noise_happen(noise_state)
+        content = noise_state.content(call, results)
+        return _answer(call_id, plain_name(call.tool), content, _images(results))
+
+    def _let_noise_happen(self, noise_state: NoiseState) -> None:
+        """Write what has happened in the world by itself."""
+        evidence = self.evidence
         for event in noise_state.happenings(self.context, self.state, evidence):
             evidence.events.append(event)
             evidence.moved(self.state.journal[-event.written :])
             self.checklist.update(evidence)
-        content = noise_state.content(call, results)
-        return _answer(call_id, plain_name(call.tool), content, _images(results))
 
     def _run_composite(self, call_id: str, call: ToolCall) -> Message:
         """Run the actions that a composite call stands for, each an event of its own, and give their answer."""
@@ -243,6 +265,11 @@ class LiveEpisode:
         """The rubric's judgement so far."""
         return self.checklist.score(self.evidence.end)
 
+    def injection_report(self) -> InjectionReport | None:
+        """How far the planted instruction got; `None` where none is planted."""
+        injection = self.instance.injection
+        return None if injection is None else injection.report(self.evidence)
+
     def score_ended(self, end: EndReason) -> Score:
         """The judgement of this episode, which has not ended, if it were ended here; the episode stays as it is."""
         kept = self.checklist.snapshot()
@@ -276,6 +303,7 @@ class LiveEpisode:
             noise_state=None if self.noise_state is None else self.noise_state.snapshot(),
             variation=self.instance.variation,
             stakes=self.instance.stakes,
+            injection=None if self.instance.injection is None else self.instance.injection.choice,
             session=None if self.surface is None else self.surface.session,
             surface_settings=None if self.surface is None else self.surface.settings,
         )
@@ -340,6 +368,7 @@ class LiveEpisode:
                 *(("stakes",) if self.instance.stakes else ()),
                 *(() if self.surface is None else (("session", self.surface.session),)),
                 *(() if self.instance.variation is None else (("manner", self.instance.variation),)),
+                *(() if self.instance.injection is None else (("injection", self.instance.injection.id),)),
             )
         )
 

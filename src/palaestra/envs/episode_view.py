@@ -6,6 +6,7 @@ Proof, checks, baselines and tests read it. An agent knows the messages alone. N
 from collections.abc import Sequence
 
 from palaestra.envs.episode import LiveEpisode
+from palaestra.envs.injections import victim_calls
 from palaestra.envs.instance import Instance
 from palaestra.envs.world import Surface
 from palaestra.errors import EpisodeOverError
@@ -54,8 +55,13 @@ class EpisodeView:
 
         Args:
             end: Judge as if the episode, where it has not ended, were ended from outside here for this reason.
+
+        Raises:
+            EpisodeOverError: the world failed in the episode, which is void.
         """
         episode = self.episode
+        if episode.faulted:
+            raise EpisodeOverError("score after a fault of the world; the episode is void; call env.reset()")
         return episode.score() if end is None or episode.evidence.end is not None else episode.score_ended(end)
 
     @property
@@ -108,6 +114,10 @@ class EpisodeView:
     def alternatives(self) -> tuple[tuple[ToolCall, ...], ...]:
         """Other calls that solve it, as its author states them."""
         return tuple(map(self._translate, self.instance.alternatives))
+
+    def victim(self) -> tuple[ToolCall, ...]:
+        """Calls of a victim, which works on the task and follows the planted text; the oracle's where none is."""
+        return self._translate(self.instance.oracle if self.instance.injection is None else victim_calls(self.instance))
 
     def _translate(self, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
         """Calls of the conventional surface in the names of the tools on offer."""

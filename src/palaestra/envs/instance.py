@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from palaestra.digest import digest
 from palaestra.envs.later import LaterEvent
@@ -20,6 +20,9 @@ from palaestra.records import Features, Message, TaskSpec, ToolCall
 from palaestra.rubrics import Allowance, Evidence, Rubric
 from palaestra.rubrics.messages import Recipient
 from palaestra.seeding import Stream
+
+if TYPE_CHECKING:  # injections are planted in instances, so they come after them
+    from palaestra.envs.injections.task_injection import TaskInjection
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -55,6 +58,8 @@ class Instance:
     """How the user speaks, where it is not as the task says."""
     stakes: bool = False
     """Whether the briefing tells what work and harm are worth."""
+    injection: "TaskInjection | None" = None
+    """The instruction that is planted in its content, where one is."""
 
     def fingerprint(self) -> str:
         """A hash of what the task is: its messages, rows, rubric and calls."""

@@ -165,6 +165,8 @@ class World:
     """Whether some of its tasks have a user who answers."""
     attacks: str = ""
     """The module that holds its own attacks, as `palaestra.envs.WorldAttack`s in `ATTACKS`; empty: it has none."""
+    injections: str = ""
+    """The module that holds what attackers plant in its content, as `WorldInjections` in `INJECTIONS`; empty: none."""
     _bases: LruCache[tuple[int, int], Base] = field(default_factory=lambda: LruCache(POPULATED), init=False, repr=False)
 
     def base(self, seed: int, handbook: int = 0) -> Base:

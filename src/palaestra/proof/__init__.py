@@ -10,6 +10,7 @@ from palaestra.proof.counts import CaseCounts, Finding
 from palaestra.proof.decide import decide_tasks
 from palaestra.proof.document import proof_document, proof_markdown
 from palaestra.proof.fault import FAULT_KINDS, Fault, group_faults
+from palaestra.proof.injections import InjectionProof, InjectionTrial, prove_injections, try_injection
 from palaestra.proof.proof import Proof, ProofVerdict
 from palaestra.proof.prove import prove
 from palaestra.proof.release import release_of
@@ -27,6 +28,8 @@ __all__ = [
     "CaseCounts",
     "Fault",
     "Finding",
+    "InjectionProof",
+    "InjectionTrial",
     "Proof",
     "ProofVerdict",
     "TaskProof",
@@ -39,6 +42,8 @@ __all__ = [
     "proof_markdown",
     "proof_tables",
     "prove",
+    "prove_injections",
     "prove_task",
     "release_of",
+    "try_injection",
 ]

@@ -13,20 +13,24 @@ from palaestra.agents import (
     no_op,
     oracle,
 )
+from palaestra.digest import canonical
 from palaestra.envs import Instance, ToolEnv
 from palaestra.proof.arguments import is_simple_lookup
 from palaestra.proof.directory import IdDirectory
+from palaestra.proof.page_agents import PAGE_AGENTS, has_pages, page_agents
 from palaestra.protocols import Action, Agent
 from palaestra.records import ANY_TABLE, Json, Message, ToolCall
 from palaestra.seeding import Stream
 from palaestra.tools import Tool, legal_call
 
 FLOORS = ("no-op", "finish-at-once", "always-refuse", "junk", "reader", "schema-random", "legal-random")
-"""Agents that know nothing of the task."""
+"""Agents that know nothing of the task, on any surface; on pages there are those of `PAGE_AGENTS` as well."""
 IDLE = FLOORS[:5]
-"""Those of them that must never solve one; the random ones are measured, and may by luck."""
+"""Those of them that do nothing by chance; the random ones are measured, and may solve a task by luck."""
 RANDOM = FLOORS[5:]
 """Those of them that draw what they do."""
+NEVER = (*IDLE, *PAGE_AGENTS)
+"""Agents that must never solve a task."""
 CEILING = 20
 """The highest mean score that any of them may have: what look-ups are worth where nothing is done."""
 
@@ -43,7 +47,13 @@ def baselines(env: ToolEnv) -> dict[str, Agent]:
         "reader": ReadOnlyAgent(desk.lookups),
         "schema-random": SchemaRandom(env.action_space.sample, env.action_space.seed),
         "legal-random": LegalRandom(env.legal_actions),
+        **(page_agents(env) if has_pages(env) else {}),
     }
+
+
+def floors(env: ToolEnv) -> tuple[str, ...]:
+    """The names of the agents that know nothing of the task and are at work on `env`."""
+    return (*FLOORS, *PAGE_AGENTS) if has_pages(env) else FLOORS
 
 
 class ToolRoles:
@@ -56,16 +66,23 @@ class ToolRoles:
     def __init__(self, env: ToolEnv) -> None:
         self._env = env
         self._of: tuple[Instance, IdDirectory] | None = None
+        self._said: dict[bytes, Action] = {}
+        self._said_in: IdDirectory | None = None
 
     def lookups(self, text: str) -> Sequence[Action]:
-        """Every look-up whose one required argument is an id, on every id that a text names."""
+        """Every look-up whose one required argument is an id, on every id that a text names.
+
+        On a surface of steps, each is an action of several calls.
+        """
         calls: list[ToolCall] = []
         for tool in self._offered():
             if not tool.writes and is_simple_lookup(tool):
                 [name] = tool.parameters["required"]
                 keys = self._directory().named_in(text, tool.references[name])
                 calls += [ToolCall(tool=tool.name, arguments={name: _as_asked(tool, name, key)}) for key in keys]
-        return self._actions(calls)
+        if self._env.played_surface.begin is None:
+            return self._actions(calls)
+        return [self._steps(call) for call in calls]
 
     def refusals(self, messages: Sequence[Message], stream: Stream) -> Sequence[Action]:
         """A call of a tool that refuses a case: ids from the request where it names some, the rest by chance."""
@@ -92,10 +109,22 @@ class ToolRoles:
             self._of = (instance, IdDirectory(instance.world, instance.initial_state))
         return self._of[1]
 
+    def _steps(self, call: ToolCall) -> Action:
+        """A look-up on a surface of steps, such as a page that is opened and scrolled: one action of several calls."""
+        directory, key = self._directory(), canonical((call.tool, call.arguments))
+        if self._said_in is not directory:
+            self._said_in, self._said = directory, {}
+        if key not in self._said:
+            steps = self._translated([call])
+            self._said[key] = [{"tool": step.tool, "arguments": dict(step.arguments)} for step in steps]
+        return self._said[key]
+
     def _actions(self, calls: Sequence[ToolCall]) -> list[Action]:
-        """The calls in the tools of the surface that is played on."""
-        surface = self._env.played_surface
-        return [as_action(call) for call in surface.translate(calls, self._env.instance.initial_state)]
+        """The calls in the tools of the surface that is played on, a turn each."""
+        return [as_action(call) for call in self._translated(calls)]
+
+    def _translated(self, calls: Sequence[ToolCall]) -> Sequence[ToolCall]:
+        return self._env.played_surface.translate(calls, self._env.instance.initial_state)
 
 
 def _as_asked(tool: Tool, name: str, key: str) -> Json:

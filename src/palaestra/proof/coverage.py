@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from palaestra.proof.attacks import ATTACKS, NEEDS
 from palaestra.proof.baselines import RANDOM
 from palaestra.proof.fault import Fault
+from palaestra.proof.page_agents import PAGE_AGENTS
 from palaestra.proof.totals import ProofTotals
 from palaestra.proof.variants import MUTANT_KINDS
 
@@ -48,7 +49,7 @@ def coverage_faults(proof: ProofTotals) -> Iterator[Fault]:
             f"{tried:.1f} other right routes of a task were tried, less than {ROUTES_FLOOR}",
             "add tools that look something up, or state `alternatives`",
         )
-    for name in RANDOM:
+    for name in (name for name in (*RANDOM, *PAGE_AGENTS) if name in proof.floors):
         if len(proof.tasks) >= RANDOM_TASKS and proof.floor_sequences(name) == 1:
             yield _fault(
                 f"the agent {name} makes one call sequence in all {len(proof.tasks)} tasks",

@@ -1,12 +1,16 @@
 """Which ids there are, and of which tables: what a proof draws other ids from and knows ids by."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 
 from palaestra.envs import World
 from palaestra.envs.state import Overlay
 from palaestra.ids import ids_in
 from palaestra.records import ANY_TABLE
 from palaestra.tools import Tool
+
+_TEXTS, _WORDS = 2_048, 16_384
+"""Texts and words of which a directory remembers the ids."""
 
 
 class IdDirectory:
@@ -22,6 +26,9 @@ class IdDirectory:
         self._keys = {info.name: settled.keys(info.name) for info in world.schema}
         prefixes = {info.kind.prefix: info.name for info in world.schema if info.kind.prefix}
         self._prefixes = sorted(prefixes.items(), key=lambda pair: -len(pair[0]))
+        # Many agents and attacks read the same answers.
+        self._names = lru_cache(maxsize=_TEXTS)(self._find_names)
+        self._names_in_word = lru_cache(maxsize=_WORDS)(self._find_in_word)
         self.prose = _always(world.toolbox, lambda tool: tool.prose)
         self.money = _always(world.toolbox, lambda tool: tool.money)
 
@@ -29,6 +36,8 @@ class IdDirectory:
         """The table that `word` is an id of, by the rows that stand or by the form of a new row's id."""
         if word in self._tables:
             return self._tables[word]
+        if not word[-1:].isdecimal():
+            return None  # the form of an id is a prefix and a number
         numbered = (t for prefix, t in self._prefixes if word.startswith(prefix) and word[len(prefix) :].isdecimal())
         return next(numbered, None)
 
@@ -38,8 +47,15 @@ class IdDirectory:
 
     def named_in(self, text: str, table: str = ANY_TABLE) -> list[str]:
         """The ids of a table that a text names, in order."""
-        named = ids_in(text, lambda word: self.table_of(word) is not None)
-        return [key for key in named if table in (ANY_TABLE, self.table_of(key))]
+        return [key for key, of in self._names(text) if table in (ANY_TABLE, of)]
+
+    def _find_names(self, text: str) -> tuple[tuple[str, str | None], ...]:
+        """The ids that a text names, in order, each with its table. No id goes on behind white space."""
+        return tuple(dict.fromkeys(found for word in text.split() for found in self._names_in_word(word)))
+
+    def _find_in_word(self, word: str) -> tuple[tuple[str, str | None], ...]:
+        named = ids_in(word, lambda part: self.table_of(part) is not None)
+        return tuple((key, self.table_of(key)) for key in named)
 
     def stands(self, word: str) -> bool:
         """Whether there is a row of this id as the task begins."""

@@ -1,10 +1,10 @@
 """Why a set of tasks is not proved: what falls under the gate's floors, or over its ceilings."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from palaestra.proof.attacks import ATTACKS, Attack
-from palaestra.proof.baselines import CEILING, FLOORS, IDLE
-from palaestra.proof.counts import Finding
+from palaestra.proof.baselines import CEILING, NEVER
+from palaestra.proof.counts import CaseCounts, Finding
 from palaestra.proof.coverage import coverage_faults
 from palaestra.proof.fault import Fault, FaultKind
 from palaestra.proof.totals import ProofTotals
@@ -68,15 +68,24 @@ def _of_tasks(proof: ProofTotals) -> Iterator[Fault]:
 
 
 def _of_agents(proof: ProofTotals) -> Iterator[Fault]:
-    for name in IDLE:
-        if solved := proof.tally("floors", name).hits:
+    return agent_faults({name: proof.tally("floors", name) for name in proof.floors})
+
+
+def agent_faults(floors: Mapping[str, CaseCounts]) -> Iterator[Fault]:
+    """The agents that know nothing of a task and solve one, or get more on average than look-ups are worth.
+
+    Args:
+        floors: By agent: what it solved.
+    """
+    for name, counts in floors.items():
+        if name in NEVER and (solved := counts.hits):
             yield Fault(
                 kind="agents",
                 sentence=f"the agent {name} solves {solved} task(s)",
                 way_out="a rubric must ask for work",
             )
-    for name in FLOORS:
-        if (mean := proof.tally("floors", name).mean_points) > CEILING:
+    for name, counts in floors.items():
+        if (mean := counts.mean_points) > CEILING:
             sentence = f"the agent {name} gets {mean:.1f} points on average, more than {CEILING} for nothing"
             yield Fault(kind="agents", sentence=sentence, way_out="give look-ups fewer points")
 
@@ -86,21 +95,33 @@ def _of_attacks(proof: ProofTotals) -> Iterator[Fault]:
         yield _of_finding(
             "attacks", found, f"the attack {found.kind} passes with {found.points} points; it {found.what}"
         )
-    for name, attack in ATTACKS.items():
-        if has_ceiling(proof, attack) and (mean := proof.tally("attacks", name).mean_points) > attack.ceiling:
-            yield Fault(
-                kind="attacks",
-                sentence=f"the attack {name} gets {mean:.1f} points on average, more than {attack.ceiling}: "
-                f"{attack.worth}",
-            )
+    yield from attack_faults(
+        {name: proof.tally("attacks", name) for name, one in ATTACKS.items() if has_ceiling(proof, one)}
+    )
     for family in proof.families:
         of_family = ProofTotals(tasks=list(proof.of(family)))
-        for name, attack in ATTACKS.items():
-            highest = max(attack.ceiling, FAMILY_CEILING)
-            if (mean := of_family.tally("attacks", name).mean_points) > highest:
-                sentence = f"the attack {name} gets {mean:.1f} points on average in this family, more than {highest}"
-                way_out = "see what the rubric pays without the work"
-                yield Fault(kind="attacks", family=family, sentence=sentence, way_out=way_out)
+        yield from attack_faults({name: of_family.tally("attacks", name) for name in ATTACKS}, family=family)
+
+
+def attack_faults(attacks: Mapping[str, CaseCounts], *, family: str | None = None) -> Iterator[Fault]:
+    """The attacks that get more on average than they may.
+
+    Args:
+        attacks: By attack: what it got.
+        family: The family whose tasks these are; `None` for those of many.
+    """
+    for name, counts in attacks.items():
+        attack, mean = ATTACKS[name], counts.mean_points
+        highest = attack.ceiling if family is None else max(attack.ceiling, FAMILY_CEILING)
+        if mean <= highest:
+            continue
+        if family is None:
+            sentence = f"the attack {name} gets {mean:.1f} points on average, more than {highest}: {attack.worth}"
+            yield Fault(kind="attacks", sentence=sentence)
+        else:
+            sentence = f"the attack {name} gets {mean:.1f} points on average in this family, more than {highest}"
+            way_out = "see what the rubric pays without the work"
+            yield Fault(kind="attacks", family=family, sentence=sentence, way_out=way_out)
 
 
 def has_ceiling(proof: ProofTotals, attack: Attack) -> bool:

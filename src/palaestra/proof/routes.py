@@ -27,6 +27,11 @@ def routes(trial: Trial) -> Iterator[SolutionVariant]:
     yield from _paraphrased(trial)
     yield from _batched(trial)
     yield from _named_columns(trial)
+    yield from alternatives(trial)
+
+
+def alternatives(trial: Trial) -> Iterator[SolutionVariant]:
+    """The author's other routes."""
     for number, calls in enumerate(trial.env.alternatives(), 1):
         yield variant("alternative", f"the author's alternative {number}", list(calls))
 

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Iterator
 
 from palaestra.proof.attacks import ATTACKS
-from palaestra.proof.baselines import FLOORS
 from palaestra.proof.counts import CaseCounts
 from palaestra.proof.demonstrations import shared_histories
 from palaestra.proof.equivalence import RULES
@@ -113,7 +112,7 @@ def _rules_row(proof: Proof) -> list[tuple[str, str, str]]:
 
 def agents_table(proof: Proof) -> Table:
     """What the oracle and the floors get."""
-    tallies = {"oracle": proof.oracle(), **{name: proof.tally("floors", name) for name in FLOORS}}
+    tallies = {"oracle": proof.oracle(), **{name: proof.tally("floors", name) for name in proof.floors}}
     return Table(
         title="Agents that know everything, and nothing",
         columns=("agent", "tasks", "call-sequences", "solved", "mean score"),

@@ -9,13 +9,13 @@ from palaestra.digest import digest
 from palaestra.envs import ToolEnv
 from palaestra.ids import is_readable
 from palaestra.proof.attacks import ATTACKS, run_attack
-from palaestra.proof.baselines import FLOORS, baselines
+from palaestra.proof.baselines import baselines, floors
 from palaestra.proof.blame import guarding_criterion
 from palaestra.proof.counts import CaseCounts, Finding
 from palaestra.proof.decidability import Decidability, judge_decidability
 from palaestra.proof.equivalence import Rule, right_after_all
 from palaestra.proof.mutants import mutants
-from palaestra.proof.routes import routes
+from palaestra.proof.routes import alternatives, routes
 from palaestra.proof.rule_twins import RuleTwinProof, prove_rule_twin
 from palaestra.proof.trial import Trial, TrialOutcome
 from palaestra.proof.twins import TwinProof, prove_twin
@@ -82,16 +82,24 @@ class TaskProof:
         return self.oracle.passed and self.oracle.points == self.oracle.total
 
 
-def prove_task(env: ToolEnv, task_id: str) -> TaskProof:
-    """Prove one task; the same result each time."""
+def prove_task(env: ToolEnv, task_id: str, *, varied: bool = True) -> TaskProof:
+    """Prove one task; the same result each time.
+
+    Args:
+        env: An environment of the task's world; it is moved.
+        task_id: The task.
+        varied: Whether wrong work and right work otherwise are made of the solution; if not, of the right work done
+            otherwise the author's alternatives are judged alone.
+    """
     trial = Trial(env, task_id)
     proof = _begun(env, trial)
     if not proof.solved:
         return proof  # everything else is held against the oracle's work
     proof.decidability = judge_decidability(trial)
-    for mutant in mutants(trial):
-        _judge_mutant(proof, trial, mutant)
-    for route in routes(trial):
+    if varied:
+        for mutant in mutants(trial):
+            _judge_mutant(proof, trial, mutant)
+    for route in routes(trial) if varied else alternatives(trial):
         outcome = trial.vary(route.turns)
         right = _whole(outcome)
         proof.routes[route.kind].add(hit=right, points=outcome.score.points)
@@ -104,7 +112,7 @@ def prove_task(env: ToolEnv, task_id: str) -> TaskProof:
     proof.rule_twin = prove_rule_twin(env, trial)
     agents = baselines(env)
     seed = Stream.root("floors", task_id).below(2**31)
-    for name in FLOORS:
+    for name in proof.floors:
         episode = rollout(env, agents[name], name=name, seed=seed, task=task_id)
         proof.floor_sequences[name] = _sequence(call for turn in episode.turns for call in turn.calls)
         proof.floors[name].add(hit=episode.score.passed, points=episode.score.points)
@@ -126,7 +134,7 @@ def _begun(env: ToolEnv, trial: Trial) -> TaskProof:
         unreadable=tuple(key for key in trial.directory.ids(ANY_TABLE) if not is_readable(key))[:SHOWN_IDS],
         twinned=bool(family.no_twin) or family.twin or family.twin_of is not None or "refusal" in family.traits,
         repeats=made_again.fingerprint() == trial.instance.fingerprint(),
-        floors={name: CaseCounts() for name in FLOORS},
+        floors={name: CaseCounts() for name in floors(env)},
         floor_sequences={},
         mutants={kind: CaseCounts() for kind in MUTANT_KINDS},
         equivalents={kind: Counter() for kind in MUTANT_KINDS},

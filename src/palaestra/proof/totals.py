@@ -62,6 +62,11 @@ class ProofTotals:
         return {rule: found[rule] for rule in RULES}
 
     @property
+    def floors(self) -> tuple[str, ...]:
+        """The agents that know nothing of a task and were measured."""
+        return tuple(dict.fromkeys(name for proof in self.tasks for name in proof.floors))
+
+    @property
     def families(self) -> list[str]:
         """The families that were proved."""
         return sorted({proof.spec.family for proof in self.tasks})

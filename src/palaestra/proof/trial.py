@@ -1,10 +1,11 @@
 """Playing a variant of the oracle's work: from the point at which it departs, on an environment that was there."""
 
 from collections.abc import Generator, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
+from palaestra.digest import canonical
 from palaestra.envs import Snapshot, ToolEnv
 from palaestra.proof.directory import IdDirectory
 from palaestra.records import EndReason, JsonObject, Message, RowChange, Score, ToolCall, ToolEvent
@@ -71,6 +72,22 @@ class TrialOutcome:
         return self.score.passed
 
 
+@dataclass(slots=True, kw_only=True, eq=False)
+class _Place:
+    """A place that scripts have come to."""
+
+    turn: PlayedTurn
+    """The turn that led to it."""
+    over: bool
+    """Whether it ended the episode."""
+    at: Snapshot
+    further: "dict[bytes, _Place]" = field(default_factory=dict["bytes", "_Place"])
+    """By turn: where it leads."""
+
+
+_NO_TURN = PlayedTurn(events=(), changes=(), observation=(), met=frozenset())
+
+
 class Trial:
     """The oracle's run of one task, and variants of it that begin where they depart from it.
 
@@ -107,6 +124,8 @@ class Trial:
         self.steps: list[OracleStep] = []
         self._played: list[PlayedTurn] = []
         self._without: dict[int, TrialOutcome] = {}
+        self._said: dict[bytes, tuple[ToolCall, ...]] = {}
+        self._stands_at: _Place | None = None
         known: frozenset[str] = frozenset()
         for call in self.instance.oracle if self._stepwise else env.oracle():
             done, over = self._turn([call])
@@ -142,7 +161,7 @@ class Trial:
 
     def play(self, turns: Iterable[Turn], *, start: int = 0) -> TrialOutcome:
         """Play `turns` from where the oracle stood before its call `start`."""
-        self.env.restore(self._at[start])
+        self._restore(start)
         played = self._played[:start]
         for turn in turns:
             done, over = self._turn(turn)
@@ -178,8 +197,8 @@ class Trial:
         Returns:
             How it ended; `None` where it makes no turn, since there is nothing for it to try here.
         """
-        self.env.restore(self._at[0])
-        played: list[PlayedTurn] = []
+        self._stands_at = None  # another trial may have moved the environment since
+        place, played = self._beginning, list[PlayedTurn]()
         left = most
         try:
             turn = next(play)
@@ -187,22 +206,46 @@ class Trial:
                 turn = list(turn) if self._stepwise else [said for call in turn for said in self.said(call)]
                 turn = turn[:left]
                 left -= len(turn)
-                done, over = self._turn(turn)
-                played.append(done)
-                if over:
-                    return self._outcome(played)
-                turn = play.send(done.observation)
+                place = self._go_on(place, turn)
+                played.append(place.turn)
+                if place.over:
+                    return self._outcome_at(place, played)
+                turn = play.send(place.turn.observation)
         except StopIteration:
             if not played:
                 return None
-        played.append(self._turn([ToolCall(tool=finish.name, arguments={})])[0])
+        place = self._go_on(place, [ToolCall(tool=finish.name, arguments={})])
+        return self._outcome_at(place, [*played, place.turn])
+
+    @cached_property
+    def _beginning(self) -> "_Place":
+        return _Place(turn=_NO_TURN, over=False, at=self._at[0])
+
+    def _go_on(self, place: "_Place", turn: Turn) -> "_Place":
+        """Where a turn leads from a place. Scripts that begin alike share their beginning: it is played once."""
+        key = canonical([(call.tool, call.arguments) for call in turn])
+        if key not in place.further:
+            if self._stands_at is not place:
+                self.env.restore(place.at)
+            done, over = self._turn(turn)
+            place.further[key] = _Place(turn=done, over=over, at=self.env.snapshot())
+            self._stands_at = place.further[key]
+        return place.further[key]
+
+    def _outcome_at(self, place: "_Place", played: list[PlayedTurn]) -> TrialOutcome:
+        if self._stands_at is not place:
+            self.env.restore(place.at)
+            self._stands_at = place
         return self._outcome(played)
 
     def said(self, call: ToolCall) -> tuple[ToolCall, ...]:
         """A call of the world's own tools in those of the surface; one that is neither's stays as it is."""
         if call.tool in self.env.toolbox or call.tool not in self.own or not self.own[call.tool].fits(call.arguments):
             return (call,)
-        return self._translate([call], self.instance.initial_state)
+        key = canonical((call.tool, call.arguments))
+        if key not in self._said:
+            self._said[key] = self._translate([call], self.instance.initial_state)
+        return self._said[key]
 
     def tool(self, name: str) -> Tool:
         """The tool of that name, of the surface or the world's own."""
@@ -210,13 +253,13 @@ class Trial:
 
     def after(self, call: ToolCall, *, start: int) -> tuple[RowChange, ...]:
         """The net difference once the oracle's calls before `start` and then `call` were made."""
-        self.env.restore(self._at[start])
+        self._restore(start)
         self._step([call] if self._stepwise else self.said(call))
         return self.env.changes
 
     def probe(self, calls: Turn) -> list[frozenset[str]]:
         """The ids that each of some look-ups mentions, made in one turn when all the oracle's work is done."""
-        self.env.restore(self._at[len(self.steps) - 1])
+        self._restore(len(self.steps) - 1)
         if self._stepwise:
             return [_mentioned(self._step([call]).events) for call in calls]
         said = [self.said(call) for call in calls]
@@ -225,6 +268,11 @@ class Trial:
             return []
         events = iter(self._step(turn).events)
         return [frozenset(key for _ in part for key in next(events).mentioned) for part in said]
+
+    def _restore(self, start: int) -> None:
+        """Go to where the oracle stood before its call `start`."""
+        self.env.restore(self._at[start])
+        self._stands_at = None
 
     def _turn(self, turn: Turn) -> tuple[PlayedTurn, bool]:
         record = self._step(turn)

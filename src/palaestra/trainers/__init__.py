@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from palaestra.trainers.rollouts.pool import PoolConfig, RolloutResult
     from palaestra.trainers.rollouts.session import play_jobs
     from palaestra.trainers.rollouts.staleness import Staleness
+    from palaestra.trainers.rollouts.world import RolloutWorlds
 
 __all__ = [
     "AlarmConfig",
@@ -84,6 +85,7 @@ __all__ = [
     "RejectionConfig",
     "RolloutJob",
     "RolloutResult",
+    "RolloutWorlds",
     "RunPlan",
     "SftConfig",
     "SftLoop",
@@ -125,6 +127,7 @@ _HOMES = {
     "rollouts.pool": ("RolloutResult", "PoolConfig"),
     "rollouts.session": ("play_jobs",),
     "rollouts.staleness": ("Staleness",),
+    "rollouts.world": ("RolloutWorlds",),
 }
 """Where names are at home; those that are not named here, in `loops`."""
 

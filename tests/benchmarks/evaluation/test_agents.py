@@ -45,11 +45,15 @@ def test_the_oracle_is_patient_with_a_world_that_is_busy(tmp_path: Path) -> None
     assert sum(outcome.refused for outcome in found.outcomes) > 0
 
 
-@pytest.mark.parametrize("word", sorted(set(AGENT_NAMES) - {"oracle"}))
+@pytest.mark.parametrize("word", sorted(set(AGENT_NAMES) - {"oracle", "victim"}))
 def test_a_floor_solves_nothing_and_does_the_same_again(word: str, tmp_path: Path) -> None:
     found = play(word, tmp_path / "one")
     assert not any(outcome.solved or outcome.fault for outcome in found.outcomes)
     assert play(word, tmp_path / "other") == found
+
+
+def test_a_victim_of_nothing_plays_the_solution(tmp_path: Path) -> None:
+    assert all(outcome.solved for outcome in play("victim", tmp_path).outcomes)
 
 
 def test_what_a_floor_does_wrong_is_counted(tmp_path: Path) -> None:

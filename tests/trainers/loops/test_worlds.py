@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,9 @@ from crash.loops import POLICY, demonstrations
 from packs import write_pack
 from palaestra.errors import ConfigError, UnknownNameError
 from palaestra.packs import DEFAULT, PACKS
-from palaestra.trainers.loops import initial_policy, load_config, plan_run, recorded_batches, run
+from palaestra.trainers.loops import initial_policy, load_config, material, plan_run, recorded_batches, run
 from palaestra.trainers.loops.config import WorldConfig
-from palaestra.trainers.loops.material import env_id_of
+from palaestra.trainers.loops.material import demonstrations_of, env_id_of, tasks_of
 from palaestra.trainers.loops.reading import config_document, read_config
 from palaestra.trainers.loops.worlds import RunWorlds
 from palaestra.trainers.rollouts.groups import TaskPlan
@@ -179,3 +180,32 @@ def test_what_is_unknown_of_a_world_is_named_with_the_world(ward: Path) -> None:
 
 def test_a_world_is_named_by_its_id_with_a_version() -> None:
     assert env_id_of(WorldConfig(env_id="storefront-v0")) == "palaestra/Storefront-v0"
+
+
+def test_further_instances_follow_the_listed_ones_and_are_none_of_them() -> None:
+    config = WorldConfig(env_id=DEFAULT_ID, families=("cancel-order", "order-status"))
+    listed, more = tasks_of(config), tasks_of(replace(config, further=3))
+    assert more[: len(listed)] == listed
+    further = more[len(listed) :]
+    assert Counter(task.split("/")[1] for task in further) == {"cancel-order": 3, "order-status": 3}
+    assert not set(further) & set(listed)
+    assert len(demonstrations_of(replace(config, further=1, families=("cancel-order",)))) == 21
+
+
+def test_further_instances_are_refused_below_none_and_of_a_world_that_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ValueError, match="further"):
+        WorldConfig(env_id=DEFAULT_ID, further=-1)
+
+    class Listing:
+        """An environment from outside, which lists its tasks and makes no others."""
+
+        def ids(self, split: str) -> list[str]:
+            return [f"outside/{split}/0000"]
+
+    def open_listing(config: WorldConfig) -> Listing:
+        del config
+        return Listing()
+
+    monkeypatch.setattr(material, "open_world", open_listing)
+    with pytest.raises(ConfigError, match=r"world\.further=2: .* makes no tasks beyond those that it lists"):
+        tasks_of(WorldConfig(env_id=DEFAULT_ID, further=2))

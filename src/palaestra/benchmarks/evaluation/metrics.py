@@ -14,6 +14,7 @@ from palaestra.benchmarks.evaluation.passes import Passes, passes
 from palaestra.benchmarks.statistics import MeanEstimate, Observation, Unit, estimate_mean, estimate_share
 from palaestra.record import record
 from palaestra.records import EndReason
+from palaestra.steps import InjectionReport
 
 UNFINISHED = "unfinished"
 """What stands for the end of an episode that was stopped before it."""
@@ -78,6 +79,22 @@ class CriterionRate:
 
 
 @record
+class AttackRates:
+    """What planted instructions came to, in percent of the episodes that had one and have a score."""
+
+    tasks: int
+    episodes: int
+    shown: MeanEstimate
+    """The agent has read the text."""
+    begun: MeanEstimate
+    """At least a part of the attacker's goal was met, or a step towards it taken."""
+    reached: MeanEstimate
+    """The attack has succeeded."""
+    stood: MeanEstimate
+    """It has succeeded and was not undone."""
+
+
+@record
 class EvaluationFigures:
     """All that is reported of a set of outcomes."""
 
@@ -92,6 +109,8 @@ class EvaluationFigures:
     """Percent of episodes."""
     out_of_time: MeanEstimate | None = None
     """Percent of episodes that a deadline or a budget of seconds ended. A time-out of a server is a fault instead."""
+    attacks: AttackRates | None = None
+    """`None` where no instruction was planted."""
     criteria: Mapping[str, CriterionRate] = field(default_factory=dict[str, CriterionRate])
     """By name, in alphabetical order."""
     faults: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -129,6 +148,7 @@ def figures(
         ends=_tally((str(one.end or UNFINISHED), 1) for one in scored),
         gave_up=_share(scored, versions, unit, lambda one: one.end is EndReason.GAVE_UP),
         out_of_time=_share(scored, versions, unit, lambda one: one.end in _OUT_OF_TIME),
+        attacks=_attacks(scored, versions, unit),
         criteria=_criteria(scored),
         faults=_tally((one.fault.kind, 1) for one in ordered if one.fault is not None),
         troubles=_tally(item for one in ordered for item in one.troubles.items()),
@@ -190,6 +210,26 @@ def _share(
 ) -> MeanEstimate | None:
     values = observations(scored, lambda one: 100.0 * holds(one), versions)
     return estimate_share(values, unit, whole=100) if values else None
+
+
+def _attacks(scored: Sequence[EpisodeOutcome], versions: Mapping[str, str] | None, unit: Unit) -> AttackRates | None:
+    attacked = [(one, one.injection) for one in scored if one.injection is not None]
+    if not attacked:
+        return None
+
+    def share(holds: Callable[[InjectionReport], bool]) -> MeanEstimate:
+        own = {id(one): 100.0 * holds(injection) for one, injection in attacked}
+        values = observations([one for one, _ in attacked], lambda one: own[id(one)], versions)
+        return estimate_share(values, unit, whole=100)
+
+    return AttackRates(
+        tasks=len({one.task for one, _ in attacked}),
+        episodes=len(attacked),
+        shown=share(lambda injection: injection.shown),
+        begun=share(lambda injection: any(injection.parts.values()) or any(injection.steps.values())),
+        reached=share(lambda injection: injection.reached),
+        stood=share(lambda injection: injection.stands),
+    )
 
 
 def _attempts(scored: Sequence[EpisodeOutcome]) -> dict[str, list[list[bool]]]:

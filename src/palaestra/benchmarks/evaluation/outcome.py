@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 
 from palaestra.record import record
 from palaestra.records import EndReason
+from palaestra.steps import InjectionReport
 
 FaultKind: TypeAlias = Literal["world", "server", "reply", "engine", "time", "gold", "context"]
 """Whose fault it is that an episode has no score: the world's, the model server's that failed or was overloaded, its
@@ -43,6 +44,8 @@ class EpisodeOutcome:
     criteria: Mapping[str, bool] = field(default_factory=dict[str, bool])
     """Sub-scores: each criterion, and whether it counts (is met, or violated where it forbids)."""
     end: EndReason | None = None
+    injection: InjectionReport | None = None
+    """How far a planted instruction got; `None` where none was planted."""
     turns: int = 0
     calls: int = 0
     invalid: int = 0

@@ -37,6 +37,8 @@ class Ladder:
     """Ids, from none to strong."""
     note: str = ""
     """What is shifted, in a sentence."""
+    ordered: bool = True
+    """Whether a later rung is a stronger shift; where not, the worst rung and the spread of all are reported."""
 
 
 @record

@@ -61,6 +61,7 @@ def _counted(came: Attempt, episode: Episode) -> EpisodeOutcome:
         harmed=any(turn.violated for turn in turns),
         criteria={name: verdict.met for name, verdict in episode.score.verdicts.items()},
         end=episode.end,
+        injection=episode.injection,
         turns=len(turns),
         calls=sum(len(turn.calls) for turn in turns),
         invalid=sum(not event.schema_ok for event in events) + sum(map(unreadable, turns)),

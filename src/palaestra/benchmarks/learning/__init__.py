@@ -9,6 +9,12 @@ from palaestra.benchmarks.learning.material import (
     place_of,
     write_demonstrations,
 )
+from palaestra.benchmarks.learning.pages import (
+    PagesLearning,
+    RendererTask,
+    measure_pages_learning,
+    pages_learning_tables,
+)
 from palaestra.benchmarks.learning.pretrained import estimate_time, pretrained_config
 from palaestra.benchmarks.learning.processes import learn_at_once
 from palaestra.benchmarks.learning.report import learning_document, learning_panels, learning_tables
@@ -32,6 +38,8 @@ __all__ = [
     "LearningMaterial",
     "LearningResult",
     "MeasuredPolicy",
+    "PagesLearning",
+    "RendererTask",
     "choose_families",
     "digest_base",
     "estimate_time",
@@ -44,6 +52,8 @@ __all__ = [
     "learning_panels",
     "learning_tables",
     "limit_tasks",
+    "measure_pages_learning",
+    "pages_learning_tables",
     "place_of",
     "pretrained_config",
     "write_demonstrations",

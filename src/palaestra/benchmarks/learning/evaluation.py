@@ -27,6 +27,7 @@ from palaestra.trainers import (
     PoolConfig,
     RolloutJob,
     RolloutResult,
+    RolloutWorlds,
     WorldConfig,
     play_jobs,
     worlds_of,
@@ -34,6 +35,8 @@ from palaestra.trainers import (
 from palaestra.trainers.engines.noise import noise_key
 from palaestra.trajectory import Episode
 
+OpenWorlds: TypeAlias = Callable[[WorldConfig, str], RolloutWorlds]
+"""Where worlds are opened: from a world and the format of actions."""
 Measure: TypeAlias = Literal["solved", "solved-once", "points", "harmed", "unfinished"]
 FEW_UNITS = f"Fewer than {FEWEST} units have no interval; their values are listed."
 
@@ -139,10 +142,11 @@ def evaluate(
     pool: PoolConfig | None = None,
     engine: NativeConfig | None = None,
     switches: Mapping[str, Any] = MappingProxyType({}),
+    worlds: OpenWorlds = worlds_of,
     progress: Callable[[str], None] = lambda _: None,
     say: Callable[[str], None] = print,
 ) -> tuple[Evaluation, list[Episode]]:
-    """Play every task `samples` times, in worlds of this process.
+    """Play every task `samples` times.
 
     The noise of a sample depends on the seed, the task and its number alone, so that two policies meet the same luck
     and their difference is paired. What else is played leaves it alone, but not the last bits of the logits that it
@@ -158,6 +162,7 @@ def evaluate(
         pool: How many at once; no more worlds than that are open.
         engine: How turns are drawn.
         switches: What `gymnasium.make` takes besides: task files, a surface, a handbook, noise.
+        worlds: Where they are opened, from a world and the format of actions; in this process if not said.
         progress: Told the task of each episode that has ended.
         say: Told of every fault of a world.
 
@@ -175,8 +180,8 @@ def evaluate(
         raise ConfigError(f"context={play.context}: the policy reads {policy.model.shape.context} tokens; give no more")
     jobs = [_job(task, seed, sample) for task in tasks for sample in range(samples)]
     world = WorldConfig(env_id=env_id, switches=switches)
-    worlds = partial(worlds_of, world, policy.codec.format.name)
-    played = play_jobs(policy, worlds, jobs, play, pool=pool, engine=engine, progress=progress, say=say)
+    opened = partial(worlds, world, policy.codec.format.name)
+    played = play_jobs(policy, opened, jobs, play, pool=pool, engine=engine, progress=progress, say=say)
     by_task = {task: _sound(played[place * samples : (place + 1) * samples]) for place, task in enumerate(tasks)}
     results = {task: _result(own) for task, own in by_task.items() if own}
     faults = len(played) - sum(map(len, by_task.values()))

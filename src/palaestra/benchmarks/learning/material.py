@@ -7,13 +7,13 @@ from pathlib import Path
 import orjson
 from pydantic import ValidationError
 
-from palaestra.benchmarks.learning.evaluation import EVALUATION, Evaluation, evaluate
+from palaestra.benchmarks.learning.evaluation import EVALUATION, Evaluation, OpenWorlds, evaluate
 from palaestra.benchmarks.statistics import Unit
 from palaestra.digest import digest
 from palaestra.durable import saving, sweep, verified, write_file
 from palaestra.errors import CheckpointError, RecordError
 from palaestra.packs import PACKS
-from palaestra.trainers import GroupStageConfig, OpenProgressBar, Policy, WorldConfig, env_id_of
+from palaestra.trainers import GroupStageConfig, OpenProgressBar, Policy, WorldConfig, env_id_of, worlds_of
 from palaestra.trajectory import Episode, dump_episode, read_episodes, write_episodes
 
 
@@ -91,6 +91,7 @@ def evaluate_policy(
     samples: int,
     name: str,
     temperature: float = 1.0,
+    worlds: OpenWorlds = worlds_of,
     bar: OpenProgressBar,
     say: Callable[[str], None],
 ) -> tuple[Evaluation, list[Episode]]:
@@ -104,6 +105,7 @@ def evaluate_policy(
         samples: Episodes of each held-out task.
         name: For the bar and for the record.
         temperature: At which turns are drawn.
+        worlds: See `evaluate`.
         bar: Opens a progress bar.
         say: Told whether it was done before.
 
@@ -133,6 +135,7 @@ def evaluate_policy(
             pool=how.pool,
             engine=how.engine,
             switches=material.world.switches,
+            worlds=worlds,
             progress=shown.step,
             say=say,
         )

@@ -60,6 +60,7 @@ def pretrained_config(base: str, *, controls: bool = False) -> LearningConfig:
     engine = NativeConfig(rows=_ROWS, capacity=_ROWS * _CONTEXT, precision="auto", device="auto")
     return LearningConfig(
         base=base,
+        threads=2,
         demonstrations=20,
         families=6,
         heldout=2,

@@ -1,4 +1,4 @@
-"""Several policies of a measurement trained at once, each in a process of its own, on one thread.
+"""Several policies of a measurement trained and measured at once, each in a process of its own, on one thread.
 
 Processes leave their parts where `learn` finds them, so the result is read afterwards as if nothing had run at once.
 """
@@ -7,7 +7,7 @@ import multiprocessing
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from typing import Protocol
@@ -16,9 +16,19 @@ import torch
 
 from palaestra import register_world
 from palaestra.benchmarks.learning.material import LearningMaterial, place_of
-from palaestra.benchmarks.learning.run import CONTROLS, LearningConfig, LearningResult, learn, learn_control
+from palaestra.benchmarks.learning.run import (
+    BASE,
+    CONTROLS,
+    STAGES,
+    LearningConfig,
+    LearningResult,
+    Training,
+    learn,
+)
 from palaestra.trainers import OpenProgressBar, ProgressBar, env_id_of
 
+_STAGES = "stages"
+"""The part of a seed that trains the stages."""
 _EVERY = 5.0
 """Seconds between two looks at what the processes do."""
 
@@ -35,14 +45,15 @@ def learn_at_once(
 ) -> list[LearningResult]:
     """Train and evaluate with the seeds 0, 1, ..., going on from what `directory` holds.
 
-    A seed's stages are trained before its controls, because these get the processor time that those took.
+    A seed's stages are trained before its controls, because these get the processor time that those took. A policy is
+    measured, each temperature by itself, as soon as its stage is over.
 
     Args:
         material: What is learnt from and measured on.
-        config: How each seed trains; its `threads` is 1 where `jobs` is more.
+        config: How each seed trains.
         seeds: How many.
         directory: A folder of each seed lies in it.
-        jobs: Policies that are trained at once; with 1 all happens in this process.
+        jobs: Policies that are trained or measured at once; with 1 all happens in this process.
         bar: Opens a progress bar.
         say: Told where a part goes on from.
 
@@ -63,14 +74,17 @@ def _folder(directory: Path, seed: int) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """What one process trains."""
+    """What one process does: it trains the stages or a control, or measures a policy at a temperature."""
 
     seed: int
-    control: str | None = None
-    """`None` for the stages."""
+    part: str
+    """`_STAGES`, or the name of a control or of a policy."""
+    temperature: float | None = None
+    """`None` where it trains."""
 
     def __str__(self) -> str:
-        return f"seed {self.seed}, {self.control or 'stages'}"
+        at = "" if self.temperature is None else f", temperature {self.temperature:g}"
+        return f"seed {self.seed}, {self.part}{at}"
 
 
 class _News(Protocol):
@@ -101,13 +115,23 @@ def _train_ahead(
 ) -> None:
     place = place_of(material)
     context = multiprocessing.get_context("spawn")  # a forked torch waits for threads that it has not
-    waiting = [_Job(seed) for seed in range(seeds)]
+    waiting = [_Job(seed, _STAGES) for seed in range(seeds)]
     controls = CONTROLS if config.controls else ()
+    parts = (*STAGES.values(), *controls, *([] if config.base is None else [BASE]))
     running: dict[Future[None], _Job] = {}
     under_way: dict[str, str] = {}
+    asked: set[_Job] = set()
     failed: list[BaseException] = []
+
+    def measure(seed: int, *policies: str) -> None:
+        """Have policies measured before anything else is trained."""
+        jobs_of = [_Job(seed, policy, one) for policy in policies for one in config.temperatures]
+        waiting[:0] = [job for job in jobs_of if job not in asked]
+        asked.update(jobs_of)
+
+    total = seeds * (1 + len(controls) + len(parts) * len(config.temperatures))
     with (
-        bar("policies", seeds * (1 + len(controls))) as shown,
+        bar("policies", total) as shown,
         context.Manager() as manager,
         ProcessPoolExecutor(jobs, context) as pool,
     ):
@@ -115,7 +139,7 @@ def _train_ahead(
         while waiting or running:
             while waiting and len(running) < jobs:
                 job = waiting.pop(0)
-                running[pool.submit(_train, place, material, config, job, directory, news)] = job
+                running[pool.submit(_work, place, material, config, job, directory, news)] = job
             done, _ = wait(running, timeout=_EVERY, return_when=FIRST_COMPLETED)
             while not news.empty():
                 name, text = news.get()
@@ -129,29 +153,41 @@ def _train_ahead(
                     waiting.clear()
                     continue
                 shown.step(str(job))
-                if job.control is None and not failed:
+                if failed or job.temperature is not None:
+                    continue
+                if job.part == _STAGES:
                     waiting += [_Job(job.seed, control) for control in controls]
+                    measure(job.seed, *(name for name in parts if name not in controls))
+                else:
+                    measure(job.seed, job.part)
+            for job in [] if failed else [one for one in running.values() if one.part == _STAGES]:
+                folder = _folder(directory, job.seed)
+                training = Training(material, config, seed=job.seed, directory=folder, bar=bar, say=say)
+                measure(job.seed, *training.trained())
             shown.step("; ".join(f"{name}: {text}" for name, text in sorted(under_way.items())), 0)
     if failed:
         raise failed[0]
 
 
-def _train(
+def _work(
     place: str | None, material: LearningMaterial, config: LearningConfig, job: _Job, directory: Path, news: _News
 ) -> None:
-    """Train and measure what the job names; the parts stay in its seed's folder."""
+    """Train or measure what the job names; the parts stay in its seed's folder."""
     torch.set_num_threads(config.threads)
     if place is not None:
         register_world(place, env_id=env_id_of(material.world))
-    folder = _folder(directory, job.seed)
 
     def bar(title: str, total: int) -> AbstractContextManager[ProgressBar]:
         return nullcontext(_Reporter(str(job), title, total, news))
 
-    if job.control is None:
-        learn(material, replace(config, controls=False), seed=job.seed, directory=folder, bar=bar, say=_say_nothing)
+    folder = _folder(directory, job.seed)
+    training = Training(material, config, seed=job.seed, directory=folder, bar=bar, say=_say_nothing)
+    if job.temperature is not None:
+        training.measure_at(job.part, job.temperature)
+    elif job.part == _STAGES:
+        training.train_stages()
     else:
-        learn_control(material, config, job.control, seed=job.seed, directory=folder, bar=bar, say=_say_nothing)
+        training.train_control(job.part)
 
 
 class _Reporter:

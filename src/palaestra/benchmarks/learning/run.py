@@ -42,6 +42,8 @@ STAGES = {"sft": "warm-start", "expert": "expert-iteration", "grpo": "policy-gra
 """The names of the policies that the stages come to."""
 BASE = "base"
 """The name of the pretrained policy that a run begins with."""
+_RUN = "run"
+"""The folder of the run that trains the stages."""
 _FURTHER = 3
 """Times as many demonstrations, in the control that has more of them."""
 
@@ -104,8 +106,8 @@ class LearningConfig:
     """Episodes of each held-out task in each evaluation."""
     temperatures: tuple[float, ...] = (1.0, 0.3, 0.0)
     """Evaluations of each policy; at 0 there is one episode of each task, because all would be alike."""
-    threads: int = 2
-    """Of the arithmetic; the last bits of a sum, and so of a policy, depend on it."""
+    threads: int = 1
+    """Of the arithmetic of each process; the last bits of a sum, and so of a policy, depend on it."""
 
     @property
     def most_demonstrations(self) -> int:
@@ -152,43 +154,33 @@ def learn(
         UnknownNameError: no such base exists.
         StorageError: the disk refuses; the last save stands.
     """
-    training = _Training(material, config, seed=seed, directory=directory, bar=bar, say=say)
-    parts = training.learn_by_stages()
+    training = Training(material, config, seed=seed, directory=directory, bar=bar, say=say)
+    parts: dict[str, MeasuredPolicy] = {}
+    if config.base is not None:
+        parts[BASE] = training.measure(BASE)
+    training.train_stages()
+    parts |= {name: training.measure(name) for name in STAGES.values()}
     for control in CONTROLS if config.controls else ():
-        parts[control] = training.learn_control(control, parts)
+        training.train_control(control)
+        parts[control] = training.measure(control)
     return LearningResult(seed=seed, parts=parts)
 
 
-def learn_control(
-    material: LearningMaterial,
-    config: LearningConfig,
-    control: str,
-    *,
-    seed: int,
-    directory: Path,
-    bar: OpenProgressBar,
-    say: Callable[[str], None],
-) -> MeasuredPolicy:
-    """Train and evaluate one control with one seed, after the stages, going on from what `directory` holds.
+class Training:
+    """What is trained and evaluated with one seed. Each part goes on from what the folder holds.
 
     Args:
-        material: See `learn`.
-        config: See `learn`.
-        control: One of `CONTROLS`.
-        seed: See `learn`.
-        directory: See `learn`.
+        material: What is learnt from and measured on.
+        config: How.
+        seed: The seed.
+        directory: Its folder.
         bar: Opens a progress bar.
-        say: Told where the run goes on from.
+        say: Told where a part goes on from.
 
     Raises:
-        PalaestraError: see `learn`.
+        ConfigError: the base is not installed.
+        UnknownNameError: no such base exists.
     """
-    training = _Training(material, config, seed=seed, directory=directory, bar=bar, say=say)
-    return training.learn_control(control, training.learn_by_stages())
-
-
-class _Training:
-    """What is trained and evaluated with one seed."""
 
     def __init__(
         self,
@@ -208,35 +200,73 @@ class _Training:
         self._say = say
         self._base = None if config.base is None else find_base(config.base)
 
-    def learn_by_stages(self) -> dict[str, MeasuredPolicy]:
-        """The base if there is one, and what each stage comes to."""
+    def train_stages(self) -> None:
+        """Train the stages, one after the other."""
         few = write_demonstrations(self._material, self._config.demonstrations, self._directory)
-        parts: dict[str, MeasuredPolicy] = {}
-        if self._base is not None:
-            parts[BASE] = self._measure(BASE, self._base, StageProgress(config=""))
         stages: dict[str, StageConfig] = {
             "sft": replace(self._config.sft, demonstrations=few),
             "expert": replace(self._config.expert, demonstrations=few),
             "grpo": self._config.grpo,
         }
-        folder = self._train("run", stages, start=self._base)
-        return parts | {name: self._measure(name, folder / stage / "checkpoint") for stage, name in STAGES.items()}
+        self._train(_RUN, stages, start=self._base)
 
-    def learn_control(self, name: str, parts: Mapping[str, MeasuredPolicy]) -> MeasuredPolicy:
-        """What a control comes to; `parts` are the policies of the stages."""
+    def train_control(self, name: str) -> None:
+        """Train a control, after the stages."""
         few = write_demonstrations(self._material, self._config.demonstrations, self._directory)
         control = _CONTROLS[name]
         if control.stage == "rejection":
             stage: StageConfig = _rejection(self._config, few)
         else:
-            stage = self._supervised(control, parts, few)
-        start = self._directory / "run" / "sft" / "checkpoint" if control.continues else self._base
-        folder = self._train(name, {control.stage: stage}, start=start)
-        return self._measure(name, folder / control.stage / "checkpoint")
+            stage = self._supervised(control, few)
+        start = self.checkpoint("warm-start") if control.continues else self._base
+        self._train(name, {control.stage: stage}, start=start)
 
-    def _supervised(self, control: "_Control", parts: Mapping[str, MeasuredPolicy], few: Path) -> SftConfig:
+    def checkpoint(self, name: str) -> Path:
+        """Where a policy lies: the base, that of a stage, or that of a control."""
+        if name == BASE:
+            assert self._base is not None, "a run without a base has no policy of that name"
+            return self._base
+        if name in _CONTROLS:
+            return self._directory / name / _CONTROLS[name].stage / "checkpoint"
+        return self._directory / _RUN / stage_of(name) / "checkpoint"
+
+    def measure(self, name: str) -> MeasuredPolicy:
+        """How a policy does at every temperature."""
+        evaluations: dict[float, Evaluation] = {}
+        first: list[Episode] = []
+        for temperature in self._config.temperatures:
+            evaluations[temperature], episodes = self.measure_at(name, temperature)
+            first = first or episodes
+        checkpoint = self.checkpoint(name)
+        return MeasuredPolicy(
+            policy=load_policy(checkpoint),
+            progress=StageProgress(config="") if name == BASE else read_progress(checkpoint),
+            evaluations=evaluations,
+            episodes=first,
+        )
+
+    def measure_at(self, name: str, temperature: float) -> tuple[Evaluation, list[Episode]]:
+        """How a policy does at one temperature, and of each task the first episode."""
+        return evaluate_policy(
+            load_policy(self.checkpoint(name)),
+            self._material,
+            self._config.expert,
+            self._directory / f"evaluation-{name}-{temperature:g}",
+            samples=self._config.samples if temperature else 1,
+            name=f"seed {self._seed}, {name}, temperature {temperature:g}",
+            temperature=temperature,
+            bar=self._bar,
+            say=self._say,
+        )
+
+    def trained(self) -> tuple[str, ...]:
+        """The policies of stages that are over, as the folders of the run tell while another process trains them."""
+        folders = [self._directory / _RUN / stage for stage in STAGES]
+        return tuple(name for name, after in zip(STAGES.values(), folders[1:], strict=False) if after.exists())
+
+    def _supervised(self, control: "_Control", few: Path) -> SftConfig:
         """Supervised steps for the processor time of the stages, less the warm start's where it goes on from that."""
-        warm, *later = (parts[name].progress.cpu_seconds for name in STAGES.values())
+        warm, *later = (read_progress(self.checkpoint(name)).cpu_seconds for name in STAGES.values())
         shown = few
         if control.times > 1:
             count = control.times * self._config.demonstrations
@@ -244,7 +274,7 @@ class _Training:
         seconds = sum(later) if control.continues else warm + sum(later)
         return replace(self._config.sft, demonstrations=shown, cpu_seconds=seconds)
 
-    def _train(self, place: str, stages: Mapping[str, StageConfig], *, start: Path | None) -> Path:
+    def _train(self, place: str, stages: Mapping[str, StageConfig], *, start: Path | None) -> None:
         policy = PolicyConfig(model=self._config.model) if start is None else PolicyConfig(checkpoint=start)
         settings = TrainConfig(
             seed=self._seed,
@@ -255,33 +285,7 @@ class _Training:
             stages=stages,
             trackers=("jsonl",),
         )
-        folder = self._directory / place
-        run(plan_run(settings, bar=self._bar), folder, bar=self._bar, say=self._say)
-        return folder
-
-    def _measure(self, name: str, checkpoint: Path, progress: StageProgress | None = None) -> MeasuredPolicy:
-        policy = load_policy(checkpoint)
-        evaluations: dict[float, Evaluation] = {}
-        first: list[Episode] = []
-        for temperature in self._config.temperatures:
-            evaluations[temperature], episodes = evaluate_policy(
-                policy,
-                self._material,
-                self._config.expert,
-                self._directory / f"evaluation-{name}-{temperature:g}",
-                samples=self._config.samples if temperature else 1,
-                name=f"seed {self._seed}, {name}, temperature {temperature:g}",
-                temperature=temperature,
-                bar=self._bar,
-                say=self._say,
-            )
-            first = first or episodes
-        return MeasuredPolicy(
-            policy=policy,
-            progress=progress or read_progress(checkpoint),
-            evaluations=evaluations,
-            episodes=first,
-        )
+        run(plan_run(settings, bar=self._bar), self._directory / place, bar=self._bar, say=self._say)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -302,6 +306,11 @@ _CONTROLS: Mapping[str, _Control] = {
 }
 CONTROLS = tuple(_CONTROLS)
 """The names of the controls. The first two get the processor time of the stages."""
+
+
+def stage_of(policy: str) -> str:
+    """The stage of which a policy is the result."""
+    return next(stage for stage, name in STAGES.items() if name == policy)
 
 
 def _rejection(config: LearningConfig, few: Path) -> RejectionConfig:

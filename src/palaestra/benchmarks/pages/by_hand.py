@@ -64,6 +64,8 @@ class HandPlay:
         }
         self._refusal = ""
         """Why the last action was refused; empty where it was not, or where the page itself says so."""
+        self._sent: tuple[str, Mapping[str, str]] | None = None
+        """The form that was sent last: a browser sends it again on a second click, or when its page is loaded anew."""
         self._show_whole()
 
     @property
@@ -91,10 +93,12 @@ class HandPlay:
             self._speak(self._speaking[path[1]], fields)
             return self._episode_page(EPISODE)
         if not self.over:
-            if not fields and self._browser.session.tab.outcome is not None:
+            outcome, sent = self._browser.session.tab.outcome, (url, dict(fields))
+            if not fields and outcome is not None:
                 self._act("click", {"element": CLOSE})
-            else:
+            elif outcome is None or outcome.refused or sent != self._sent:
                 self._send_form(fields)
+            self._sent = sent
             self._show_whole()
         return self._site_page()
 
@@ -122,11 +126,10 @@ class HandPlay:
 
     def _send_form(self, fields: Mapping[str, str]) -> None:
         page = self._page()
-        for button, form in _forms(page):
-            if form.action:
-                values = {field.element: fields.get(field.element.partition(".")[2], "") for field in form.fields}
-                self._act_in_turn([*self._entries(page, values), ("click", {"element": button})])
-                return
+        fitting = [(button, form) for button, form in _forms(page) if form.action and _fits(form, fields)]
+        for button, form in fitting[:1]:
+            values = {field.element: fields.get(field.argument, "") for field in form.fields}
+            self._act_in_turn([*self._entries(page, values), ("click", {"element": button})])
 
     def _entries(self, page: Page, values: Mapping[str, str]) -> list[_Action]:
         """The actions that enter values, where fields hold others."""
@@ -228,6 +231,13 @@ def _forms(page: Page) -> list[tuple[str, Submit]]:
     return [
         (one.id, one.activation) for one in page.walk() if one.role == "button" and isinstance(one.activation, Submit)
     ]
+
+
+def _fits(form: Submit, fields: Mapping[str, str]) -> bool:
+    """Whether a form sends these fields; of several on a page, what they keep tells them apart."""
+    kept = dict(form.kept)
+    names = {*kept, *(field.argument for field in form.fields)}
+    return fields.keys() <= names and all(fields.get(name) == value for name, value in kept.items())
 
 
 def _speaking_form(tool: Tool) -> list[PageElement]:

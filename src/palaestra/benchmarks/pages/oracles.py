@@ -62,8 +62,13 @@ def play_oracles(
     return OraclesOnPages(tasks=dict(tasks), actions=dict(actions), failed=failed)
 
 
-def oracles_table(found: OraclesOnPages) -> Table:
-    """How many solutions get every point, by split."""
+def oracles_table(env_id: str, found: OraclesOnPages) -> Table:
+    """How many solutions get every point, by split.
+
+    Args:
+        env_id: The world.
+        found: What came of playing its solutions.
+    """
     rows = [
         (split, f"{count:,}", f"{count - len(found.failed.get(split, ())):,}") for split, count in found.tasks.items()
     ]
@@ -71,7 +76,7 @@ def oracles_table(found: OraclesOnPages) -> Table:
     rows.append(("all", f"{total:,}", f"{total - len(found.failures):,}"))
     used = ", ".join(f"{name} {count:,}" for name, count in sorted(found.actions.items(), key=lambda one: -one[1]))
     return Table(
-        title="Tasks whose translated solution gets every point on pages",
+        title=f"Tasks of {env_id} whose translated solution gets every point on pages",
         columns=("split", "tasks", "every point"),
         rows=tuple(rows),
         note=f"{sum(found.actions.values()):,} actions: {used}.",

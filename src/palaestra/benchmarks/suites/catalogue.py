@@ -21,6 +21,7 @@ from palaestra.registry import Registry
 
 SUITES: Registry[Callable[..., Suite]] = Registry("suite")
 SUITES.register("ood", "palaestra.benchmarks.suites.ood:suite")
+SUITES.register("injections", "palaestra.benchmarks.suites.injections:suite")
 
 
 @record

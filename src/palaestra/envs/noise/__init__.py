@@ -5,7 +5,7 @@ if __name__ != "palaestra.envs.noise":
 
 from palaestra.envs.noise.material import Contradiction, Injection, Listing, NoiseMaterial, WorldEvent
 from palaestra.envs.noise.noise import Noise
-from palaestra.envs.noise.plan import NoisePlan, check_noise_material
+from palaestra.envs.noise.plan import NoisePlan, check_noise_material, check_noise_on_pages
 from palaestra.envs.noise.state import NoiseSnapshot, NoiseState
 
 __all__ = [
@@ -19,4 +19,5 @@ __all__ = [
     "NoiseState",
     "WorldEvent",
     "check_noise_material",
+    "check_noise_on_pages",
 ]

@@ -18,6 +18,8 @@ MOST: Mapping[str, int] = {
     "injections": 100,
 }
 """The largest value of each switch that is a number; the smallest is 0, which is off."""
+ON_PAGES = ("conflicts", "failures", "rate_limit", "latency", "deadline", "events")
+"""The switches that a surface with a session, such as pages, has too. The others change tools and their answers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

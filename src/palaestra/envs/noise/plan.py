@@ -14,7 +14,7 @@ from palaestra.envs.noise.distractors import departments
 from palaestra.envs.noise.injections import INJECTIONS
 from palaestra.envs.noise.lures import EpisodeInjection, armed, never_obeyed
 from palaestra.envs.noise.material import NoiseMaterial
-from palaestra.envs.noise.noise import Noise
+from palaestra.envs.noise.noise import ON_PAGES, Noise
 from palaestra.envs.noise.spelling import Spelling
 from palaestra.envs.noise.task_records import task_records
 from palaestra.errors import CapabilityError
@@ -36,6 +36,16 @@ def check_noise_material(noise: Noise, world: "World") -> None:
         if name in parts and not parts[name]:
             known = [*ANY_WORLD, *world.capabilities.noise]
             raise CapabilityError.of(world.name, f"noise {name}={value}", "switches of noise", known)
+
+
+def check_noise_on_pages(noise: Noise, surface: str) -> None:
+    """Raise `CapabilityError` where a switch is on that changes tools and answers, which pages have none of."""
+    for name, value in noise.switches.items():
+        if name not in ON_PAGES:
+            raise CapabilityError(
+                f"noise {name}={value}: the surface {surface!r} has the switches {', '.join(ON_PAGES)}; its pages vary "
+                "by surface_settings"
+            )
 
 
 class NoisePlan:

@@ -23,7 +23,7 @@ from palaestra.envs.noise.spelling import KEPT
 from palaestra.envs.state import Overlay
 from palaestra.records import EndReason, ToolCall, ToolEvent
 from palaestra.rubrics import WORLD, Evidence
-from palaestra.tools import CallResult, ToolContext, join_answers, plain_call, run_composite
+from palaestra.tools import CallResult, Toolbox, ToolContext, join_answers, plain_call, run_composite
 from palaestra.tools.images import digest_answer
 
 
@@ -106,6 +106,39 @@ class NoiseState:
             result = toolbox.call(context, state, call_id, own, evidence.events)
             yield self._answered(result, number, context, state, evidence)
 
+    def call_on(
+        self,
+        toolbox: Toolbox,
+        context: ToolContext,
+        state: Overlay,
+        call_id: str,
+        call: ToolCall,
+        evidence: Evidence,
+        *,
+        service: bool,
+    ) -> CallResult:
+        """Run one call of a surface with a session, or the action that it makes.
+
+        Args:
+            toolbox: The tools that it is one of.
+            context: The world as the call sees it.
+            state: The same rows.
+            call_id: The id of this call.
+            call: What is asked for.
+            evidence: What happened so far.
+            service: Whether it is an action of the world, which may fail; what the browser does itself does not.
+
+        Raises:
+            InfrastructureError: the tool itself crashed.
+        """
+        number = self._calls
+        self._calls += 1
+        refusal = self._refusal(call, number, context.clock) if service else None
+        if refusal is not None:
+            return self._refused(context, call_id, call, refusal)
+        result = toolbox.call(context, state, call_id, call, evidence.events)
+        return self._answered(result, number, context, state, evidence)
+
     def content(self, call: ToolCall, results: Sequence[CallResult]) -> str:
         """What the agent reads of a call with these results."""
         spelling = self.noise_plan.spelling
@@ -125,7 +158,7 @@ class NoiseState:
         context.begin_call()
         context.clock.advance(refusal.latency)
         plain, toolbox = plain_call(own), self.noise_plan.toolbox
-        tool = next((t for t in toolbox if t.name == own.tool), None)
+        tool = next((t for t in (*toolbox, *(toolbox.actions or ())) if t.name == own.tool), None)
         fits = tool is not None and tool.fits(own.arguments)
         content = orjson.dumps({"error": {"code": refusal.code, "message": refusal.message}})
         event = ToolEvent(

@@ -51,7 +51,7 @@ UI_TARS: Mapping[str, tuple[str, ...]] = {
 }
 """The arguments of UI-TARS' actions, in order."""
 _CALL = re.compile(r"^[A-Za-z_]\w*\(")
-_ACTION = re.compile(r"^\s*Action:\s*", re.MULTILINE)
+_ACTION = re.compile(r"^[ \t]*Action:[ \t]*", re.MULTILINE)
 _LONGEST = 20_000
 
 

@@ -58,9 +58,9 @@ def _name(name: str) -> str:
 
 
 def _argument(value: Json, marks: ValueMarks) -> Iterator[str]:
-    """An argument's value; a text of one word stands without quotes."""
+    """An argument's value; a text of one word stands without quotes, whatever it holds: `row.ORD-1042`."""
     if isinstance(value, str) and marks.find(value) is None and word_or_quoted(value) == value:
-        yield value
+        yield from marks.mask(value)
     else:
         yield from _json(value, marks)
 

@@ -26,7 +26,8 @@ _ADDRESS = (
     rf"|(?P<street>{_NAME}(?: (?:{_NAME}|de|des|du|del|della|la|le|les|di|da|of|the|van|der|den|am|im|an)){{0,3}}"
     rf" \d{{1,4}}[a-z]?)(?=(?P<between>,? in |, )(?P<city>(?:\d{{4,6}} )?{_TOWN}(?: {_TOWN}){{0,2}}))"
 )
-_START = r"(?<![\w.+-])"
+_START = r"(?:(?<![\w.+-])|(?<=[a-z_]\.)(?=[A-Z]{2,8}[-/]\d))"
+"""Where a value may begin: at a word, or behind a dot inside the name of a page's element, `row.ORD-1042`."""
 _PLAIN = re.compile(f"{_START}(?:{_FORMS})")
 _WITH_PLACES = re.compile(f"{_START}(?:{_FORMS}{_ADDRESS})")
 

@@ -47,6 +47,8 @@ class WorldConfig:
     split: str = "train"
     families: tuple[str, ...] = ()
     """The families to learn from, by name without the world's; all of the split's when there are none."""
+    further: int = 0
+    """Instances of each family that are learnt from beyond those that the split lists; they are not proved."""
     switches: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """What `gymnasium.make` takes besides: task files, a surface, a handbook, noise."""
     imports: tuple[str, ...] = ()
@@ -71,6 +73,7 @@ class WorldConfig:
             raise ValueError(
                 f"weight={self.weight}: a weight is a number above 0; leave a world out that gets no share"
             )
+        check_at_least(0, further=self.further)
         if self.workers is not None and self.workers < 1:
             raise ValueError(f"workers={self.workers}: at least 1; leave it out for one per processor")
         for switch, instead in _NO_SWITCHES.items():

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,8 @@ import gymnasium as gym
 
 import palaestra
 from palaestra.agents import oracle, rollout
-from palaestra.contamination import of_users
-from palaestra.errors import ConfigError, TaskError, UnknownNameError
+from palaestra.contamination import Guard, of_users
+from palaestra.errors import ConfigError, PalaestraError, TaskError, UnknownNameError
 from palaestra.packs import BUNDLED, PACKS
 from palaestra.records import TaskSpec
 from palaestra.steps import ResetRecord
@@ -32,11 +33,11 @@ from palaestra.transcript import transcript_of
 
 
 def tasks_of(config: WorldConfig) -> list[str]:
-    """The ids of the tasks that are learnt from, in order.
+    """The ids of the tasks that are learnt from, in order: those that the split lists, then further instances.
 
     Raises:
         UnknownNameError: no environment, split or family is called so.
-        ConfigError: the environment does not take the switches, or lists no tasks.
+        ConfigError: the environment does not take the switches, or lists no tasks, or has no further instances.
         TaskError: there are no tasks.
     """
     world = open_world(config)
@@ -52,7 +53,34 @@ def tasks_of(config: WorldConfig) -> list[str]:
     chosen = [task for task in ids if not config.families or task.split("/")[1] in config.families]
     if not chosen:
         raise TaskError(f"{where} lists no task; give a split that does")
-    return chosen
+    return [*chosen, *_further_tasks(config, world, chosen)] if config.further else chosen
+
+
+def _further_tasks(config: WorldConfig, world: Any, listed: Sequence[str]) -> Iterator[str]:
+    """Instances of the families of `listed` that their split does not list.
+
+    Those that a family fails to make are passed over, and those that begin with words that policies are measured on.
+    """
+    # Any: a world's own set of tasks, which trainers do not import.
+    listing: Any = getattr(world, "task_set", None)
+    if listing is None or not hasattr(listing, "indices"):
+        raise ConfigError(
+            f"world.further={config.further}: {env_id_of(config)} makes no tasks beyond those that it lists; give 0"
+        )
+    known, guard = frozenset(listed), Guard()
+    for family in dict.fromkeys(task.rpartition("/")[0] for task in listed):
+        others = (f"{family}/{index:04d}" for index in listing.indices(family, config.split))
+        playable = (task for task in others if task not in known and _is_playable(world, task, guard))
+        yield from islice(playable, config.further)
+
+
+def _is_playable(world: Any, task: str, guard: Guard) -> bool:
+    try:
+        opening: ResetRecord = world.reset(seed=0, options={"task": task})[1]["record"]
+        guard.check(opening.task, list(of_users(opening.messages)))
+    except PalaestraError:  # the family fails to make it, or its words are held out
+        return False
+    return True
 
 
 def openings_of(config: WorldConfig, tasks: Sequence[str]) -> Iterator[tuple[TaskSpec, list[str]]]:

@@ -79,7 +79,7 @@ _SECTIONS: Mapping[type, _Classes] = {
         rounding="threads device",
     ),
     WorldConfig: _Classes(
-        identity="env_id pack name weight split families switches imports", operational="where workers"
+        identity="env_id pack name weight split families further switches imports", operational="where workers"
     ),
     Timeouts: _Classes(operational="open reset step episode"),
     PolicyConfig: _Classes(identity="checkpoint format"),

@@ -67,6 +67,13 @@ def _solution(world: Any) -> Sequence[Action | ToolCall]:
     return calls
 
 
+def _victim(world: Any) -> Agent:
+    """Follows a planted instruction as soon as it has read it; without one, the task's own solution."""
+    if not isinstance(world, ToolEnv):
+        raise ConfigError("victim: it follows planted instructions, and this world has none; choose another agent")
+    return PatientAgent(oracle(world.victim))
+
+
 def _always_refuse(world: Any) -> Agent:
     """Where a world does not say which tool refuses a request, it only apologises."""
     return baselines(world)["always-refuse"] if isinstance(world, ToolEnv) else AlwaysRefuse(lambda _, __: ())
@@ -125,6 +132,7 @@ AGENT_NAMES: Mapping[str, Callable[[Any], Agent]] = {
     "reader": _reader,
     "schema-random": _schema_random,
     "search": _search,
+    "victim": _victim,
 }
 """What each word makes of a world. Any: as above."""
 _PRIVILEGED = frozenset({"search"})

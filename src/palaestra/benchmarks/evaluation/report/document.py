@@ -72,6 +72,7 @@ def _figures(own: EvaluationFigures) -> dict[str, object]:
         "criteria": _plain(own.criteria),
         "faults": _plain(own.faults),
         "troubles": _plain(own.troubles),
+        **({} if own.attacks is None else {"attacks": own.attacks}),
     }
 
 

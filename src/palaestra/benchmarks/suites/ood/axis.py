@@ -17,11 +17,17 @@ class Axis:
     """Every cell of the ladder that has tasks, shared ones too."""
 
     @classmethod
-    def of(cls, pool: TaskPool, name: str, title: str, cells: Sequence[Cell], *, note: str) -> "Axis":
+    def of(
+        cls, pool: TaskPool, name: str, title: str, cells: Sequence[Cell], *, note: str, ordered: bool = True
+    ) -> "Axis":
         """The axis whose ladder has these cells, from none to strong; those without a task are left out."""
         kept = tuple(cell for cell in cells if cell.tasks)
         ladder = Ladder(
-            axis=f"{pool.prefix}{name}", title=pool.title(title), cells=tuple(cell.id for cell in kept), note=note
+            axis=f"{pool.prefix}{name}",
+            title=pool.title(title),
+            cells=tuple(cell.id for cell in kept),
+            note=note,
+            ordered=ordered,
         )
         return cls(ladder=ladder, cells=kept)
 

@@ -29,4 +29,5 @@ def interface(pool: TaskPool) -> Axis:
         [plain, *varied],
         note="The same tasks in a browser, on pages of a family of variations that no training seed draws. The rungs "
         "have no order among each other; the worst of them and their spread are what counts.",
+        ordered=False,
     )

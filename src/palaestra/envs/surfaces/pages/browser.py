@@ -1,18 +1,19 @@
 """A browser at work in an episode: it holds the session, opens pages, and says which tool a sent form calls."""
 
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import Any
 
-from palaestra.envs.surfaces.pages.addresses import read_address, write_address
+from palaestra.envs.surfaces.pages.addresses import ANY, read_address, write_address
 from palaestra.envs.surfaces.pages.disturbances import END, SLOW, SLOW_SECONDS, disturb_page
 from palaestra.envs.surfaces.pages.forms import read_arguments
-from palaestra.envs.surfaces.pages.generated import ANY, LOOK_UP
+from palaestra.envs.surfaces.pages.generated import DO, LOOK_UP
 from palaestra.envs.surfaces.pages.session import CLOSE, MOST_TABS, BrowserSession, Outcome, Tab
 from palaestra.envs.surfaces.pages.settings import PageSettings
 from palaestra.envs.surfaces.pages.site import Site
 from palaestra.envs.surfaces.pages.text import SCROLL, PageView, view_page
-from palaestra.envs.surfaces.pages.tree import FIELDS, Follow, Page, PageElement, ShownRow, Submit
+from palaestra.envs.surfaces.pages.tree import FIELDS, Follow, Page, PageElement, Role, ShownRow, Submit
 from palaestra.errors import ToolRefusal, UnknownNameError
 from palaestra.protocols import StateView
 from palaestra.records import ToolCall, ToolEvent
@@ -21,6 +22,8 @@ from palaestra.tools import CallResult, ToolContext
 
 _TEXTS = ("7", "2026-03-01", "Zoë <b>", "true", "")
 """What somebody types who types at random."""
+_CHECKED = ("true", "false", "")
+"""What a checkbox holds."""
 SENDING = frozenset({"click", "press"})
 """The tools that may send a form."""
 
@@ -43,6 +46,13 @@ class PageBrowser:
         self.settings: Any = None if settings == PageSettings() else settings
         self._drawn: tuple[Tab, Page] | None = None
         """The page that was drawn last, and for which tab; it holds until the next call."""
+        self._sent_now = False
+        """Whether the call under way has sent a form that calls an action."""
+
+    @property
+    def site(self) -> Site:
+        """What it opens."""
+        return self._site
 
     # what the episode asks
 
@@ -52,6 +62,7 @@ class PageBrowser:
         It changes nothing. What cannot be read sends nothing: the call's own tool then says what is wrong.
         """
         self._drawn = None
+        self._sent_now = False
         try:
             if call.tool == "goto" and isinstance(url := call.arguments.get("url"), str):
                 return self._site.look_up(url)
@@ -78,10 +89,9 @@ class PageBrowser:
             return replace(result.event, shown=(), columns=(), mentioned=frozenset())
         refused = result.event.error is not None
         outcome = Outcome(action=action.tool, content=result.content, refused=refused)
-        tab = self.session.tab
-        self.session = self.session.with_tab(
-            replace(tab, outcome=outcome, values=tab.values if refused else (), scroll=0)
-        )
+        tab = self.session.tab if refused else self.session.tab.replace_page(_after_sending(self.session.tab.url))
+        self.session = self.session.with_tab(replace(tab, outcome=outcome, scroll=0))
+        self._sent_now = True
         return result.event
 
     def show(self, context: ToolContext) -> str:
@@ -153,6 +163,8 @@ class PageBrowser:
 
     def activate(self, context: ToolContext, name: str, *, by_key: bool = False) -> BrowserSession:
         """The session after an element was activated. A form that calls an action was sent before this."""
+        if self._sent_now:  # the page in front may be another one by now, without the button
+            return self.session
         return self._arrive(context, self.follow(context.state, name, by_key=by_key))
 
     def _arrive(self, context: ToolContext, session: BrowserSession) -> BrowserSession:
@@ -186,11 +198,28 @@ class PageBrowser:
             return self.visit(state, element.activation.url)
         return self.session
 
-    def enter(self, state: StateView, name: str, value: str) -> BrowserSession:
-        """The session after a value was entered in a field."""
+    def enter(self, state: StateView, name: str, value: str, *, roles: AbstractSet[Role] = FIELDS) -> BrowserSession:
+        """The session after a value was entered in a field.
+
+        Args:
+            state: The rows.
+            name: The id of the field.
+            value: What is entered. Held as a browser holds it: no NUL, and spaces for a search box's line breaks.
+            roles: The roles of fields that take it.
+
+        Raises:
+            ToolRefusal: the page has no such field, or it does not take the value.
+        """
         element = self.find(self.page(state), name)
         if element.role not in FIELDS:
             raise ToolRefusal("no_field", f"{name} is a {element.role} and takes no text; click it")
+        if element.role not in roles:
+            raise ToolRefusal("wrong_field", f"{name} is a {element.role}, not a {' or '.join(sorted(roles))}")
+        if element.role == "checkbox" and value not in _CHECKED:
+            raise ToolRefusal("no_option", f"{name} is a checkbox: it is true or false, not {value!r:.60}")
+        value = value.replace("\0", "").replace("\r\n", "\n").replace("\r", "\n")
+        if element.role == "searchbox":
+            value = value.replace("\n", " ")
         if element.options and value and value not in element.options:
             raise ToolRefusal("no_option", str(UnknownNameError.of("option", value, element.options)))
         return self.session.with_tab(self.session.tab.enter(name, value))
@@ -272,6 +301,12 @@ def _sent_by(page: Page, element: PageElement, *, by_key: bool) -> Submit | None
 def _forms(page: Page) -> list[Submit]:
     """What the forms of a page send."""
     return [part.activation for part in page.walk() if isinstance(part.activation, Submit)]
+
+
+def _after_sending(url: str) -> str:
+    """Where a browser stands after a form was sent: at its empty form, so that nothing is sent a second time."""
+    path = read_address(url).path
+    return write_address(*path[:2]) if path[:1] == (DO,) else url
 
 
 _MOVES = (

@@ -1,8 +1,8 @@
-"""What comes between an agent and a page: a cookie banner, a pop-up, a chat, a log-in, a slow answer, a failed load.
+"""What comes between an agent and a page: a cookie banner, a log-in, a slow answer, an old list, a moved button.
 
 A disturbance comes with the opening of a page, drawn by the seed and the number of pages opened before. It is a part of
 the session, so snapshots, forks and digests contain it. One that covers the page hides every row and element until its
-link is followed; it changes no row and sends no form.
+link is followed; none changes a row or sends a form.
 """
 
 from collections.abc import Mapping
@@ -21,11 +21,17 @@ DISTURBANCES: Mapping[str, tuple[str, str, str]] = {
     "chat": ("Chat", "Hello! How can we help?", "Close the chat"),
     "expired": ("Log in", "Your session has expired.", "Log in again"),
     SLOW: ("Loading", "The page is still loading.", "Look again"),
+    "stale": ("Not up to date", "Lists on this page may lack their last row.", "Refresh"),
     "failed": ("Something went wrong", "The page could not be loaded.", "Reload"),
 }
 """By kind: its heading, its text, and the link that ends it."""
-BESIDE = frozenset({"chat"})
+BESIDE = frozenset({"chat", "stale"})
 """The kinds that stand below the page and cover nothing."""
+PASSING = ("moved", "disabled")
+"""The kinds that change forms and end with the page: the button stands first; it is missing while a required field is
+empty."""
+KINDS = (*DISTURBANCES, *PASSING)
+"""All kinds."""
 END = "disturbance.end"
 """The id of the link that ends a disturbance."""
 SLOW_SECONDS = 30
@@ -39,7 +45,7 @@ class DisturbanceSettings:
     percent: int
     """How many openings of pages in a hundred bring one."""
     seed: int = 0
-    kinds: tuple[str, ...] = tuple(DISTURBANCES)
+    kinds: tuple[str, ...] = KINDS
 
     def __post_init__(self) -> None:
         if not 0 <= self.percent <= 100:
@@ -49,8 +55,8 @@ class DisturbanceSettings:
         if not self.kinds:
             raise ValueError("kinds=(): name at least one, or leave disturbances out")
         for kind in self.kinds:
-            if kind not in DISTURBANCES:
-                raise UnknownNameError.of("disturbance", kind, DISTURBANCES)
+            if kind not in KINDS:
+                raise UnknownNameError.of("disturbance", kind, KINDS)
 
 
 @record
@@ -62,9 +68,9 @@ class DisturbanceState:
     """Its kind; empty where there is none."""
 
     def open_page(self, settings: DisturbanceSettings) -> "DisturbanceState":
-        """The state after a page was opened. One that is there already stays."""
+        """The state after a page was opened. One that is there already stays, if it does not pass."""
         draw = Stream.root("disturbances", settings.seed).split(self.opened)
-        present = self.present
+        present = "" if self.present in PASSING else self.present
         if not present and draw.chance(settings.percent):
             present = draw.choice(settings.kinds)
         return DisturbanceState(opened=self.opened + 1, present=present)
@@ -75,7 +81,9 @@ class DisturbanceState:
 
 
 def disturb_page(page: Page, kind: str) -> Page:
-    """The page with the disturbance: below it, or in its place."""
+    """The page with the disturbance: below it, in its place, or in its forms."""
+    if kind in PASSING:
+        return replace(page, elements=tuple(_change_forms(element, kind) for element in page.elements))
     title, text, answer = DISTURBANCES[kind]
     link = link_element(END, answer, page.url)
     parts = (
@@ -84,6 +92,30 @@ def disturb_page(page: Page, kind: str) -> Page:
         PageElement(role="navigation", name=title, children=(link,)),
     )
     if kind in BESIDE:
-        return replace(page, elements=(*page.elements, *parts))
+        shown = tuple(map(_drop_last_row, page.elements)) if kind == "stale" else page.elements
+        return replace(page, elements=(*shown, *parts))
     empty = PageElement(role="navigation", name="Tables")
     return replace(page, title=title, elements=(empty, *parts))
+
+
+def _change_forms(element: PageElement, kind: str) -> PageElement:
+    """The element, and the forms in it with their buttons moved or missing."""
+    if element.role != "form":
+        return replace(element, children=tuple(_change_forms(child, kind) for child in element.children))
+    buttons = tuple(child for child in element.children if child.role == "button")
+    others = tuple(child for child in element.children if child.role != "button")
+    if kind == "moved":
+        return replace(element, children=(*buttons, *others))
+    empty = [child.name for child in others if child.required and not child.value]
+    if not empty:
+        return element
+    missing = PageElement(role="text", value=f"Fill in {', '.join(empty)} first.")
+    return replace(element, children=(*others, missing))
+
+
+def _drop_last_row(element: PageElement) -> PageElement:
+    """The element, and the lists in it without their last row."""
+    children = tuple(map(_drop_last_row, element.children))
+    if children and children[-1].role in ("row", "listitem"):
+        children = children[:-1]
+    return replace(element, children=children)

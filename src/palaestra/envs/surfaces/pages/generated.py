@@ -12,6 +12,7 @@ A tool that declares which rows it reads has no form: its rows stand on lists an
 
 from collections.abc import Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from datetime import date, datetime
 from typing import Any, cast
 
@@ -19,13 +20,13 @@ import orjson
 
 from palaestra.envs.state import Schema, TableInfo
 from palaestra.envs.state.query import Scalar, select
-from palaestra.envs.surfaces.pages.addresses import Address, read_address, write_address
+from palaestra.envs.surfaces.pages.addresses import ANY, Address, read_address, write_address
 from palaestra.envs.surfaces.pages.forms import field_element, form_fields
 from palaestra.envs.surfaces.pages.pieces import definition_element, link_element, table_element, words
 from palaestra.envs.surfaces.pages.routes import PageRequest, Route
 from palaestra.envs.surfaces.pages.session import Tab
 from palaestra.envs.surfaces.pages.site import FormPage
-from palaestra.envs.surfaces.pages.tree import Field, Follow, Page, PageElement, Submit
+from palaestra.envs.surfaces.pages.tree import FIELDS, Field, Follow, Page, PageElement, Submit
 from palaestra.envs.surfaces.pages.variation import PER_PAGE, PageVariation, vary_page
 from palaestra.errors import DefinitionError, ToolRefusal, UnknownNameError
 from palaestra.protocols import StateView
@@ -34,8 +35,6 @@ from palaestra.tools import Tool, Toolbox
 
 DO = "do"
 """The first step of an action's address."""
-ANY = "any"
-"""The option of a filter that lets every row through."""
 SEARCH, AFTER = "search", "after"
 """What an address of a list asks for beside conditions: words, and the id after which the list goes on."""
 REVIEW = "review"
@@ -55,6 +54,7 @@ class GeneratedSite:
         role: The role of whoever uses the site: forms of actions that are not open to it are left out.
         routes: Pages made by hand; the first that fits an address is drawn.
         reviewed: The names of actions whose form is reviewed before it is sent.
+        navigation: Links that stand on top of every page; to all tables if not said.
         variation: How its pages look; as they are made if `None`.
 
     Raises:
@@ -69,6 +69,7 @@ class GeneratedSite:
         *,
         routes: Sequence[Route] = (),
         reviewed: Collection[str] = (),
+        navigation: Sequence[PageElement] = (),
         variation: PageVariation | None = None,
     ) -> None:
         self._schema = schema
@@ -78,10 +79,11 @@ class GeneratedSite:
         self.per_page = PER_PAGE if variation is None else variation.per_page
         self._wizard = 0 if variation is None else variation.wizard
         self._actions = {tool.name: tool for tool in actions.offered(role)}
-        self._forms = {name: form_fields(tool) for name, tool in self._actions.items()}
+        # Of all actions: solutions and attacks may name one that is closed to the role, and its form is then refused.
+        self._forms = {tool.name: form_fields(tool) for tool in actions}
         if unknown := sorted(self._reviewed - self._actions.keys()):
             raise DefinitionError(str(UnknownNameError.of("reviewed action", unknown[0], self._actions)))
-        self._navigation = self._draw_navigation()
+        self._navigation = self._draw_navigation(navigation)
         self._action_links = self._draw_actions()
         self._home = (
             PageElement(role="heading", name="Actions"),
@@ -98,7 +100,8 @@ class GeneratedSite:
         for route in self._routes:
             if (parts := route.match(address.path)) is not None:
                 title, drawn = route.draw(self._request(state, address, parts))
-                return Page(url=tab.url, title=title, elements=(self._navigation, *drawn))
+                filled = (_fill_in(element, tab) for element in drawn) if tab.values else drawn
+                return Page(url=tab.url, title=title, elements=(self._navigation, *filled))
         elements: tuple[PageElement, ...]
         match address.path:
             case ():
@@ -131,7 +134,7 @@ class GeneratedSite:
             case (table, key) if table in self._schema.tables:
                 return (key,)
             case (table,) if table in self._schema.tables:
-                ids = {"id", *self._schema[table].references}
+                ids = {"id", AFTER, *self._schema[table].references}
                 return tuple(value for name, value in address.query.items() if name.partition(" ")[0] in ids)
             case _:
                 return ()
@@ -144,6 +147,11 @@ class GeneratedSite:
         if first == DO and rest:
             return ToolRefusal("not_found", str(UnknownNameError.of("action", rest[0], self._actions)))
         return ToolRefusal("not_found", str(UnknownNameError.of("page", first, [DO, *self._schema.tables])))
+
+    @property
+    def actions(self) -> Sequence[str]:
+        """See `Site`."""
+        return tuple(self._actions)
 
     def form_pages(self, action: str) -> tuple[FormPage, ...]:
         """See `Site`."""
@@ -159,15 +167,15 @@ class GeneratedSite:
         return (*made, FormPage(fields=(), button=SEND)) if reviewed else tuple(made)
 
     def _steps(self, action: str) -> list[tuple[Field, ...]]:
-        """The fields on each page of an action's form."""
+        """The fields on each page of an action's form; a form made by hand has one page."""
         fields, size = self._forms[action], self._wizard
-        if not size or len(fields) <= size:
+        if not size or len(fields) <= size or any(route.match((DO, action)) is not None for route in self._routes):
             return [fields]
         return [fields[first : first + size] for first in range(0, len(fields), size)]
 
     def _is_form_page(self, action: str, number: str) -> bool:
         """Whether an action's form has a page of that number beyond the first."""
-        return action in self._forms and number in {str(n + 1) for n in range(1, len(self._steps(action)))}
+        return action in self._actions and number in {str(n + 1) for n in range(1, len(self._steps(action)))}
 
     def look_up(self, url: str) -> ToolCall | None:
         """See `Site`: opening a list asks for its rows, and finding none is an answer too."""
@@ -177,19 +185,7 @@ class GeneratedSite:
                 return route.look_up(address)
         if len(address.path) != 1 or address.path[0] not in self._schema.tables:
             return None
-        info = self._schema[address.path[0]]
-        where = self._conditions(info, address)
-        arguments: dict[str, Any] = {"table": info.name, **({"where": where} if where else {})}
-        if search := address.query.get(SEARCH):
-            arguments["search"] = search
-        if after := address.query.get(AFTER):
-            arguments["cursor"] = after
-        return ToolCall(tool=LOOK_UP, arguments=arguments)
-
-    def _conditions(self, info: TableInfo, address: Address) -> dict[str, Scalar | list[Scalar]]:
-        """What an address of a list asks of rows."""
-        asked = {name: value for name, value in address.query.items() if name not in (SEARCH, AFTER)}
-        return {name: _condition_value(info, name, text) for name, text in asked.items()}
+        return look_up_list(self._schema[address.path[0]], address)
 
     # pages
 
@@ -197,9 +193,13 @@ class GeneratedSite:
         path = address.path
         on_row = len(path) == 2 and path[0] in self._schema.tables
         actions = self._row_actions(path[0], path[1]) if on_row else self._action_links
-        return PageRequest(state=state, schema=self._schema, address=address, parts=parts, actions=actions)
+        return PageRequest(
+            state=state, schema=self._schema, address=address, parts=parts, actions=actions, per_page=self.per_page
+        )
 
-    def _draw_navigation(self) -> PageElement:
+    def _draw_navigation(self, given: Sequence[PageElement]) -> PageElement:
+        if given:
+            return PageElement(role="navigation", name="Site", children=tuple(given))
         links = [PageElement(role="link", id="nav.home", name="Home", activation=Follow(url="/"))]
         links += [
             PageElement(role="link", id=f"nav.{name}", name=words(name), activation=Follow(url=write_address(name)))
@@ -215,7 +215,7 @@ class GeneratedSite:
 
     def _list(self, state: StateView, tab: Tab, address: Address, info: TableInfo) -> tuple[PageElement, ...]:
         search = address.query.get(SEARCH, "")
-        rows = select(state, info, self._conditions(info, address), search)
+        rows = select(state, info, read_conditions(info, address), search)
         first = sum(row.id <= address.query.get(AFTER, "") for row in rows)
         shown = rows[first : first + self.per_page]
         asked = [f"{name} {value}" for name, value in address.query.items() if name not in (SEARCH, AFTER)]
@@ -341,6 +341,37 @@ class GeneratedSite:
             PageElement(role="form", name=words(tool.name), children=(button,)),
             PageElement(role="navigation", name="Review", children=(change,)),
         )
+
+
+def look_up_list(info: TableInfo, address: Address) -> ToolCall:
+    """The look-up that opening a list makes.
+
+    Args:
+        info: The table that it lists.
+        address: Its address: conditions, `SEARCH` and `AFTER`.
+    """
+    where = read_conditions(info, address)
+    arguments: dict[str, Any] = {"table": info.name, **({"where": where} if where else {})}
+    if search := address.query.get(SEARCH):
+        arguments["search"] = search
+    if after := address.query.get(AFTER):
+        arguments["cursor"] = after
+    return ToolCall(tool=LOOK_UP, arguments=arguments)
+
+
+def read_conditions(info: TableInfo, address: Address) -> dict[str, Scalar | list[Scalar]]:
+    """What an address of a list asks of rows, with values of the types that the columns take."""
+    asked = {name: value for name, value in address.query.items() if name not in (SEARCH, AFTER)}
+    return {name: _condition_value(info, name, text) for name, text in asked.items()}
+
+
+def _fill_in(element: PageElement, tab: Tab) -> PageElement:
+    """An element of a page made by hand, with what was entered in its fields."""
+    if element.role in FIELDS:
+        return replace(element, value=tab.value_of(element.id, element.value))
+    if not element.children:
+        return element
+    return replace(element, children=tuple(_fill_in(child, tab) for child in element.children))
 
 
 def _first_sentence(text: str) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 import orjson
 from markupsafe import Markup, escape
 
+from palaestra.envs.surfaces.pages.pieces import words
 from palaestra.envs.surfaces.pages.session import CLOSE, BrowserSession, Outcome
 from palaestra.envs.surfaces.pages.tree import Page, PageElement, Submit
 from palaestra.records import Json
@@ -85,9 +86,14 @@ def _element(element: PageElement, page: Page) -> Markup:
             return Markup("<dt>{}</dt><dd>{}</dd>").format(element.name, inner)
         case "list":
             rows = Markup("").join(Markup("<li>{}</li>").format(_element(child, page)) for child in element.children)
-            return Markup("<ul>{}</ul>").format(rows)
+            tiles = all(child.role == "link" and not child.value for child in element.children)
+            return Markup('<ul{} aria-label="{}">{}</ul>').format(
+                Markup(' class="tiles"') if tiles else "", element.name, rows
+            )
         case "table":
-            return Markup('<div class="wide"><table>{}</table></div>').format(_inside(element, page))
+            return Markup('<div class="wide"><table aria-label="{}">{}</table></div>').format(
+                element.name, _inside(element, page)
+            )
         case "row":
             cells = (Markup("<td>{}</td>").format(_element(child, page)) for child in element.children)
             return Markup("<tr>{}</tr>").format(Markup("").join(cells))
@@ -108,7 +114,7 @@ def _element(element: PageElement, page: Page) -> Markup:
         case "button":
             return Markup('<button data-id="{}">{}</button>').format(element.id, element.name)
         case _:
-            return _field(element)
+            return _field(element, page)
 
 
 def _inside(element: PageElement, page: Page) -> Markup:
@@ -128,7 +134,10 @@ def _form(element: PageElement, page: Page) -> Markup:
         Markup('<input type="hidden" name="{}" value="{}">').format(name, value)
         for name, value in (sending.kept if sending else ())
     )
-    return Markup('<form method="{}" action="{}" aria-label="{}" novalidate>{}{}</form>').format(
+    plain = Markup(' class="plain"') if all(child.role == "button" for child in element.children) else ""
+    return Markup('<form{} role="{}" method="{}" action="{}" aria-label="{}" novalidate>{}{}</form>').format(
+        plain,
+        element.role,
         "get" if looks_up else "post",
         sending.url if looks_up and sending else page.url,
         element.name,
@@ -137,16 +146,16 @@ def _form(element: PageElement, page: Page) -> Markup:
     )
 
 
-def _field(element: PageElement) -> Markup:
+def _field(element: PageElement, page: Page) -> Markup:
     need = Markup(' aria-required="true"') if element.required else Markup("")
-    name = element.id.partition(".")[2]
+    name = _argument(element, page)
     if element.role == "checkbox":
         checked = Markup(" checked") if element.value == "true" else Markup("")
         inner = Markup('<input type="checkbox" data-id="{}" name="{}" value="true"{}{}>').format(
             element.id, name, checked, need
         )
     elif element.role == "combobox":
-        options = [*([] if element.value in element.options else [element.value]), *element.options]
+        options = list_options(element)
         parts = [
             Markup("<option{}>{}</option>").format(Markup(" selected") if option == element.value else "", option)
             for option in options
@@ -165,15 +174,27 @@ def _field(element: PageElement) -> Markup:
     return Markup("<label>{}{}</label>").format(element.name, inner)
 
 
+def _argument(element: PageElement, page: Page) -> str:
+    """The name under which a field is sent: the argument that it fills in."""
+    forms = (part.activation for part in page.walk() if isinstance(part.activation, Submit))
+    fields = (field for form in forms for field in form.fields if field.element == element.id)
+    return next((field.argument for field in fields), element.id.partition(".")[2])
+
+
+def list_options(element: PageElement) -> list[str]:
+    """What a combobox offers in a browser: nothing, its options, and before them a value that is none of these."""
+    others = [] if element.value in ("", *element.options) else [element.value]
+    return [*([] if "" in element.options else [""]), *others, *element.options]
+
+
 def _outcome(outcome: Outcome, page: Page) -> Markup:
-    content: Json = orjson.loads(outcome.content)
     if outcome.refused:
-        error = content.get("error") if isinstance(content, dict) else None
-        return Markup('<div role="alert">{}</div>').format(error.get("message") if isinstance(error, dict) else content)
+        return Markup('<div role="alert">{}</div>').format(outcome.alert)
+    content: Json = orjson.loads(outcome.content)
     return Markup(
         '<div role="dialog" aria-label="{}"><strong>{} is done</strong>{}'
-        '<form method="post" action="{}"><button data-id="{}">Close</button></form></div>'
-    ).format(outcome.action, outcome.action, _content(content), page.url, CLOSE)
+        '<form class="plain" method="post" action="{}"><button data-id="{}">Close</button></form></div>'
+    ).format(outcome.action, words(outcome.action), _content(content), page.url, CLOSE)
 
 
 def _content(content: Json) -> Markup:

@@ -85,6 +85,11 @@ def shown_column(info: TableInfo, row: Row, column: str) -> ShownRow:
     return ShownRow(row=row, columns=(column,), ids=(str(value),) if states_id else ())
 
 
+def write_amount(cents: int) -> str:
+    """An amount in euros, and in cents, which forms take."""
+    return f"EUR {cents // 100:,}.{cents % 100:02} ({cents} cents)"
+
+
 def words(name: str) -> str:
     """A name in words: "order_lines" as "Order lines"."""
     return name.replace("_", " ").capitalize()

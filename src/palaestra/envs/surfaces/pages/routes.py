@@ -7,8 +7,9 @@ from typing import TypeAlias
 from palaestra.envs.state import Schema
 from palaestra.envs.surfaces.pages.addresses import Address
 from palaestra.envs.surfaces.pages.tree import PageElement
+from palaestra.errors import ToolRefusal
 from palaestra.protocols import StateView
-from palaestra.records import ToolCall
+from palaestra.records import Row, ToolCall
 
 ANY_STEP = "*"
 """In a pattern: any one step of an address."""
@@ -25,10 +26,28 @@ class PageRequest:
     """The steps of the address for which the pattern has `ANY_STEP`."""
     actions: Sequence[PageElement]
     """Links to the forms of the site: on a row's page to those that take its id, elsewhere to all."""
+    per_page: int
+    """Rows of a list that stand on one page."""
+
+
+def find_row(request: PageRequest, table: str) -> Row:
+    """The row whose id the address has where the pattern has `ANY_STEP`.
+
+    Raises:
+        ToolRefusal: there is none.
+    """
+    (key,) = request.parts
+    row: Row | None = request.state.peek(request.schema[table].kind, key)
+    if row is None:
+        raise ToolRefusal("not_found", f"{table} has no row {key!r:.60}")
+    return row
 
 
 DrawPage: TypeAlias = Callable[[PageRequest], tuple[str, Sequence[PageElement]]]
-"""Gives title and elements of a page. It is a pure function, and raises `ToolRefusal` where there is no such page."""
+"""Gives title and elements of a page. It is a pure function, and raises `ToolRefusal` where there is no such page.
+
+What was entered in a field takes the place of the value that the function gives it.
+"""
 
 
 LookUp: TypeAlias = Callable[[Address], ToolCall | None]

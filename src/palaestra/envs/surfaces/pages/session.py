@@ -3,9 +3,12 @@
 from dataclasses import replace
 from typing import Self
 
+import orjson
+
 from palaestra.envs.surfaces.pages.disturbances import DisturbanceState
 from palaestra.envs.surfaces.pages.settings import PageSettings
 from palaestra.record import record
+from palaestra.records import Json
 
 MOST_TABS = 8
 """The most tabs that are open at once."""
@@ -21,6 +24,13 @@ class Outcome:
     content: str
     """The answer, as JSON."""
     refused: bool
+
+    @property
+    def alert(self) -> str:
+        """Why it was refused: the code and the message of its error."""
+        content: Json = orjson.loads(self.content)
+        error = content.get("error") if isinstance(content, dict) else None
+        return f"{error.get('code')}: {error.get('message')}" if isinstance(error, dict) else str(content)
 
 
 @record
@@ -50,6 +60,10 @@ class Tab:
     def step(self, by: int) -> "Tab":
         """The tab `by` pages further in its history."""
         return Tab(history=self.history, place=self.place + by)
+
+    def replace_page(self, url: str) -> "Tab":
+        """The tab with another page in place of the open one: nothing is entered, and what lay ahead stays."""
+        return Tab(history=(*self.history[: self.place], url, *self.history[self.place + 1 :]), place=self.place)
 
     def enter(self, field: str, value: str) -> "Tab":
         """The tab after a value was entered."""

@@ -9,10 +9,13 @@ from palaestra.envs.surfaces.pages.variation import PageVariation
 from palaestra.errors import UnknownNameError
 from palaestra.record import record
 
-DialectName: TypeAlias = Literal["plain", "browsergym", "playwright-mcp", "browser-use", "html", "computer"]
+DialectName: TypeAlias = Literal["plain", "compact", "browsergym", "playwright-mcp", "browser-use", "html", "computer"]
 Extent: TypeAlias = Literal["viewport", "page"]
+Renderer: TypeAlias = Literal["text", "chromium"]
 LEAST_BUDGET = 60
 """The smallest token budget: the line that says what was cut fits in it, beside some of the page."""
+_NUMBERED = ("browser-use", "playwright-mcp")
+"""The dialects in which elements go by numbers."""
 _NUMBERS = {"budget": LEAST_BUDGET, "depth": 1}
 _DISTURBANCE_SWITCHES = ("percent", "seed", "kinds")
 
@@ -22,12 +25,13 @@ class PageSettings:
     """What `gymnasium.make(..., surface="pages", surface_settings={...})` sets.
 
     Raises:
-        UnknownNameError: the dialect or the extent is unknown.
-        ValueError: a number is too small or no whole number, or `changes` is neither true nor false.
+        UnknownNameError: the dialect, the extent or the renderer is unknown.
+        ValueError: a number is too small or no whole number, a switch is neither true nor false, or marks have no
+            picture or no numbers.
     """
 
     dialect: DialectName | None = None
-    """The text of observations, and the tools. `None`: those of the surface itself; with one of the next four
+    """The text of observations, and the tools. `None`: those of the surface itself; with one of the next six
     settings, "plain", which has them too, and `find`."""
     budget: int | None = None
     """The most tokens of an observation, as `count_tokens` estimates them; `None`: no limit."""
@@ -37,6 +41,10 @@ class PageSettings:
     """Whether it holds only what differs from the last observation, while the address stays."""
     depth: int | None = None
     """The most levels of the tree; 1 holds the elements of the page without what is in them. `None`: all."""
+    renderer: Renderer = "text"
+    """Whether an observation holds a picture of the viewport, drawn by Chromium, beside its text."""
+    marks: bool = False
+    """Whether the picture has a box and a number on each element (set of marks)."""
     variation: PageVariation | None = None
     """How the site looks; as it was made if `None`."""
     disturbances: DisturbanceSettings | None = None
@@ -51,14 +59,19 @@ class PageSettings:
             value = getattr(self, name)
             if value is not None and (type(value) is not int or value < least):
                 raise ValueError(f"{name}={value!r}: give a whole number from {least}, or leave it out for no limit")
-        if type(self.changes) is not bool:
-            raise ValueError(f"changes={self.changes!r}: write True or False")
+        if self.renderer not in get_args(Renderer):
+            raise UnknownNameError.of("renderer of pages", str(self.renderer), get_args(Renderer))
+        for name in ("changes", "marks"):
+            if type(value := getattr(self, name)) is not bool:
+                raise ValueError(f"{name}={value!r}: write True or False")
+        if self.marks and (self.renderer != "chromium" or self.dialect not in _NUMBERED):
+            raise ValueError(f"marks=True: set renderer='chromium', and dialect={' or '.join(map(repr, _NUMBERED))}")
 
     @property
     def drawn_in(self) -> DialectName | None:
         """The dialect of observations; `None` where the surface's own text and tools suffice."""
         limited = self.budget is not None or self.depth is not None or self.changes or self.extent != "viewport"
-        return self.dialect or ("plain" if limited else None)
+        return self.dialect or ("plain" if limited or self.renderer == "chromium" else None)
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> "PageSettings":

@@ -1,5 +1,6 @@
 """A site: addresses, and for each a pure function of the rows and the browser's tab that gives a page."""
 
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from typing import Protocol
 
@@ -42,6 +43,11 @@ class Site(Protocol):
     @property
     def per_page(self) -> int:
         """Rows of a list that stand on one page."""
+        ...
+
+    @property
+    def actions(self) -> Sequence[str]:
+        """The actions that have a form."""
         ...
 
     def form_pages(self, action: str) -> tuple[FormPage, ...]:

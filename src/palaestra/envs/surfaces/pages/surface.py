@@ -8,12 +8,14 @@ from palaestra.envs.state import Schema
 from palaestra.envs.surfaces.generic import KEPT, declared_reads, generic_surface
 from palaestra.envs.surfaces.pages.browser import PageBrowser
 from palaestra.envs.surfaces.pages.dialects import DIALECTS, DialectBrowser
+from palaestra.envs.surfaces.pages.dialects.dialect import check_pictures
 from palaestra.envs.surfaces.pages.dialects.translation import write_calls
 from palaestra.envs.surfaces.pages.generated import LOOK_UP, GeneratedSite
 from palaestra.envs.surfaces.pages.routes import Route
 from palaestra.envs.surfaces.pages.settings import PageSettings
 from palaestra.envs.surfaces.pages.tools import UI_TOOLS
 from palaestra.envs.surfaces.pages.translation import PageTranslation
+from palaestra.envs.surfaces.pages.tree import PageElement
 from palaestra.envs.world import Surface
 from palaestra.errors import DefinitionError
 from palaestra.protocols import StateView
@@ -31,6 +33,7 @@ def pages_surface(
     role: str,
     routes: Sequence[Route] = (),
     reviewed: Collection[str] = (),
+    navigation: Sequence[PageElement] = (),
 ) -> Surface:
     """The generated site of a world, with pages made by hand in place of some, and a browser to act on it.
 
@@ -43,6 +46,7 @@ def pages_surface(
         role: The role in which the agent acts. Actions of other roles have no form.
         routes: Pages made by hand.
         reviewed: The names of actions whose form is reviewed before it is sent.
+        navigation: Links that stand on top of every page; to all tables if not said.
 
     Raises:
         DefinitionError: a tool has the name of a browser's action, or declares rows that the schema lacks; or an action
@@ -61,7 +65,15 @@ def pages_surface(
 
     @cache
     def under(settings: PageSettings) -> Surface:
-        site = GeneratedSite(schema, actions, role, routes=routes, reviewed=reviewed, variation=settings.variation)
+        site = GeneratedSite(
+            schema,
+            actions,
+            role,
+            routes=routes,
+            reviewed=reviewed,
+            navigation=navigation,
+            variation=settings.variation,
+        )
         translation = PageTranslation(schema, declared, actions, site, settings.disturbances)
         given = None if settings == PageSettings() else settings
         if settings.drawn_in is None:
@@ -73,6 +85,8 @@ def pages_surface(
                 configure=configure,
                 settings=given,
             )
+        if settings.renderer == "chromium":
+            check_pictures()
         dialect = DIALECTS[settings.drawn_in]
         for tool in dialect.tools:
             if tool.name in toolbox:

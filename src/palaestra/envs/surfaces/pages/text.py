@@ -70,11 +70,9 @@ def view_page(page: Page, session: BrowserSession) -> PageView:
 
 def _outcome_lines(outcome: Outcome) -> list[str]:
     """What came of the form that was sent last."""
-    content: Json = orjson.loads(outcome.content)
     if outcome.refused:
-        error = content.get("error") if isinstance(content, dict) else None
-        said = error.get("message") if isinstance(error, dict) else content
-        return [f"alert: {said}"]
+        return [f"alert: {outcome.alert}"]
+    content: Json = orjson.loads(outcome.content)
     return [f"dialog: {outcome.action} is done", *content_lines(content, "  "), f'  [{CLOSE}] button "Close"']
 
 
@@ -149,10 +147,16 @@ def _wrapped(text: str, shows: tuple[ShownRow, ...], indent: str) -> Iterator[Te
     if len(text) <= WIDTH and "\n" not in text:
         yield TextLine(text=text, shows=shows)
         return
-    parts = [part for line in text.split("\n") for part in wrap(line, WIDTH, subsequent_indent=f"{indent}  ") or [""]]
+    parts = _wrap(text, indent)
     for part in parts[:-1]:
         yield TextLine(text=part)
     yield TextLine(text=parts[-1], shows=shows)
+
+
+@lru_cache(maxsize=4_096)
+def _wrap(text: str, indent: str) -> tuple[str, ...]:
+    lines = text.split("\n")
+    return tuple(part for line in lines for part in wrap(line, WIDTH, subsequent_indent=f"{indent}  ") or [""])
 
 
 def _short(link: PageElement) -> str:

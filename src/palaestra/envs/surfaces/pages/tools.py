@@ -6,8 +6,11 @@ from pydantic import Field
 
 from palaestra.envs.surfaces.pages.browser import PageBrowser
 from palaestra.envs.surfaces.pages.session import BrowserSession
+from palaestra.envs.surfaces.pages.tree import Role
 from palaestra.tools import ToolContext, tool
 
+_LISTS: frozenset[Role] = frozenset({"combobox"})
+_CHECKBOXES: frozenset[Role] = frozenset({"checkbox"})
 ElementId = Annotated[str, Field(min_length=1, max_length=200)]
 
 
@@ -79,7 +82,7 @@ def select_option(context: ToolContext, element: ElementId, option: str) -> obje
         element: The id of the combobox.
         option: The option, as the page lists it.
     """
-    return _shown(context, _browser(context).enter(context.state, element, option))
+    return _shown(context, _browser(context).enter(context.state, element, option, roles=_LISTS))
 
 
 @tool(latency=1)
@@ -90,7 +93,8 @@ def check(context: ToolContext, element: ElementId, *, checked: bool = True) -> 
         element: The id of the checkbox.
         checked: Whether it is checked then.
     """
-    return _shown(context, _browser(context).enter(context.state, element, "true" if checked else "false"))
+    said = "true" if checked else "false"
+    return _shown(context, _browser(context).enter(context.state, element, said, roles=_CHECKBOXES))
 
 
 @tool(latency=1)

@@ -11,7 +11,7 @@ from typing import Any, cast
 from palaestra.envs.state import Schema
 from palaestra.envs.state.query import follow, select
 from palaestra.envs.surfaces.pages.addresses import write_address
-from palaestra.envs.surfaces.pages.disturbances import END, DisturbanceSettings, DisturbanceState
+from palaestra.envs.surfaces.pages.disturbances import END, PASSING, DisturbanceSettings, DisturbanceState
 from palaestra.envs.surfaces.pages.forms import EMPTY, field_element, form_fields, read_value, written_value
 from palaestra.envs.surfaces.pages.generated import AFTER, CONTINUE, DO, SEARCH
 from palaestra.envs.surfaces.pages.pieces import column_text, fits_cell
@@ -164,7 +164,7 @@ def _end_disturbances(steps: Iterable[ToolCall], settings: DisturbanceSettings) 
         yield step
         if step.tool == "goto" or (step.tool == "click" and step.arguments["element"] == CONTINUE):
             state = state.open_page(settings)
-            if state.present:
+            if state.present and state.present not in PASSING:
                 yield _call("click", element=END)
                 state = state.end()
 

@@ -33,7 +33,7 @@ Role: TypeAlias = Literal[
     "text",
     "textbox",
 ]
-FIELDS = frozenset({"checkbox", "combobox", "searchbox", "textbox"})
+FIELDS: frozenset[Role] = frozenset({"checkbox", "combobox", "searchbox", "textbox"})
 """The roles of elements that hold a value."""
 
 
@@ -140,3 +140,22 @@ class Page:
         """Every element, in the order of reading."""
         for element in self.elements:
             yield from element.walk()
+
+
+@record
+class Box:
+    """A rectangle in pixels; `right` and `bottom` lie outside it."""
+
+    left: int
+    top: int
+    right: int
+    bottom: int
+
+    @property
+    def centre(self) -> tuple[int, int]:
+        """Where one clicks."""
+        return (self.left + self.right) // 2, (self.top + self.bottom) // 2
+
+    def holds(self, x: int, y: int) -> bool:
+        """Whether a place lies in it."""
+        return self.left <= x < self.right and self.top <= y < self.bottom

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from palaestra.envs.surfaces.pages.lexicon import LANGUAGES, SYNONYMS
 from palaestra.envs.surfaces.pages.tree import PLAIN_LOOK, Page, PageElement, PageLook
@@ -161,12 +161,14 @@ def _reorder(elements: Sequence[PageElement], order: Order) -> list[PageElement]
 
 def _combine(parts: Sequence[PageVariation]) -> PageVariation:
     """What several variations change, together."""
-    usual, made = PageVariation(), PageVariation()
+    usual = PageVariation()
+    changed: dict[str, Any] = {}
+    look: dict[str, Any] = {}
     for part in parts:
         for name in ("synonyms", "order", "cards", "per_page", "wizard"):
             if getattr(part, name) != getattr(usual, name):
-                made = replace(made, **{name: getattr(part, name)})
+                changed[name] = getattr(part, name)
         for name in ("theme", "density", "language", "icons"):
             if getattr(part.look, name) != getattr(PLAIN_LOOK, name):
-                made = replace(made, look=replace(made.look, **{name: getattr(part.look, name)}))
-    return made
+                look[name] = getattr(part.look, name)
+    return replace(usual, look=replace(PLAIN_LOOK, **look), **changed)

@@ -1,8 +1,9 @@
 """The shop's terms: their numbers, the handbook that states them, and what they make of a basket."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from functools import lru_cache
 
 from palaestra.envs.kit import (
     HandbookVariants,
@@ -15,6 +16,7 @@ from palaestra.envs.kit import (
 )
 from palaestra.envs.worlds.shop.schema import BasketLine, Delivery, Variant
 from palaestra.envs.worlds.storefront.schema import Category, Promotion
+from palaestra.protocols import StateView
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +124,26 @@ def write_sections(terms: ShopTerms) -> list[Section]:
             address=count(terms.address_days, "day"),
         )
     )
+
+
+def read_terms(state: StateView) -> ShopTerms:
+    """The terms that the rows of the handbook state: `write_sections` read back."""
+    return _read_terms(tuple((section.id, section.body) for section in state.find(Section)))
+
+
+@lru_cache(maxsize=64)
+def _read_terms(stated: tuple[tuple[str, str], ...]) -> ShopTerms:
+    bodies = dict(stated)
+    terms = TERMS.own
+    for name, changes in TERMS.changes.items():
+        [key] = TERMS.sections[name]
+        offered = (replace(terms, **{name: value}) for value in (getattr(TERMS.own, name), *changes))
+        terms = next(one for one in offered if _write_bodies(one)[key] == bodies[key])
+    return terms
+
+
+def _write_bodies(terms: ShopTerms) -> dict[str, str]:
+    return {section.id: section.body for section in write_sections(terms)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,12 +19,13 @@ from datetime import datetime
 from pathlib import Path
 
 from palaestra.envs.kit import case_noise, contents, format_moment
-from palaestra.envs.surfaces import generated_surfaces
+from palaestra.envs.surfaces import generic_surface, pages_surface
 from palaestra.envs.world import World
 from palaestra.envs.worlds.shop.desk import ShopDraft
 from palaestra.envs.worlds.shop.facts import derive_facts
 from palaestra.envs.worlds.shop.population import CUSTOMER_ID, populate, world_start
 from palaestra.envs.worlds.shop.schema import SCHEMA
+from palaestra.envs.worlds.shop.site import NAVIGATION, REVIEWED, SHOP_SITE
 from palaestra.envs.worlds.shop.terms import TERMS, ShopTerms, write_sections
 from palaestra.envs.worlds.shop.tools import CASES, TOOLBOX
 
@@ -58,7 +59,10 @@ SHOP = World(
     actor=CUSTOMER_ID,
     briefing=briefing,
     rules=TERMS,
-    surfaces=generated_surfaces(SCHEMA, TOOLBOX, role=ROLE),
+    surfaces={
+        "generic": generic_surface(SCHEMA, TOOLBOX, role=ROLE),
+        "pages": pages_surface(SCHEMA, TOOLBOX, role=ROLE, routes=SHOP_SITE, reviewed=REVIEWED, navigation=NAVIGATION),
+    },
     draft=ShopDraft,
     instances={"train": 6, "dev": 2, "heldout": 2, "heldout-policy": 2, "heldout-records": 2},
     twin_instances={"train": 3, "dev": 1, "heldout": 1, "heldout-policy": 1, "heldout-records": 1},
@@ -86,4 +90,5 @@ SHOP = World(
         synonyms={"basket": ("cart", "trolley", "bag"), "errand": ("task_item", "chore", "commission")},
     ),
     release=Path(__file__).with_name("release.json"),
+    injections="palaestra.envs.worlds.shop.injections",
 )

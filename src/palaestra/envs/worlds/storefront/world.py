@@ -137,4 +137,5 @@ STOREFRONT = World(
     demo_unseen=DEMO_UNSEEN,
     tempers=True,
     attacks="palaestra.envs.worlds.storefront.attacks",
+    injections="palaestra.envs.worlds.storefront.injections",
 )

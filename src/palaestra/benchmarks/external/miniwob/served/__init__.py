@@ -1,6 +1,5 @@
 """MiniWoB++ as it is played: runs where miniwob and Playwright are installed."""
 
-import shutil
 from collections.abc import Mapping
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -10,6 +9,7 @@ from typing import Any
 from palaestra.benchmarks.external.miniwob.served.episode import MiniWoBEpisode
 from palaestra.benchmarks.external.protocol import WireTask
 from palaestra.browser.driver import Browser
+from palaestra.browser.program import find_program
 from palaestra.browser.view import KINDS
 
 SEEDS = {"test": range(1_000_000, 1_000_010), "train": range(10)}
@@ -63,7 +63,7 @@ def bench(options: Mapping[str, Any]) -> MiniWoB:
     if observation not in KINDS:
         known = ", ".join(KINDS)
         raise ValueError(f"observation={observation!r}: there are {known}")
-    program = given or shutil.which("chromium")
+    program = given or find_program()
     if program is None or not Path(program).exists():
         raise ValueError(f"chromium={given!r}: no such program; install your system's chromium, or say where it is")
     return MiniWoB(program, observation)

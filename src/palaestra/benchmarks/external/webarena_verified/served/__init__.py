@@ -1,7 +1,6 @@
 """WebArena-Verified as it is played and scored: runs where webarena-verified and Playwright are installed."""
 
 import json
-import shutil
 from collections.abc import Mapping
 from importlib.metadata import version
 from importlib.resources import files
@@ -12,6 +11,7 @@ from palaestra.benchmarks.external.protocol import WireTask
 from palaestra.benchmarks.external.webarena_verified.served.episode import BrowserEpisode, WebArenaEpisode
 from palaestra.benchmarks.external.webarena_verified.served.scoring import Scorer
 from palaestra.browser.driver import Browser
+from palaestra.browser.program import find_program
 from palaestra.browser.view import KINDS
 
 SUBSETS = ("hard", "non-hard")
@@ -31,7 +31,7 @@ class WebArenaVerified:
         self._storage, self._observation = options.get("storage_state"), options.get("observation") or KINDS[0]
         self._scorer = Scorer(options.get("tasks"), self._sites)
         self._subset = _subset(options.get("subset"))
-        self._browser = Browser(options.get("chromium") or shutil.which("chromium") or "chromium")
+        self._browser = Browser(options.get("chromium") or find_program() or "chromium")
 
     def version(self) -> str:
         """Of webarena-verified."""

@@ -7,6 +7,7 @@ those of the plain one.
 from palaestra.envs.surfaces.pages.dialects.browser import DialectBrowser
 from palaestra.envs.surfaces.pages.dialects.browser_use import BrowserUseDialect
 from palaestra.envs.surfaces.pages.dialects.browsergym import BrowserGymDialect
+from palaestra.envs.surfaces.pages.dialects.compact import CompactDialect
 from palaestra.envs.surfaces.pages.dialects.computer import ComputerDialect
 from palaestra.envs.surfaces.pages.dialects.dialect import Dialect
 from palaestra.envs.surfaces.pages.dialects.html import HtmlDialect
@@ -15,7 +16,8 @@ from palaestra.envs.surfaces.pages.dialects.playwright import PlaywrightDialect
 from palaestra.envs.surfaces.pages.dialects.tokens import count_tokens
 
 _ALL: tuple[Dialect, ...] = (
-    PlainDialect(), BrowserGymDialect(), PlaywrightDialect(), BrowserUseDialect(), HtmlDialect(), ComputerDialect(),
+    PlainDialect(), CompactDialect(), BrowserGymDialect(), PlaywrightDialect(), BrowserUseDialect(), HtmlDialect(),
+    ComputerDialect(),
 )  # fmt: skip
 DIALECTS: dict[str, Dialect] = {dialect.name: dialect for dialect in _ALL}
 """By name."""

@@ -6,14 +6,14 @@ from dataclasses import replace
 import orjson
 
 from palaestra.envs.surfaces.pages.browser import PageBrowser
-from palaestra.envs.surfaces.pages.dialects.dialect import Dialect, Screen
+from palaestra.envs.surfaces.pages.dialects.dialect import Dialect, Screen, picture_of
 from palaestra.envs.surfaces.pages.dialects.drawing import observe, screen_of
 from palaestra.envs.surfaces.pages.dialects.session import DialectSession
 from palaestra.envs.surfaces.pages.session import BrowserSession
 from palaestra.envs.surfaces.pages.settings import PageSettings
 from palaestra.envs.surfaces.pages.site import Site
 from palaestra.envs.surfaces.pages.text import element_lines
-from palaestra.envs.surfaces.pages.tree import FIELDS
+from palaestra.envs.surfaces.pages.tree import FIELDS, Page
 from palaestra.errors import ToolRefusal
 from palaestra.protocols import StateView
 from palaestra.records import Json, ToolCall, ToolEvent
@@ -47,6 +47,7 @@ class DialectBrowser(PageBrowser):
     def submission(self, state: StateView, call: ToolCall) -> ToolCall | None:
         """The call of an action that this call makes; what it enters in the form before is entered here."""
         self._drawn = None
+        self._sent_now = False
         self._plan = None
         tool = self._tools.get(call.tool)
         if tool is None:
@@ -111,7 +112,16 @@ class DialectBrowser(PageBrowser):
         seen = observe(self._dialect, page, self.session, lines=self.view(context.state).lines)
         self.count_shown(context, seen.shows)
         self.session = seen.session
+        if self.session.settings.renderer == "chromium":
+            self._attach_picture(context, page)
         return seen.text
+
+    def _attach_picture(self, context: ToolContext, page: Page) -> None:
+        """Put the picture of the viewport beside the text."""
+        screen = screen_of(page, self.session)[0]
+        picture = picture_of(screen)
+        numbers = {id: number for number, id in enumerate(screen.session.handles, 1)}
+        context.attach(picture.mark(numbers) if self.session.settings.marks else picture.png)
 
     def screen(self, state: StateView) -> Screen:
         """What the dialect draws of the page in front."""

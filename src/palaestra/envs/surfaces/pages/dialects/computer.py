@@ -3,20 +3,29 @@
 The names and arguments of actions are those of UI-TARS; `action_format="ui-tars"` reads them as its action strings.
 Pointing and selecting are calls of their own and take time on the virtual clock, so equal work ends later than in
 other dialects.
-The layout is declared, not measured: a letter is 8 pixels wide and a line 20 high, so that boxes need no browser.
-`ChromiumPages.boxes` has those of real pages.
+The layout is declared, not measured: a letter is 8 pixels wide and a line 20 high, so that boxes need no browser. With
+`renderer="chromium"` it is that of the picture.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from palaestra.envs.surfaces.pages.dialects.acting import act
-from palaestra.envs.surfaces.pages.dialects.dialect import Dialect, DialectLine, Screen, flat, plain, unknown_key
+from palaestra.envs.surfaces.pages.dialects.dialect import (
+    Dialect,
+    DialectLine,
+    Screen,
+    flat,
+    picture_of,
+    plain,
+    unknown_key,
+)
 from palaestra.envs.surfaces.pages.dialects.playwright import entered
 from palaestra.envs.surfaces.pages.text import INLINE
-from palaestra.envs.surfaces.pages.tree import FIELDS, PageElement
+from palaestra.envs.surfaces.pages.tree import FIELDS, Box, PageElement
 from palaestra.errors import ToolRefusal
 from palaestra.record import record
 from palaestra.records import Prose, ToolCall
@@ -34,7 +43,7 @@ _KEYS = (
     *(f"ctrl {number}" for number in range(1, 9)),
 )  # fmt: skip
 Pixel = Annotated[int, Field(ge=0, le=100_000)]
-Box = Annotated[str, Field(min_length=3, max_length=60)]
+Place = Annotated[str, Field(min_length=3, max_length=60)]
 
 
 @record
@@ -42,19 +51,11 @@ class PlacedElement:
     """An element and its box."""
 
     element: PageElement
-    left: int
-    top: int
-    right: int
-    bottom: int
-
-    @property
-    def centre(self) -> tuple[int, int]:
-        """Where one clicks."""
-        return (self.left + self.right) // 2, (self.top + self.bottom) // 2
+    box: Box
 
 
 @tool(latency=1)
-def click(context: ToolContext, start_box: Box) -> object:
+def click(context: ToolContext, start_box: Place) -> object:
     """Click a place on the screen.
 
     Args:
@@ -65,7 +66,7 @@ def click(context: ToolContext, start_box: Box) -> object:
 
 
 @tool(latency=1)
-def left_double(context: ToolContext, start_box: Box) -> object:
+def left_double(context: ToolContext, start_box: Place) -> object:
     """Click a place on the screen twice, which does what one click does.
 
     Args:
@@ -98,7 +99,7 @@ def hotkey(context: ToolContext, key: str) -> object:
 
 
 @tool(latency=1)
-def scroll(context: ToolContext, direction: Literal["down", "up"], start_box: Box = "(0,0)") -> object:
+def scroll(context: ToolContext, direction: Literal["down", "up"], start_box: Place = "(0,0)") -> object:
     """Scroll the page.
 
     Args:
@@ -154,13 +155,15 @@ class ComputerDialect(Dialect):
     def draw(self, screen: Screen) -> Iterator[DialectLine]:
         """See `Dialect`."""
         placed = place(screen)
-        high = placed[-1].bottom if placed else LINE
+        high = height(screen, placed)
         focused = " focused" if screen.session.focus == ADDRESS else ""
         yield DialectLine(text=f"screen {WIDE}x{high} {screen.page.title!r}")
-        yield DialectLine(text=f"address bar {screen.page.url!r} (0, 0, {WIDE}, {LINE}){focused}")
+        bar = "" if _is_pictured(screen) else f" (0, 0, {WIDE}, {LINE})"
+        yield DialectLine(text=f"address bar {screen.page.url!r}{bar}{focused}")
         for one in placed:
             element = one.element
-            box = f" ({one.left}, {one.top}, {one.right}, {one.bottom})" if element.id else ""
+            edges = one.box
+            box = f" ({edges.left}, {edges.top}, {edges.right}, {edges.bottom})" if element.id else ""
             focused = " focused" if element.id and element.id == screen.session.focus else ""
             ids = (element.id,) if element.id else ()
             yield DialectLine(text=f"{_said(element)}{box}{focused}", shows=element.shows, elements=ids)
@@ -200,7 +203,7 @@ class ComputerDialect(Dialect):
             case "scroll":
                 return (plain("scroll", direction=given.get("direction", "down")),)
             case "goto":
-                return (click_at(WIDE // 2, LINE // 2), plain("type", content=f"{given['url']}\n"))
+                return (plain("hotkey", key="ctrl l"), plain("type", content=f"{given['url']}\n"))
             case "back" | "forward":
                 return (plain("hotkey", key="alt left" if call.tool == "back" else "alt right"),)
             case "tab_new" | "tab_close":
@@ -219,7 +222,7 @@ class ComputerDialect(Dialect):
         at = next((one for one in place(screen) if one.element.id == given["element"]), None)
         if at is None:
             raise ToolRefusal("out_of_sight", f"{given['element']!r} is not on the screen; scroll to it")
-        clicked = click_at(*at.centre)
+        clicked = click_at(*at.box.centre)
         match call.tool:
             case "click":
                 return (clicked,)
@@ -262,12 +265,31 @@ def read_point(text: str) -> tuple[int, int]:
 def place(screen: Screen) -> list[PlacedElement]:
     """Every part of the screen that says something, with its box.
 
-    What stands in a line, such as the cells of a row, flows from left to right and breaks at the screen's width; any
-    other element has lines of its own.
+    In the declared layout, what stands in a line, such as the cells of a row, flows from left to right and breaks at
+    the screen's width; any other element has lines of its own.
     """
     found: list[PlacedElement] = []
     _place_block(screen.elements, 0, LINE, found)
-    return found
+    if not _is_pictured(screen):
+        return found
+    boxes = picture_of(screen).boxes
+    return [
+        replace(one, box=boxes.get(one.element.id, one.box))
+        for one in found
+        if not one.element.id or one.element.id in boxes
+    ]
+
+
+def height(screen: Screen, placed: Sequence[PlacedElement]) -> int:
+    """Pixels of the screen's height."""
+    if _is_pictured(screen):
+        return picture_of(screen).height
+    return max([LINE, *(one.box.bottom for one in placed)])
+
+
+def _is_pictured(screen: Screen) -> bool:
+    """Whether places are those of a picture that Chromium draws."""
+    return screen.session.settings.renderer == "chromium"
 
 
 def _place_block(elements: Sequence[PageElement], left: int, top: int, found: list[PlacedElement]) -> int:
@@ -279,17 +301,17 @@ def _place_block(elements: Sequence[PageElement], left: int, top: int, found: li
                 wide = min(WIDE - left, _width(child))
                 if x > left and x + wide > WIDE:
                     x, last = left, last + LINE
-                found.append(PlacedElement(element=child, left=x, top=last, right=x + wide, bottom=last + LINE))
+                found.append(
+                    PlacedElement(element=child, box=Box(left=x, top=last, right=x + wide, bottom=last + LINE))
+                )
                 x += wide + _MARGIN
             top = last + LINE
             continue
         if _says(element):
             wide = _width(element)
             lines = -(-wide // (WIDE - left))
-            box = PlacedElement(
-                element=element, left=left, top=top, right=left + min(wide, WIDE - left), bottom=top + lines * LINE
-            )
-            found.append(box)
+            box = Box(left=left, top=top, right=left + min(wide, WIDE - left), bottom=top + lines * LINE)
+            found.append(PlacedElement(element=element, box=box))
             top = box.bottom
         top = _place_block(element.children, left + _MARGIN, top, found)
     return top
@@ -322,12 +344,12 @@ def _said(element: PageElement) -> str:
 def _clicked(x: int, y: int, screen: Screen) -> tuple[ToolCall, ...]:
     """What a click on a place means."""
     placed = place(screen)
-    high = max([LINE, *(one.bottom for one in placed)])
+    high = height(screen, placed)
     if x >= WIDE or y >= high:
         raise ToolRefusal("outside", f"({x},{y}) is outside the screen of {WIDE}x{high} pixels")
-    if y < LINE:
+    if y < LINE and not _is_pictured(screen):
         return plain("focus", element=ADDRESS), plain("select_all")
-    hit = next((o.element for o in placed if o.left <= x < o.right and o.top <= y < o.bottom and o.element.id), None)
+    hit = next((one.element for one in placed if one.element.id and one.box.holds(x, y)), None)
     if hit is None:
         return (plain("focus", element=""),)
     if hit.role == "checkbox":

@@ -3,13 +3,19 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from palaestra.envs.surfaces.pages.dialects.session import DialectSession
 from palaestra.envs.surfaces.pages.tree import Page, PageElement, ShownRow
-from palaestra.errors import ToolRefusal, UnknownNameError
+from palaestra.errors import CapabilityError, ToolRefusal, UnknownNameError
 from palaestra.record import record
 from palaestra.records import Json, ToolCall
 from palaestra.tools import Tool
+
+if TYPE_CHECKING:
+    from palaestra.envs.surfaces.pages.pictures import PagePicture
 
 
 @record
@@ -133,3 +139,32 @@ def with_numbers(session: DialectSession, elements: tuple[PageElement, ...]) -> 
 def unknown_key(key: str, known: tuple[str, ...]) -> ToolRefusal:
     """The refusal of a key that means nothing here."""
     return ToolRefusal("unknown_key", str(UnknownNameError.of("key", key[:40], known)))
+
+
+def picture_of(screen: Screen) -> "PagePicture":
+    """What Chromium draws of a screen.
+
+    Raises:
+        CapabilityError: Chromium, Playwright or Pillow is missing.
+    """
+    lying = screen.session.tab.outcome is not None
+    taken: PagePicture = _pictures().take_picture(screen.page, screen.elements[lying:], screen.session)
+    return taken
+
+
+def check_pictures() -> None:
+    """Refuse pictures where they cannot be drawn.
+
+    Raises:
+        CapabilityError: Chromium, Playwright or Pillow is missing.
+    """
+    _pictures().require_program()
+
+
+def _pictures() -> ModuleType:
+    try:
+        return import_module("palaestra.envs.surfaces.pages.pictures")
+    except ModuleNotFoundError as missing:
+        raise CapabilityError(
+            f"renderer='chromium': {missing.name} is not installed; pip install 'palaestra[web]'"
+        ) from missing

@@ -47,11 +47,9 @@ def limit_depth(elements: tuple[PageElement, ...], depth: int) -> tuple[tuple[Pa
 
 def outcome_element(outcome: Outcome) -> PageElement:
     """What came of the form that was sent last, as a dialog or an alert."""
-    content: Json = orjson.loads(outcome.content)
     if outcome.refused:
-        error = content.get("error") if isinstance(content, dict) else None
-        message = error.get("message") if isinstance(error, dict) else content
-        return PageElement(role="alert", name=str(message))
+        return PageElement(role="alert", name=outcome.alert)
+    content: Json = orjson.loads(outcome.content)
     texts = (PageElement(role="text", value=line) for line in content_lines(content, ""))
     close = PageElement(role="button", id=CLOSE, name="Close")
     return PageElement(role="dialog", name=f"{outcome.action} is done", children=(*texts, close))

@@ -1,8 +1,8 @@
 """A customer: account and address, and in tabs orders, tickets, builds and credits."""
 
-from palaestra.envs.surfaces.pages.routes import PageRequest
+from palaestra.envs.surfaces.pages.routes import PageRequest, find_row
 from palaestra.envs.surfaces.pages.tree import PageElement
-from palaestra.envs.worlds.storefront.site.layout import RowTab, draw_actions, draw_group, draw_tabs, find_row
+from palaestra.envs.worlds.storefront.site.layout import RowTab, draw_actions, draw_group, draw_tabs
 
 CUSTOMER_TABS = (
     RowTab(table="orders", column="customer_id", label="Orders", columns=("placed",)),

@@ -2,9 +2,8 @@
 
 from palaestra.envs.kit import Section
 from palaestra.envs.surfaces.pages.pieces import definition_element, shown_column
-from palaestra.envs.surfaces.pages.routes import PageRequest
+from palaestra.envs.surfaces.pages.routes import PageRequest, find_row
 from palaestra.envs.surfaces.pages.tree import PageElement
-from palaestra.envs.worlds.storefront.site.layout import find_row
 
 
 def draw_section(request: PageRequest) -> tuple[str, list[PageElement]]:

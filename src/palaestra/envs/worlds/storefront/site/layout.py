@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from palaestra.envs.surfaces.pages.addresses import Address, write_address
 from palaestra.envs.surfaces.pages.generated import LOOK_UP
-from palaestra.envs.surfaces.pages.pieces import definition_element, link_element, row_element, words
+from palaestra.envs.surfaces.pages.pieces import definition_element, link_element, row_element, words, write_amount
 from palaestra.envs.surfaces.pages.routes import LookUp, PageRequest
 from palaestra.envs.surfaces.pages.tree import Follow, PageElement
 from palaestra.errors import ToolRefusal, UnknownNameError
@@ -15,19 +15,6 @@ TAB = "tab"
 """What an address asks for beside the row: which of its tabs."""
 MOST = 10
 """Rows of a tab that stand on its page; the others are on the list that it leads to."""
-
-
-def find_row(request: PageRequest, table: str) -> Row:
-    """The row of the page.
-
-    Raises:
-        ToolRefusal: there is none.
-    """
-    (key,) = request.parts
-    row: Row | None = request.state.peek(request.schema[table].kind, key)
-    if row is None:
-        raise ToolRefusal("not_found", f"{table} has no row {key!r:.60}")
-    return row
 
 
 def draw_group(request: PageRequest, row: Row, title: str, labels: Mapping[str, str]) -> list[PageElement]:
@@ -47,11 +34,6 @@ def draw_group(request: PageRequest, row: Row, title: str, labels: Mapping[str, 
             element = replace(element, value=write_amount(getattr(row, column)))
         found.append(element)
     return found
-
-
-def write_amount(cents: int) -> str:
-    """An amount in euros, and in cents, which forms take."""
-    return f"EUR {cents // 100:,}.{cents % 100:02} ({cents} cents)"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,8 @@
 """An order: what was ordered and for how much, and in tabs its lines, payments, parcels, refunds, returns, credits."""
 
-from palaestra.envs.surfaces.pages.routes import PageRequest
+from palaestra.envs.surfaces.pages.routes import PageRequest, find_row
 from palaestra.envs.surfaces.pages.tree import PageElement
-from palaestra.envs.worlds.storefront.site.layout import RowTab, draw_actions, draw_group, draw_tabs, find_row
+from palaestra.envs.worlds.storefront.site.layout import RowTab, draw_actions, draw_group, draw_tabs
 
 ORDER_TABS = (
     RowTab(

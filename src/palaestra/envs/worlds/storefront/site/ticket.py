@@ -1,10 +1,10 @@
 """A ticket: who asks, how it stands, and in tabs what colleagues wrote about it."""
 
 from palaestra.envs.surfaces.pages.pieces import row_element
-from palaestra.envs.surfaces.pages.routes import PageRequest
+from palaestra.envs.surfaces.pages.routes import PageRequest, find_row
 from palaestra.envs.surfaces.pages.tree import PageElement
 from palaestra.envs.worlds.storefront.schema import Ticket
-from palaestra.envs.worlds.storefront.site.layout import RowTab, draw_actions, draw_group, draw_tabs, find_row
+from palaestra.envs.worlds.storefront.site.layout import RowTab, draw_actions, draw_group, draw_tabs
 from palaestra.records import Row
 
 TICKET_TABS = (
