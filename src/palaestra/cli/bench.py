@@ -91,6 +91,7 @@ def learnability(
         list[str] | None, typer.Option("--family", help="A family; may be given several times. Default: all.")
     ] = None,
     apart: Annotated[bool, typer.Option("--apart", help="Build an imitator for each twin of its own.")] = False,  # noqa: FBT002
+    odd: Annotated[bool, typer.Option("--odd", help="Demonstrate tasks of odd index; default: of even index.")] = False,  # noqa: FBT002
     json: JsonOption = None,
 ) -> None:
     """Play half of train by decision trees that imitate the solutions of the other half, by the rendered text alone."""
@@ -98,7 +99,7 @@ def learnability(
 
     with bar("imitating", None) as progress:
         found = measure_learnability(
-            find_world(env_id), form=form, families=family, twins=not apart, progress=progress.step
+            find_world(env_id), form=form, families=family, twins=not apart, odd=odd, progress=progress.step
         )
     output().print(learnability_table(found, form=form).for_terminal())
     if json is not None:

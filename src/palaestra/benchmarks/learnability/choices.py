@@ -1,16 +1,21 @@
 """Which of the shown values a call writes: a list of features, each of which narrows down what is left."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 
-from palaestra.benchmarks.learnability.case import Candidate
+from palaestra.benchmarks.learnability.memory import Candidate
 
 _FEW = 5
 """One example in so many may be lost to a narrowing where none keeps all."""
 _PRICE = 2.0
 """Of an example that is lost, in candidates rejected as a share of those left."""
+_OF_FACTS = 0.7
+_MOST_RELATIONS = 40
+MOST_SHORT = 3
+"""Narrowings of a short rule."""
+BY_CHANCE = ("order=", "at ")
+"""Begin features that count places; many of them hold by chance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,26 +65,29 @@ class ChoiceRule:
 
 
 def learn_choice(examples: Sequence[ChoiceExample]) -> ChoiceRule:
-    """The rule that narrowing by narrowing keeps what was chosen in every example and rejects most of the others."""
-    left = [list(one.among) for one in examples]
-    rights = [one.right for one in examples]
-    rule = ChoiceRule(narrowings=())
-    while any(len(one) > 1 for one in left):
-        best = _best(left, rights)
-        if best is None:
-            break
-        rule = replace(rule, narrowings=(*rule.narrowings, best))
-        left = [list(best.keep(one)) for one in left]
-    rule = _with_end(rule, examples)
-    while rule.wrong and (best := _best(left, rights, spoilt=len(examples) // _FEW)) is not None:
+    """The rule that gets most of the examples right, narrowing by narrowing.
+
+    Each narrowing keeps what was chosen in every example, as far as there is one; where none does, the fewest are lost.
+    The first or last of what is left is taken as soon as that is right in every example.
+    """
+    search = _Search(examples)
+    rule = _with_end(ChoiceRule(narrowings=search.exact()), examples)
+    while rule.wrong and (best := search.best(spoilt=0)) is not None:
+        search.narrow(best)
+        rule = _with_end(replace(rule, narrowings=(*rule.narrowings, best)), examples)
+    while rule.wrong and (best := search.best(spoilt=len(examples) // _FEW)) is not None:
         narrower = _with_end(replace(rule, narrowings=(*rule.narrowings, best)), examples)
         if narrower.wrong >= rule.wrong:
             break
         rule = narrower
-        narrowed = [(best.keep(one), right) for one, right in zip(left, rights, strict=True)]
-        kept = [(list(one), right) for one, right in narrowed if any(d.candidate == right for d in one)]
-        left, rights = [one for one, _ in kept], [right for _, right in kept]
+        search.narrow(best)
     return rule
+
+
+def learn_relation(examples: Sequence[ChoiceExample]) -> ChoiceRule:
+    """A short rule of relations that gets all the examples right, or else the single relation that gets most right."""
+    search = _Search(examples)
+    return _with_end(ChoiceRule(narrowings=search.exact() or search.likeliest()), examples)
 
 
 def _with_end(rule: ChoiceRule, examples: Sequence[ChoiceExample]) -> ChoiceRule:
@@ -90,26 +98,171 @@ def _with_end(rule: ChoiceRule, examples: Sequence[ChoiceExample]) -> ChoiceRule
     return replace(ends[best], wrong=wrong[best])
 
 
-def _best(
-    left: Sequence[Sequence[CandidateFacts]], rights: Sequence[Candidate], *, spoilt: int = 0
-) -> Narrowing | None:
-    """The narrowing that rejects most, and of what was chosen at most `spoilt`."""
-    gains: dict[tuple[str, bool], float] = defaultdict(float)
-    lost: dict[tuple[str, bool], int] = defaultdict(int)
-    for among, right in zip(left, rights, strict=True):
-        if len(among) == 1:
+@dataclass(slots=True)
+class _Left:
+    """What is left of an example: sets of candidates as bits of a number."""
+
+    right: int
+    left: int
+    having: dict[str, int]
+    """By feature: which of the candidates have it."""
+
+
+@dataclass(slots=True)
+class _Gain:
+    """What a narrowing does."""
+
+    held: int = 0
+    """Examples in which what was chosen has the feature."""
+    lost: int = 0
+    """Examples in which it rejects what was chosen."""
+    rejected: float = 0.0
+    """Candidates that it rejects, as a share of those left, of all examples."""
+    first: int = 0
+    """Examples in which the first of what it leaves was chosen, beyond those in which that is so without it."""
+    last: int = 0
+
+
+class _Search:
+    """Looks for narrowings.
+
+    Args:
+        examples: What is to be right; what was chosen is among the candidates.
+    """
+
+    def __init__(self, examples: Sequence[ChoiceExample]) -> None:
+        self._examples: list[_Left] = []
+        for example in examples:
+            having: dict[str, int] = defaultdict(int)
+            for bit, one in enumerate(example.among):
+                for name in one.has:
+                    having[name] |= 1 << bit
+            right = next(1 << bit for bit, one in enumerate(example.among) if one.candidate == example.right)
+            self._examples.append(_Left(right=right, left=(1 << len(example.among)) - 1, having=dict(having)))
+
+    def narrow(self, narrowing: Narrowing) -> None:
+        """Take a narrowing; examples that it spoils are forgotten."""
+        for example in self._examples:
+            example.left = _keep(example, example.left, narrowing)
+        self._examples = [example for example in self._examples if example.left & example.right]
+
+    def exact(self) -> tuple[Narrowing, ...]:
+        """At most three narrowings by relations that are right in every example with one of the ends; else none."""
+        positive, negative = self._relations()
+        single = [(one,) for one in positive]
+        pairs = [(one, other) for one in positive for other in (*positive, *negative) if one != other]
+        triples = [(*one, other) for one in pairs for other in negative if other != one[1]]
+        for rules in (single, pairs, triples):
+            found = next((one for one in rules if self._is_exact(one)), None)
+            if found is not None:
+                return found
+        return ()
+
+    def likeliest(self) -> tuple[Narrowing, ...]:
+        """The relation that gets most of the examples right."""
+        counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+        for example in self._examples:
+            for name, having in example.having.items():
+                if having & example.right and not _rank(name) and " with " not in name:
+                    counts[name][0] += _lowest(having) == example.right
+                    counts[name][1] += _highest(having) == example.right
+        best = min(counts, key=lambda name: (-max(counts[name]), name), default=None)
+        return () if best is None else (Narrowing(name=best),)
+
+    def _relations(self) -> tuple[list[Narrowing], list[Narrowing]]:
+        """Features of what is always chosen and of what never is, those that reject most before others."""
+        always: set[str] = set.intersection(
+            *({n for n, h in one.having.items() if h & one.right} for one in self._examples)
+        )
+        ever: set[str] = set().union(*({n for n, h in one.having.items() if h & one.right} for one in self._examples))
+        every: set[str] = set().union(*(one.having for one in self._examples))
+        positive = self._distinct([Narrowing(name=name) for name in sorted(always)])
+        negative = self._distinct([Narrowing(name=name, lacks=True) for name in sorted(every - ever)])
+        return positive[:_MOST_RELATIONS], negative[:_MOST_RELATIONS]
+
+    def _distinct(self, narrowings: Sequence[Narrowing]) -> list[Narrowing]:
+        """Those that are relations and differ in what they keep, those that reject most before others."""
+        found: dict[tuple[int, ...], Narrowing] = {}
+        for one in narrowings:
+            if not _rank(one.name) and " with " not in one.name:
+                found.setdefault(tuple(_keep(example, example.left, one) for example in self._examples), one)
+        rejected = {
+            one: sum(
+                1 - left.bit_count() / example.left.bit_count()
+                for left, example in zip(kept, self._examples, strict=True)
+            )
+            for kept, one in found.items()
+        }
+        return sorted((one for one in rejected if rejected[one] > 0), key=lambda one: (-round(rejected[one], 6), one))
+
+    def _is_exact(self, narrowings: Sequence[Narrowing]) -> bool:
+        first = last = True
+        for example in self._examples:
+            left = example.left
+            for one in narrowings:
+                left = _keep(example, left, one)
+            first = first and _lowest(left) == example.right
+            last = last and _highest(left) == example.right
+            if not (first or last):
+                return False
+        return True
+
+    def best(self, *, spoilt: int) -> Narrowing | None:
+        """The narrowing that gets most examples right, or else rejects most, and loses at most `spoilt` examples."""
+        gains: dict[tuple[str, bool], _Gain] = defaultdict(_Gain)
+        for example in self._examples:
+            if example.left != example.right:
+                _add_gains(example, gains)
+        fit = {
+            one: (max(gain.first, gain.last, 0) - _PRICE * gain.lost, gain.rejected * _share(one[0]))
+            for one, gain in gains.items()
+            if gain.lost <= spoilt and gain.rejected > 0
+        }
+        fit = {one: gain for one, gain in fit.items() if gain[0] > 0 or (gain[0] == 0 and spoilt == 0)}
+        if not fit:
+            return None
+        rank = {one: max(_rank(one[0]), not one[1] and gains[one].held < len(self._examples) // 2) for one in fit}
+        name, lacks = min(fit, key=lambda one: (rank[one], -fit[one][0], -round(fit[one][1], 6), one[1], one[0]))
+        return Narrowing(name=name, lacks=lacks)
+
+
+def _keep(example: _Left, left: int, narrowing: Narrowing) -> int:
+    """What a narrowing leaves of some candidates."""
+    having = example.having.get(narrowing.name, 0)
+    return left & (~having if narrowing.lacks else having) or left
+
+
+def _add_gains(example: _Left, gains: dict[tuple[str, bool], _Gain]) -> None:
+    left, right = example.left, example.right
+    count = left.bit_count()
+    first, last = _lowest(left) == right, _highest(left) == right
+    for name, having in example.having.items():
+        inside = left & having
+        if not inside or inside == left:
             continue
-        own = next(one.has for one in among if one.candidate == right)
-        for name, count in Counter(chain.from_iterable(one.has for one in among)).items():
-            if name not in own:
-                gains[name, True] += count / len(among)
-                lost[name, False] += 1
-            elif count < len(among):
-                gains[name, False] += 1 - count / len(among)
-                lost[name, True] += 1
-    fit = {one: gain - _PRICE * lost[one] for one, gain in gains.items() if lost[one] <= spoilt}
-    fit = {one: gain for one, gain in fit.items() if gain > 0}
-    if not fit:
-        return None
-    name, lacks = min(fit, key=lambda one: (-round(fit[one], 6), one[1], len(one[0]), one[0]))
-    return Narrowing(name=name, lacks=lacks)
+        lacks = not having & right
+        kept = left & ~having if lacks else inside
+        gain = gains[name, lacks]
+        gain.held += not lacks
+        gain.rejected += 1 - kept.bit_count() / count
+        gain.first += (_lowest(kept) == right) - first
+        gain.last += (_highest(kept) == right) - last
+        gains[name, not lacks].lost += 1
+
+
+def _lowest(bits: int) -> int:
+    return bits & -bits
+
+
+def _highest(bits: int) -> int:
+    return 1 << (bits.bit_length() - 1)
+
+
+def _share(name: str) -> float:
+    """How much rejecting counts: facts of records are many, so that more of them fit by chance."""
+    return _OF_FACTS if " with " in name else 1.0
+
+
+def _rank(name: str) -> int:
+    """Places are counted last: many fit by chance."""
+    return int(name.startswith(BY_CHANCE))

@@ -1,7 +1,7 @@
 """Does the rendering show what decides? An imitator of half of a family's demonstrations plays the other half.
 
-The tasks of even index are demonstrated, those of odd index are played. A family and its twin share an imitator, so it
-must tell from the records which of the two it has before it: requests and first calls are equal.
+The tasks of even index are demonstrated and those of odd index are played, or the reverse. A family and its twin share
+an imitator, so it must tell from the records which of the two it has before it: requests and first calls are equal.
 """
 
 from collections import defaultdict
@@ -47,6 +47,7 @@ def measure_learnability(
     form: str = "compact",
     families: Sequence[str] | None = None,
     twins: bool = True,
+    odd: bool = False,
     progress: Callable[[str], None] = lambda _: None,
 ) -> list[FamilyLearnability]:
     """Build an imitator for each family of `train` and let it play what it has not seen.
@@ -56,6 +57,7 @@ def measure_learnability(
         form: The chat format whose rendering is measured.
         families: The families, without their twins; all if not said.
         twins: Whether a family and its twin share an imitator; else each has its own.
+        odd: Whether the tasks of odd index are demonstrated and those of even index played, in place of the reverse.
         progress: Told of each family that is done.
 
     Raises:
@@ -73,16 +75,16 @@ def measure_learnability(
     found: list[FamilyLearnability] = []
     for family in sorted(groups):
         if families is None or family.removesuffix(_TWIN) in families:
-            found.append(_measure(env, world, chat, family, groups[family]))
+            found.append(_measure(env, world, chat, family, groups[family], odd=odd))
             progress(family)
     return found
 
 
 def _measure(
-    env: gym.Env[Any, Any], world: ToolEnv, form: ChatFormat, family: str, tasks: Sequence[str]
+    env: gym.Env[Any, Any], world: ToolEnv, form: ChatFormat, family: str, tasks: Sequence[str], *, odd: bool
 ) -> FamilyLearnability:
-    shown = [task for task in tasks if _index(task) % 2 == 0]
-    played = [task for task in tasks if _index(task) % 2 == 1]
+    shown = [task for task in tasks if _index(task) % 2 == odd]
+    played = [task for task in tasks if _index(task) % 2 != odd]
     expert = oracle(world.oracle)
     transcripts = [transcript_of(rollout(env, expert, name="oracle", seed=0, task=task)) for task in shown]
     imitator = Imitator([demonstrate(transcript, form) for transcript in transcripts])
@@ -149,8 +151,8 @@ def learnability_table(found: Iterable[FamilyLearnability], *, form: str) -> Tab
         columns=("family", "demonstrations", "played", "solved", "%"),
         rows=(*rows, (*total, *_solved(every))),
         note=(
-            "Decision trees over the rendered text, one imitator a family and its twin, built from the tasks of even "
-            "index of `train`; it plays those of odd index."
+            "Decision trees over the rendered text, one imitator a family and its twin, built from half of the tasks "
+            "of `train`, by even or odd index; it plays the other half."
         ),
     )
 

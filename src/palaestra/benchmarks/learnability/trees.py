@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _MOST_DEPTH = 8
+_TWO = 2
 VOTES = 11
 """Trees that vote on a label."""
 _SHARE = 505
@@ -52,6 +53,11 @@ class Tree:
     test: Test | None = None
     holds: "Tree | None" = None
     fails: "Tree | None" = None
+
+    @property
+    def tests(self) -> int:
+        """How many tests it holds."""
+        return int(self.test is not None) + sum(one.tests for one in (self.holds, self.fails) if one is not None)
 
     def decide(self, features: TreeFeatures) -> str:
         """The label of an example."""
@@ -96,19 +102,48 @@ def grow(
     packed = np.packbits(table, axis=0)
     _, first, groups = np.unique(packed, axis=1, return_index=True, return_inverse=True)
     names = sorted(set(labels))
+    one_hot = np.array([[label == name for name in names] for label in labels], dtype=np.float64)
     grower = _Grower(
         tests=tests,
         table=table[:, first],
         groups=np.asarray(groups).reshape(-1),
         labels=list(labels),
-        one_hot=np.array([[label == name for name in names] for label in labels], dtype=np.float64),
+        one_hot=one_hot,
     )
     rows = np.arange(len(examples))
     hashes = np.array([crc32(test.name.encode()) for test in tests], dtype=np.uint64)
     every = np.ones(len(tests), dtype=np.bool_)
-    parts = [every, *((hashes * _ODD[n % len(_ODD)] + n * 7919) % 1009 < _SHARE for n in range(trees - 1))]
+    always = np.array([test.name[:2] in _ALWAYS for test in tests], dtype=np.bool_)
+    parts = [every, *(always | ((hashes * _ODD[n % len(_ODD)] + n * 7919) % 1009 < _SHARE) for n in range(trees - 1))]
     whole, *others = (grower.grow(rows, part) for part in parts)
-    return Forest(trees=(whole, *(tree for tree in others if tree.test is not None)))
+    wrong = _wrong(whole, examples, labels)
+    return Forest(trees=(whole, *(tree for tree in others if tree.test and _wrong(tree, examples, labels) <= wrong)))
+
+
+def _wrong(tree: Tree, examples: Sequence[TreeFeatures], labels: Sequence[str]) -> int:
+    """How many of the examples a tree gets wrong."""
+    return sum(tree.decide(one) != label for one, label in zip(examples, labels, strict=True))
+
+
+def _near_misses(
+    table: NDArray[np.bool_], one_hot: NDArray[np.float64], groups: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """How often each of some groups of tests tells an example from the most similar one of the other label.
+
+    Zeros where there are more than two labels, of which each has too few examples. After Kira and Rendell, The feature
+    selection problem (AAAI 1992): examples that are alike but for their label show what decides.
+    """
+    weights = np.zeros(len(groups))
+    if len(groups) == 1 or one_hot.any(axis=0).sum() > _TWO:
+        return weights
+    ones = table.astype(np.float64)
+    count = ones.sum(axis=1)
+    apart = count[:, None] + count[None, :] - 2 * (ones @ ones.T)
+    apart[(one_hot @ one_hot.T) > 0] = np.inf
+    near = apart == apart.min(axis=1, keepdims=True)
+    for row in range(len(table)):
+        weights += (table[row, groups] != table[near[row]][:, groups]).mean(axis=0)
+    return weights
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +180,9 @@ class _Grower:
         least = np.round(left, 9).min()
         if not least < whole - 1e-9:
             return leaf
-        best = int(first[np.round(left, 9) == least].min())
+        good = np.flatnonzero(np.round(left, 9) == least)
+        weights = np.round(_near_misses(table, one_hot, good), 6)
+        best = int(first[good[weights == weights.max()]].min())
         holds = table[:, self.groups[best]]
         return Tree(
             label=leaf.label,
@@ -169,33 +206,46 @@ def _tests(examples: Sequence[TreeFeatures], limits: frozenset[float]) -> tuple[
     passed = {test: rows for test, rows in passed.items() if len(rows) < len(examples)}
     for name in set[str]().union(*(one.numbers for one in examples)):
         values = sorted({one.numbers[name] for one in examples if name in one.numbers})
-        tests = [Test(name=name, limit=_limit(low, high, limits)) for low, high in pairwise(values)]
+        tests = [Test(name=name, limit=limit) for low, high in pairwise(values) for limit in _limits(low, high, limits)]
         if any(name not in one.numbers for one in examples):
             tests.append(Test(name=name, limit=1e18))
         for test in tests:
             passed[test] = [row for row, one in enumerate(examples) if one.passes(test)]
-    ordered = sorted(passed, key=lambda test: (_rank(test.name), test.name, test.limit or 0.0))
+    ordered = sorted(passed, key=lambda test: (_rank(test), test.name, test.limit or 0.0))
     table = np.zeros((len(examples), len(ordered)), dtype=np.bool_)
     for column, test in enumerate(ordered):
         table[passed[test], column] = True
     return ordered, table
 
 
-def _limit(low: float, high: float, limits: frozenset[float]) -> float:
-    """The limit between two values: a number that a text names, else the middle."""
-    named = sorted(limit for one in limits for limit in (one, -one) if low <= limit < high)
-    return named[0] if named else (low + high) / 2
+def _limits(low: float, high: float, limits: frozenset[float]) -> list[float]:
+    """The limits between two values: numbers that a text names, else the middle.
+
+    A named number belongs to the side of zero, as in "within 30 days" and "more than 10 days ago", unless an example
+    has that very number and says otherwise.
+    """
+    usual = {limit for one in limits for limit in (one, -one - 0.5)}
+    other = {limit for one in limits for limit in (one - 0.5, -one)}
+    reached = {limit for limit in other if low <= limit < high and limit in (low, high - 0.5)}
+    return sorted({limit for limit in usual if low <= limit < high} or reached) or [(low + high) / 2]
 
 
-def _rank(name: str) -> tuple[int, int]:
-    """Which of two equally good features is taken: facts of the case first, words of the request last."""
-    group = name.partition(":")[0]
-    plain = name.endswith(_PLAIN)
-    return _ORDER.get(group, len(_ORDER)), 0 if plain else 1
+def _rank(test: Test) -> tuple[int, int]:
+    """Which of two equally good tests is taken: facts of the case first, words of the request last."""
+    group = test.name.partition(":")[0]
+    is_presence = test.limit is None and "=" not in test.name and " " not in test.name
+    plain = 0 if is_presence else 1 if test.name.endswith(_PLAIN) else 2
+    return _ORDER.get(group, len(_ORDER)), plain
 
 
-_ORDER = {"h": 0, "w": 0, "c": 1, "g": 2, "l": 3, "f": 4, "r": 5, "e": 6, "a": 7, "u": 8, "m": 9}
-_PLAIN = ("=true", "=false", "=0", "=asked", "=over", "=under", "=ahead", "=past")
+_ORDER = {
+    name: number
+    for number, names in enumerate(("t", "h", "c", "g", "l", "w", "fq", "jkr", "e", "a", "u", "m"))
+    for name in names
+}
+_ALWAYS = frozenset({"t:", "h:", "c:", "w:"})
+"""Begin the features that every tree knows: what was done and what is left to do."""
+_PLAIN = ("=true", "=false", "=0", "=asked", "=ahead", "=past")
 
 
 def _entropy(counts: NDArray[np.float64]) -> NDArray[np.float64]:

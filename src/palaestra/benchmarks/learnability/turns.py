@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from palaestra.benchmarks.learnability.case import Candidate, Case, Sort
+from palaestra.benchmarks.learnability.memory import Candidate, CaseMemory, Sort
 from palaestra.tools import Mark
 
 HOLES: Mapping[Sort, str] = {"handle": "\ue002", "number": "\ue003", "text": "\ue004", "word": "\ue005"}
@@ -15,6 +15,7 @@ COLUMN = "\ue006"
 SORTS: Mapping[str, Sort] = {hole: sort for sort, hole in HOLES.items()}
 HOLE = re.compile("[\ue002-\ue005]")
 _NUMBER = r"(?<![\w.-])\d+(?![\w-]|\.\d)"
+_ONE_WORD = re.compile(r"[a-z_]+")
 _ARGUMENTS = re.compile(r' (\w+)=((?:"(?:[^"\\]|\\.)*"|[^" ])*)')
 
 
@@ -54,6 +55,19 @@ class AbstractTurn:
         """What all arguments chose."""
         return tuple(one for argument in self.arguments for one in argument.chosen)
 
+    @property
+    def words(self) -> dict[str, str]:
+        """By argument that is a single word: the word."""
+        found = {
+            one.name: one.chosen[0].text if one.template == HOLES["word"] else one.template for one in self.arguments
+        }
+        return {name: word for name, word in found.items() if _ONE_WORD.fullmatch(word)}
+
+    def context(self, number: int) -> str:
+        """The tool, and what the arguments before one say that are neither prose nor values to be chosen."""
+        fixed = (one for one in self.arguments[:number] if not one.is_prose and not HOLE.search(one.template))
+        return " ".join([self.tool, *(f"{one.name}={one.template}" for one in fixed)])
+
     def pieces(self) -> list[str]:
         """The turn as it is written."""
         pieces = [self.tool]
@@ -83,7 +97,7 @@ def escape(text: str) -> str:
     return orjson.dumps(text).decode()[1:-1]
 
 
-def abstract(written: Sequence[str], case: Case) -> AbstractTurn:
+def abstract(written: Sequence[str], case: CaseMemory) -> AbstractTurn:
     """A turn as a call whose values were chosen among those shown."""
     marks = iter([piece for piece in written if isinstance(piece, Mark)])
     line = "".join(HOLES["handle"] if isinstance(piece, Mark) else piece for piece in written)
@@ -95,7 +109,7 @@ def abstract(written: Sequence[str], case: Case) -> AbstractTurn:
     return AbstractTurn(tool=tool, arguments=arguments)
 
 
-def _abstract_argument(name: str, value: str, marks: Sequence[str], case: Case) -> Argument:
+def _abstract_argument(name: str, value: str, marks: Sequence[str], case: CaseMemory) -> Argument:
     """An argument with holes for what was shown, and for every number."""
     if value in case.words_for(name):
         return Argument(name=name, template=HOLES["word"], chosen=(Candidate(sort="word", text=value),))
