@@ -54,10 +54,15 @@ def settings(folder: Path, *, sft: int = 20, grpo: int = 2, lr: float = 0.02) ->
 
 def spread(config: Path, out: Path) -> subprocess.CompletedProcess[str]:
     """`palaestra train` in two processes."""
+    return run_in_two("palaestra", "train", str(config), "--out", str(out))
+
+
+def run_in_two(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A module in two processes that torchrun starts."""
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2", "-m"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     return subprocess.run(
-        [*command, "palaestra", "train", str(config), "--out", str(out)],
+        [*command, module, *arguments],
         env=environment,
         capture_output=True,
         text=True,
@@ -104,3 +109,13 @@ def test_what_ends_the_first_ends_all_with_its_error(tmp_path: Path) -> None:
     done = spread(settings(tmp_path, lr=1e30), tmp_path / "out")
     assert done.returncode != 0
     assert "both must be finite" in done.stdout + done.stderr
+
+
+def test_no_thread_of_a_process_group_outlives_it(tmp_path: Path) -> None:
+    """Such a thread that needs the interpreter at its end aborts it, and a run that had ended well has failed."""
+    done = run_in_two("learning.process_group", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    for rank in ("0", "1"):
+        during, after = map(int, (tmp_path / rank).read_text().split())
+        assert during > 0
+        assert after == 0

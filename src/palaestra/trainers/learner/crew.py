@@ -38,7 +38,7 @@ class ProcessGroup:
         """Whether this one runs the loop."""
         words = distributed.new_group(backend="gloo", timeout=_PATIENCE)
         assert isinstance(words, distributed.ProcessGroup), "all processes are in it"
-        self._words = words
+        self._words: distributed.ProcessGroup | None = words
 
     def learner(self, model: Decoder, config: LearnerConfig) -> Learner:
         """A learner over all of them, made by the first; see `Learner`."""
@@ -64,6 +64,15 @@ class ProcessGroup:
         """The first has ended; so may the others."""
         distributed.broadcast_object_list([None], src=0, group=self._words)
 
+    def close(self) -> None:
+        """End the threads that carry its messages; no learner of it may be called any more.
+
+        A thread of gloo releases a message's tensors after all have received it, and takes Python's lock to do so. In
+        an interpreter that is ending, that aborts the process. The threads of a group end with its last reference.
+        """
+        distributed.destroy_process_group()
+        self._words = None
+
     def tell(self, call: str, *arguments: object, **settings: object) -> None:
         """Have the others call the same of their learners."""
         distributed.broadcast_object_list([(call, arguments, settings)], src=0, group=self._words)
@@ -82,15 +91,15 @@ def join_process_group() -> Generator[ProcessGroup | None]:
         yield None
         return
     distributed.init_process_group("cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo")
+    crew = ProcessGroup()
     try:
-        crew = ProcessGroup()
+        yield crew
+    finally:
         try:
-            yield crew
-        finally:
             if crew.first:
                 crew.dismiss()
-    finally:
-        distributed.destroy_process_group()
+        finally:
+            crew.close()
 
 
 def device_of(config: LearnerConfig) -> torch.device:
