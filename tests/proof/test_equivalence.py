@@ -160,3 +160,19 @@ def test_the_worlds_own_writes_are_no_calls() -> None:
     assert len(outcome.events) == len(trial(WAITING).calls)
     assert any(event.tool == WORLD for turn in outcome.turns for event in turn.events)
     assert outcome.waited == days()
+
+
+def test_a_row_of_which_a_page_shows_two_columns_since_is_not_known() -> None:
+    """A customer's page names the orders; what the world has changed in one of them is read on its own page."""
+    waiting = "storefront/await-answer/5000"
+    on_pages = gym.make("palaestra/Storefront-v0", surface="pages").unwrapped
+    assert isinstance(on_pages, ToolEnv)
+    there = Trial(on_pages, waiting)
+    calls = there.calls
+    act = next(n for n, made in enumerate(calls) if made.tool == "authorise_return")
+    wait = next(n for n, made in enumerate(calls) if made.tool == "wait_days")
+    look = next(n for n in range(wait, act) if calls[n].tool == "get_order")
+    turns = [(made,) for made in calls]
+    assert right_after_all(there, there.vary(turns)) == "same work"
+    together = [*turns[:look], *turns[look + 1 : act], (calls[look], calls[act]), *turns[act + 1 :]]
+    assert right_after_all(there, there.vary(together)) is None

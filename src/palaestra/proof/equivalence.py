@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import datetime
 from functools import lru_cache
-from itertools import groupby
+from itertools import chain, groupby
 from typing import Literal, TypeAlias, cast
 
 from palaestra.digest import canonical, digest
@@ -134,12 +134,14 @@ def _known(trial: Trial, outcome: TrialOutcome) -> list[frozenset[str]]:
     start = trial.instance.start.isoformat()
     known = frozenset[str]().union(*(_told(message, start) for message in trial.instance.messages))
     found, talk = list[frozenset[str]](), trial.toolbox.prose_tool
+    columns = {info.name: tuple(column.name for column in fields(info.kind)) for info in trial.env.world.schema}
     happened = 0
     for turn in outcome.turns:
         found += [known for _ in _acts(turn, talk)]
         blind = {event.call_id for event in turn.events if not known.issuperset(event.named)}
         known = known.union(*(_told(m, start) for m in turn.observation if m.get("tool_call_id") not in blind))
-        known = known.union(*(seen for call_id, seen in _list_shown_since(turn, happened) if call_id not in blind))
+        shown = _list_shown_since(turn, happened, columns)
+        known = known.union(*(seen for call_id, seen in shown if call_id not in blind))
         happened += sum(event.tool == WORLD for event in turn.events)
         known = known.union(
             digest((e.tool, e.arguments)) for e in turn.events if _computes(e, talk) and e.call_id not in blind
@@ -147,18 +149,29 @@ def _known(trial: Trial, outcome: TrialOutcome) -> list[frozenset[str]]:
     return [*found, known]
 
 
-def _list_shown_since(turn: PlayedTurn, happened: int) -> Iterator[tuple[str, frozenset[str]]]:
-    """By the id of each call: the rows it shows, each with how often the world has changed something by then.
+def _list_shown_since(
+    turn: PlayedTurn, happened: int, columns: Mapping[str, Sequence[str]]
+) -> Iterator[tuple[str, frozenset[str]]]:
+    """By the id of each call: the values it shows, each with how often the world has changed something by then.
 
     Args:
         turn: The turn.
         happened: How often the world had changed something before it.
+        columns: By table: those of a row that is shown whole.
     """
     for event in turn.events:
         happened += event.tool == WORLD
         if happened:
-            shown = {*event.shown, *((part.table, key) for part in event.columns for key in part.keys)}
-            yield event.call_id, frozenset(digest((*row, happened)) for row in shown)
+            whole = ((table, key, columns.get(table, ())) for table, key in event.shown)
+            parts = ((part.table, key, part.columns) for part in event.columns for key in part.keys)
+            yield (
+                event.call_id,
+                frozenset(
+                    "\0".join((table, key, name, str(happened)))
+                    for table, key, names in chain(whole, parts)
+                    for name in names
+                ),
+            )
 
 
 def _effect_of(change: RowChange) -> tuple[str, str, frozenset[tuple[str, object]]]:

@@ -4,7 +4,7 @@ import re
 from datetime import date
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from palaestra.rubrics.messages.figures import SMALLEST, Figure, figures_in
@@ -143,3 +143,26 @@ def test_an_amount_that_a_row_holds_is_supported_however_its_json_is_spaced(cent
     for row in (f'{{"refund_due_cents":{cents},"id":1}}', f'{{"refund_due_cents": {cents}}}'):
         assert is_supported(money(cents), [row])
         assert not is_supported(Figure(kind="number", value="30", text="30"), ['{"at":"10:30"}', "at 10:30"])
+
+
+@given(st.integers(min_value=100, max_value=10**7), st.integers(min_value=100, max_value=10**7))
+def test_amounts_that_a_page_shows_add_up_as_those_of_an_answer_do(first: int, second: int) -> None:
+    answer = [f'{{"amount_cents":{first}}}', f'{{"amount_cents":{second}}}']
+    table = f"[row.RFD-1] link | amount_cents {first} | reason\n    damaged | amount_cents\n    {second} | status paid"
+    dialog = f"  list_cents: {first}\n  paid_cents: {second}"
+    record = " ".join(f"Paid: EUR {cents // 100:,}.{cents % 100:02} ({cents} cents)" for cents in (first, second))
+    assume(first != second)
+    for texts in (answer, [table], [dialog], [record]):
+        for worked_out in (first + second, abs(first - second), 3 * second):
+            assert is_supported(money(worked_out), texts), texts
+
+
+def test_a_page_s_percentage_is_a_rate() -> None:
+    assert is_supported(money(2_000), ["amount_cents 10000 | fee_percent 20 | reason other"])
+    assert not is_supported(money(2_000), ["amount_cents 10000 | fee_percent 21 | reason other"])
+
+
+def test_thousands_are_no_decimals() -> None:
+    """EUR 4,554.00 is not EUR 4.55 as well."""
+    assert not is_supported(money(2 * 455), ["EUR 4,554.00"])
+    assert is_supported(money(2 * 455_400), ["EUR 4,554.00"])

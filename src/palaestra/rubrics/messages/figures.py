@@ -129,6 +129,17 @@ def figures_in(text: str) -> tuple[Figure, ...]:
     return tuple(_figures(_EUROS_AND_CENTS.sub(lambda found: f"{found[1]}.{int(found[2]):02} euros", text)))
 
 
+def amounts_in(text: str) -> Iterator[int]:
+    """The amounts of money of a text that stand beside a currency or the word for cents, in cents."""
+    for match in _MONEY.finditer(text):
+        yield _money(match)
+
+
+def _money(match: re.Match[str]) -> int:
+    euros = match[1] or match[2]
+    return _cents(euros) if euros else _cents(match[3]) // 100
+
+
 def _figures(text: str) -> Iterator[Figure]:
     """Read the kinds one after the other: what one has read, the next does not see."""
 
@@ -146,8 +157,7 @@ def _figures(text: str) -> Iterator[Figure]:
     for match in take(_NO_DATE):
         yield Figure(kind="date", value=match[0], text=match[0])
     for match in take(_MONEY):
-        euros = match[1] or match[2]
-        yield Figure(kind="money", value=_cents(euros) if euros else _cents(match[3]) // 100, text=match[0])
+        yield Figure(kind="money", value=_money(match), text=match[0])
     for match in take(_PERCENT):
         yield Figure(kind="percent", value=match[1].replace(",", "."), text=match[0])
     for match in take(_SPAN):

@@ -10,17 +10,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations
 
-from palaestra.rubrics.messages.figures import Figure
+from palaestra.rubrics.messages.figures import Figure, amounts_in
 
 _ID_DIGITS = 3
 _PIECES = range(2, 13)
 _MOST_AMOUNTS = 150
 """The latest amounts that sums and differences are made of: with too many, any amount is a sum of two."""
-_KEYED = re.compile(r'"\w*(?:cents|amount|price|fee|total|limit|cost)\w*":\s*"?(-?\d+(?:\.\d+)?)')
-_SAID = re.compile(
-    r"(?<![\w.,-])(\d+(?:[.,]\d{1,2})?)\s*(?:cents?|EUR|€|euros?)(?!\w)|(?:EUR|€)\s*(\d+(?:[.,]\d{1,2})?)", re.I
+_KEYED = re.compile(
+    r'"\w*(?:cents|amount|price|fee|total|limit|cost)\w*":\s*"?(-?\d+(?:\.\d+)?)|(?<!\w)\w+_cents:?\s+(-?\d+)(?![\w.,])'
 )
-_RATE = re.compile(r"(?<![\w.,-])(\d{1,3})\s*(?:%|percent|per cent)|\"\w*(?:percent|rate)\w*\":\s*(\d{1,3})\b", re.I)
+"""A column that holds cents and its value: in JSON, and as a page shows them."""
+_RATE = re.compile(
+    r"(?<![\w.,-])(\d{1,3})\s*(?:%|percent|per cent)|\"\w*(?:percent|rate)\w*\":\s*(\d{1,3})\b"
+    r"|(?<!\w)\w+_(?:percent|rate):?\s+(\d{1,3})(?![\w.,])",
+    re.I,
+)
 
 
 def is_supported(figure: Figure, sources: Iterable[str]) -> bool:
@@ -113,7 +117,7 @@ def _is_worked_out(cents: int, texts: list[str]) -> bool:
         for amount in _amounts(text):
             amounts.pop(amount, None)
             amounts[amount] = None
-        rates.update(int(found[1] or found[2]) for found in _RATE.finditer(text))
+        rates.update(int(found[1] or found[2] or found[3]) for found in _RATE.finditer(text))
     known = list(amounts)[-_MOST_AMOUNTS:]
     if any(a + b == cents or abs(a - b) == cents for a, b in combinations(known, 2)):
         return True
@@ -124,9 +128,5 @@ def _is_worked_out(cents: int, texts: list[str]) -> bool:
 def _amounts(text: str) -> Iterator[int]:
     """The amounts of money of a text, in cents."""
     for found in _KEYED.finditer(text):
-        yield abs(round(float(found[1])))
-    for found in _SAID.finditer(text):
-        whole = found[1] or found[2]
-        value = round(float(whole.replace(",", ".")) * 100)
-        is_cents = found[0].lower().rstrip("s").endswith("cent")
-        yield value // 100 if is_cents else value
+        yield abs(round(float(found[1] or found[2])))
+    yield from amounts_in(text)
