@@ -4,6 +4,7 @@ A write is one journal entry, and there is no other way to change a row. The ove
 the base, so an instance of a world weighs what was written in it, and a copy costs what was written in it.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -115,9 +116,14 @@ class Overlay:
             self.base.check_columns(table, equal)
         over = self._rows.get(table)
         if over:
-            rows = [r for r in rows if r.id not in over]
-            rows += [r for r in over.values() if r is not None and (not asked or getattr(r, column) == value)]
-            rows.sort(key=_by_key)
+            rows = list(rows)
+            # A few rows among many are written, so each finds its place in what the base holds in order.
+            for key, row in over.items():
+                place = bisect_left(rows, key, key=_by_key)
+                if place < len(rows) and rows[place].id == key:
+                    del rows[place]
+                if row is not None and (not asked or getattr(row, column) == value):
+                    rows.insert(place, row)
         if len(asked) > 1:
             rows = [r for r in rows if all(getattr(r, c) == v for c, v in asked[1:])]
         return cast("list[R]", list(rows))

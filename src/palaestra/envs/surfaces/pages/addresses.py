@@ -45,7 +45,12 @@ def read_address(url: str) -> Address:
 def write_address(*steps: str, query: Mapping[str, str] | None = None) -> str:
     """The address of a page."""
     path = "/" + "/".join(map(_quote_step, steps))
-    return f"{path}?{urlencode(query)}" if query else path
+    return f"{path}?{_encode_query(tuple(query.items()))}" if query else path
+
+
+@lru_cache(maxsize=16_384)
+def _encode_query(query: tuple[tuple[str, str], ...]) -> str:
+    return urlencode(query)
 
 
 @lru_cache(maxsize=16_384)

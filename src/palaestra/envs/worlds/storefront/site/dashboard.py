@@ -1,6 +1,7 @@
 """The first page: what waits, by queue, and the forms by what they are about."""
 
 from collections.abc import Mapping
+from functools import cache
 
 from palaestra.envs.surfaces.pages.addresses import write_address
 from palaestra.envs.surfaces.pages.pieces import link_element, words
@@ -43,6 +44,7 @@ def draw_dashboard(request: PageRequest) -> tuple[str, list[PageElement]]:
     return "Back office", elements
 
 
+@cache
 def _area(link: str) -> str:
     """The heading under which an action stands, by the id of its link."""
     found = (heading for heading, names in _AREAS.items() if any(name in link for name in names))
