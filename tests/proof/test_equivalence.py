@@ -176,3 +176,16 @@ def test_a_row_of_which_a_page_shows_two_columns_since_is_not_known() -> None:
     assert right_after_all(there, there.vary(turns)) == "same work"
     together = [*turns[:look], *turns[look + 1 : act], (calls[look], calls[act]), *turns[act + 1 :]]
     assert right_after_all(there, there.vary(together)) is None
+
+
+def test_what_a_field_was_filled_with_is_nothing_that_its_form_has_told() -> None:
+    """Any of three orders that have left is a ground to decline; another of them in the field is right as well."""
+    declining = "storefront/redirect-orders-twin/7000"
+    on_pages = gym.make("palaestra/Storefront-v0", surface="pages").unwrapped
+    assert isinstance(on_pages, ToolEnv)
+    there = Trial(on_pages, declining)
+    act = next(n for n, made in enumerate(there.calls) if made.tool == "decline_request")
+    other = ToolCall(tool="decline_request", arguments={**there.calls[act].arguments, "evidence_id": "ORD-1428"})
+    turns = [(made,) for made in there.calls]
+    assert right_after_all(there, there.vary([*turns[:act], (other,), *turns[act + 1 :]])) == "listed"
+    assert right_after_all(there, there.vary([*turns[:act], *turns[act + 1 :]])) is None

@@ -144,7 +144,9 @@ def _known(trial: Trial, outcome: TrialOutcome) -> list[frozenset[str]]:
         known = known.union(*(seen for call_id, seen in shown if call_id not in blind))
         happened += sum(event.tool == WORLD for event in turn.events)
         known = known.union(
-            digest((e.tool, e.arguments)) for e in turn.events if _computes(e, talk) and e.call_id not in blind
+            digest((e.tool, e.arguments))
+            for e in turn.events
+            if _computes(e, talk) and e.tool not in trial.moves and e.call_id not in blind
         )
     return [*found, known]
 

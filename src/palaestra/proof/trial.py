@@ -105,6 +105,7 @@ class Trial:
         offered: Those of them that the agent may call.
         own: The world's own tools.
         own_offered: Those of them that the agent may call.
+        moves: Tools of a surface of steps that only move about in it, such as those that fill in a field.
         steps: What the oracle did.
         outcome: How it ended.
     """
@@ -118,6 +119,8 @@ class Trial:
         self._stepwise = surface.begin is not None
         self.own = env.world.toolbox
         self.own_offered = tuple(self.own.offered(env.world.role))
+        names = {tool.name for tool in env.toolbox} if self._stepwise else set[str]()
+        self.moves = frozenset(names.difference(tool.name for tool in self.own))
         self.toolbox = self.own if self._stepwise else env.toolbox
         self.offered = tuple(self.toolbox.offered(env.world.role))
         self._at: list[Snapshot] = [env.snapshot()]
