@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from palaestra.envs.surfaces.pages.dialects.acting import act
+from palaestra.envs.surfaces.pages.dialects.acting import page_tool
 from palaestra.envs.surfaces.pages.dialects.dialect import (
     Dialect,
     DialectLine,
@@ -22,7 +22,7 @@ from palaestra.envs.surfaces.pages.dialects.playwright import entered
 from palaestra.envs.surfaces.pages.tree import FIELDS, PageElement
 from palaestra.errors import ToolRefusal
 from palaestra.records import Prose, ToolCall
-from palaestra.tools import ToolContext, tool
+from palaestra.tools import ToolContext
 
 Index = int | Annotated[str, Field(min_length=1, max_length=200)]
 _KEYS = ("Enter", "PageDown", "PageUp", "Alt+ArrowRight", "Control+t")
@@ -36,37 +36,32 @@ _SHOWN_TAGS = {
 }
 
 
-@tool(latency=1)
-def navigate(context: ToolContext, url: str, *, new_tab: bool = False) -> object:
+@page_tool
+def navigate(context: ToolContext, url: str, *, new_tab: bool = False) -> None:
     """Open an address of this site, such as "/orders".
 
     Args:
         url: The address.
         new_tab: Whether in a tab of its own.
     """
-    del url, new_tab
-    return act(context, "navigate")
 
 
-@tool(latency=1)
-def go_back(context: ToolContext) -> object:
+@page_tool
+def go_back(context: ToolContext) -> None:
     """Go back to the page before this one."""
-    return act(context, "go_back")
 
 
-@tool(latency=1)
-def click(context: ToolContext, index: Index) -> object:
+@page_tool
+def click(context: ToolContext, index: Index) -> None:
     """Click an element.
 
     Args:
         index: Its index.
     """
-    del index
-    return act(context, "click")
 
 
-@tool(latency=1)
-def input(context: ToolContext, index: Index, text: str, *, clear: bool = True) -> object:  # noqa: A001  as browser-use names it
+@page_tool
+def input(context: ToolContext, index: Index, text: str, *, clear: bool = True) -> None:  # noqa: A001  as browser-use names it
     """Type in a field. A list is written with commas, or as JSON.
 
     Args:
@@ -74,94 +69,77 @@ def input(context: ToolContext, index: Index, text: str, *, clear: bool = True) 
         text: What to type.
         clear: Whether it replaces what the field holds, or is added to it.
     """
-    del index, text, clear
-    return act(context, "input")
 
 
-@tool(latency=1)
-def select_dropdown(context: ToolContext, index: Index, text: str) -> object:
+@page_tool
+def select_dropdown(context: ToolContext, index: Index, text: str) -> None:
     """Choose an option of a dropdown.
 
     Args:
         index: The dropdown's index.
         text: The option.
     """
-    del index, text
-    return act(context, "select_dropdown")
 
 
-@tool(latency=1)
-def send_keys(context: ToolContext, keys: str) -> object:
+@page_tool
+def send_keys(context: ToolContext, keys: str) -> None:
     """Press keys: Enter sends the form of the field typed in last, PageDown and PageUp scroll.
 
     Args:
         keys: The keys, such as "Enter", "Alt+ArrowRight" to go forward, or "Control+t" for a new tab.
     """
-    del keys
-    return act(context, "send_keys")
 
 
-@tool(latency=1)
-def scroll(context: ToolContext, *, down: bool = True, pages: float = 1.0) -> object:
+@page_tool
+def scroll(context: ToolContext, *, down: bool = True, pages: float = 1.0) -> None:
     """Scroll the page.
 
     Args:
         down: Whether down, or up.
         pages: Has no effect: a scroll moves by most of a screen.
     """
-    del down, pages
-    return act(context, "scroll")
 
 
-@tool(latency=1)
-def find_text(context: ToolContext, text: Annotated[str, Field(min_length=1, max_length=200)]) -> object:
+@page_tool
+def find_text(context: ToolContext, text: Annotated[str, Field(min_length=1, max_length=200)]) -> None:
     """Scroll to the first line of the page that holds a text; again, to the next one.
 
     Args:
         text: What is looked for; small and capital letters are the same.
     """
-    del text
-    return act(context, "find_text")
 
 
-@tool(latency=1)
-def switch(context: ToolContext, tab_id: int) -> object:
+@page_tool
+def switch(context: ToolContext, tab_id: int) -> None:
     """Bring a tab to the front.
 
     Args:
         tab_id: Its number, from 0.
     """
-    del tab_id
-    return act(context, "switch")
 
 
-@tool(latency=1)
-def close(context: ToolContext) -> object:
+@page_tool
+def close(context: ToolContext) -> None:
     """Close the tab in front."""
-    return act(context, "close")
 
 
-@tool(latency=1)
-def wait(context: ToolContext, seconds: int = 3) -> object:
+@page_tool
+def wait(context: ToolContext, seconds: int = 3) -> None:
     """Do nothing, and look at the page again.
 
     Args:
         seconds: Has no effect: pages do not change by themselves.
     """
-    del seconds
-    return act(context, "wait")
 
 
-@tool(latency=1)
-def done(context: ToolContext, text: Annotated[str, Prose()] = "", *, success: bool = True) -> object:
+@page_tool
+def done(context: ToolContext, text: Annotated[str, Prose()] = "", *, success: bool = True) -> None:
     """End the task.
 
     Args:
         text: Why it could not be done; has no effect where it was.
         success: Whether it was done.
     """
-    del text, success
-    return act(context, "done")
 
 
 class BrowserUseDialect(Dialect):

@@ -9,231 +9,193 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from palaestra.envs.surfaces.pages.dialects.acting import act
+from palaestra.envs.surfaces.pages.dialects.acting import page_tool
 from palaestra.envs.surfaces.pages.dialects.dialect import Dialect, DialectLine, Screen, flat, plain, unknown_key
 from palaestra.envs.surfaces.pages.tree import FIELDS, Follow, PageElement
 from palaestra.errors import ToolRefusal
 from palaestra.records import Prose, ToolCall
-from palaestra.tools import ToolContext, tool
+from palaestra.tools import ToolContext
 
 Bid = Annotated[str, Field(min_length=1, max_length=200)]
 _KEYS = ("Enter",)
 _PAGE_HEIGHT = 500
 
 
-@tool(latency=1)
-def click(context: ToolContext, bid: Bid) -> object:
+@page_tool
+def click(context: ToolContext, bid: Bid) -> None:
     """Click an element.
 
     Args:
         bid: Its bid.
     """
-    del bid
-    return act(context, "click")
 
 
-@tool(latency=1)
-def dblclick(context: ToolContext, bid: Bid) -> object:
+@page_tool
+def dblclick(context: ToolContext, bid: Bid) -> None:
     """Click an element twice, which does what one click does.
 
     Args:
         bid: Its bid.
     """
-    del bid
-    return act(context, "dblclick")
 
 
-@tool(latency=1)
-def fill(context: ToolContext, bid: Bid, value: str) -> object:
+@page_tool
+def fill(context: ToolContext, bid: Bid, value: str) -> None:
     """Replace what a field holds. A list is written with commas, or as JSON.
 
     Args:
         bid: The field's bid.
         value: What it holds then.
     """
-    del bid, value
-    return act(context, "fill")
 
 
-@tool(latency=1)
-def clear(context: ToolContext, bid: Bid) -> object:
+@page_tool
+def clear(context: ToolContext, bid: Bid) -> None:
     """Empty a field.
 
     Args:
         bid: The field's bid.
     """
-    del bid
-    return act(context, "clear")
 
 
-@tool(latency=1)
-def select_option(context: ToolContext, bid: Bid, options: str | list[str]) -> object:
+@page_tool
+def select_option(context: ToolContext, bid: Bid, options: str | list[str]) -> None:
     """Choose an option of a combobox.
 
     Args:
         bid: The combobox's bid.
         options: The option, or a list of one.
     """
-    del bid, options
-    return act(context, "select_option")
 
 
-@tool(latency=1)
-def check(context: ToolContext, bid: Bid) -> object:
+@page_tool
+def check(context: ToolContext, bid: Bid) -> None:
     """Check a checkbox.
 
     Args:
         bid: The checkbox's bid.
     """
-    del bid
-    return act(context, "check")
 
 
-@tool(latency=1)
-def uncheck(context: ToolContext, bid: Bid) -> object:
+@page_tool
+def uncheck(context: ToolContext, bid: Bid) -> None:
     """Uncheck a checkbox.
 
     Args:
         bid: The checkbox's bid.
     """
-    del bid
-    return act(context, "uncheck")
 
 
-@tool(latency=1)
-def hover(context: ToolContext, bid: Bid) -> object:
+@page_tool
+def hover(context: ToolContext, bid: Bid) -> None:
     """Move the mouse over an element, which changes nothing on these pages.
 
     Args:
         bid: Its bid.
     """
-    del bid
-    return act(context, "hover")
 
 
-@tool(latency=1)
-def focus(context: ToolContext, bid: Bid) -> object:
+@page_tool
+def focus(context: ToolContext, bid: Bid) -> None:
     """Give a field the focus.
 
     Args:
         bid: The field's bid.
     """
-    del bid
-    return act(context, "focus")
 
 
-@tool(latency=1)
-def press(context: ToolContext, bid: Bid, key_comb: str) -> object:
+@page_tool
+def press(context: ToolContext, bid: Bid, key_comb: str) -> None:
     """Press a key in a field; Enter sends the form in which it stands.
 
     Args:
         bid: The field's bid.
         key_comb: The key, such as "Enter".
     """
-    del bid, key_comb
-    return act(context, "press")
 
 
-@tool(latency=1)
-def scroll(context: ToolContext, delta_x: float, delta_y: float) -> object:
+@page_tool
+def scroll(context: ToolContext, delta_x: float, delta_y: float) -> None:
     """Scroll the page by most of a screen.
 
     Args:
         delta_x: Has no effect.
         delta_y: Down where it is above 0, up where it is below.
     """
-    del delta_x, delta_y
-    return act(context, "scroll")
 
 
-@tool(latency=1)
-def goto(context: ToolContext, url: str) -> object:
+@page_tool
+def goto(context: ToolContext, url: str) -> None:
     """Open an address of this site, such as "/orders".
 
     Args:
         url: The address.
     """
-    del url
-    return act(context, "goto")
 
 
-@tool(latency=1)
-def go_back(context: ToolContext) -> object:
+@page_tool
+def go_back(context: ToolContext) -> None:
     """Go back to the page before this one."""
-    return act(context, "go_back")
 
 
-@tool(latency=1)
-def go_forward(context: ToolContext) -> object:
+@page_tool
+def go_forward(context: ToolContext) -> None:
     """Go forward to the page from which you went back."""
-    return act(context, "go_forward")
 
 
-@tool(latency=1)
-def new_tab(context: ToolContext) -> object:
+@page_tool
+def new_tab(context: ToolContext) -> None:
     """Open a tab."""
-    return act(context, "new_tab")
 
 
-@tool(latency=1)
-def tab_close(context: ToolContext) -> object:
+@page_tool
+def tab_close(context: ToolContext) -> None:
     """Close the tab in front."""
-    return act(context, "tab_close")
 
 
-@tool(latency=1)
-def tab_focus(context: ToolContext, index: int) -> object:
+@page_tool
+def tab_focus(context: ToolContext, index: int) -> None:
     """Bring a tab to the front.
 
     Args:
         index: Its number, from 0.
     """
-    del index
-    return act(context, "tab_focus")
 
 
-@tool(latency=1)
-def noop(context: ToolContext, wait_ms: float = 1000) -> object:
+@page_tool
+def noop(context: ToolContext, wait_ms: float = 1000) -> None:
     """Do nothing, and look at the page again.
 
     Args:
         wait_ms: Has no effect: pages do not change by themselves.
     """
-    del wait_ms
-    return act(context, "noop")
 
 
-@tool(latency=1)
-def find_text(context: ToolContext, text: Annotated[str, Field(min_length=1, max_length=200)]) -> object:
+@page_tool
+def find_text(context: ToolContext, text: Annotated[str, Field(min_length=1, max_length=200)]) -> None:
     """Scroll to the first line of the page that holds a text; again, to the next one.
 
     Args:
         text: What is looked for; small and capital letters are the same.
     """
-    del text
-    return act(context, "find_text")
 
 
-@tool(latency=1)
-def send_msg_to_user(context: ToolContext, text: Annotated[str, Prose(), Field(min_length=1)]) -> object:
+@page_tool
+def send_msg_to_user(context: ToolContext, text: Annotated[str, Prose(), Field(min_length=1)]) -> None:
     """Say something to the person you are helping.
 
     Args:
         text: What you tell them.
     """
-    del text
-    return act(context, "send_msg_to_user")
 
 
-@tool(latency=1)
-def report_infeasible(context: ToolContext, reason: Annotated[str, Prose()]) -> object:
+@page_tool
+def report_infeasible(context: ToolContext, reason: Annotated[str, Prose()]) -> None:
     """End the task as not done.
 
     Args:
         reason: Why you cannot do it.
     """
-    del reason
-    return act(context, "report_infeasible")
 
 
 class BrowserGymDialect(Dialect):

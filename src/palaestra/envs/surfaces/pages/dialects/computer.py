@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from palaestra.envs.surfaces.pages.dialects.acting import act
+from palaestra.envs.surfaces.pages.dialects.acting import page_tool
 from palaestra.envs.surfaces.pages.dialects.dialect import (
     Dialect,
     DialectLine,
@@ -29,7 +29,7 @@ from palaestra.envs.surfaces.pages.tree import FIELDS, Box, PageElement
 from palaestra.errors import ToolRefusal
 from palaestra.record import record
 from palaestra.records import Prose, ToolCall
-from palaestra.tools import ToolContext, tool
+from palaestra.tools import ToolContext
 
 LETTER, LINE = 8, 20
 """Pixels of a letter and of a line."""
@@ -54,94 +54,78 @@ class PlacedElement:
     box: Box
 
 
-@tool(latency=1)
-def click(context: ToolContext, start_box: Place) -> object:
+@page_tool
+def click(context: ToolContext, start_box: Place) -> None:
     """Click a place on the screen.
 
     Args:
         start_box: The place, as "(x,y)" in pixels.
     """
-    del start_box
-    return act(context, "click")
 
 
-@tool(latency=1)
-def left_double(context: ToolContext, start_box: Place) -> object:
+@page_tool
+def left_double(context: ToolContext, start_box: Place) -> None:
     """Click a place on the screen twice, which does what one click does.
 
     Args:
         start_box: The place, as "(x,y)" in pixels.
     """
-    del start_box
-    return act(context, "left_double")
 
 
-@tool(latency=1)
-def type(context: ToolContext, content: str) -> object:  # noqa: A001  as UI-TARS names it
+@page_tool
+def type(context: ToolContext, content: str) -> None:  # noqa: A001  as UI-TARS names it
     """Type in the field that has the focus, after what it holds or in place of what is selected.
 
     Args:
         content: The text; a line break at its end presses Enter.
     """
-    del content
-    return act(context, "type")
 
 
-@tool(latency=1)
-def hotkey(context: ToolContext, key: str) -> object:
+@page_tool
+def hotkey(context: ToolContext, key: str) -> None:
     """Press keys: "enter", "ctrl a", "backspace", "pagedown", "alt left", "ctrl t", "ctrl 2", "ctrl l" and the like.
 
     Args:
         key: The keys, with a space between them.
     """
-    del key
-    return act(context, "hotkey")
 
 
-@tool(latency=1)
-def scroll(context: ToolContext, direction: Literal["down", "up"], start_box: Place = "(0,0)") -> object:
+@page_tool
+def scroll(context: ToolContext, direction: Literal["down", "up"], start_box: Place = "(0,0)") -> None:
     """Scroll the page.
 
     Args:
         direction: Which way.
         start_box: The place over which the wheel is turned, which has no effect.
     """
-    del direction, start_box
-    return act(context, "scroll")
 
 
-@tool(latency=1)
-def find(context: ToolContext, text: Annotated[str, Field(min_length=1, max_length=200)]) -> object:
+@page_tool
+def find(context: ToolContext, text: Annotated[str, Field(min_length=1, max_length=200)]) -> None:
     """Scroll to the first line of the page that holds a text; again, to the next one.
 
     Args:
         text: What is looked for; small and capital letters are the same.
     """
-    del text
-    return act(context, "find")
 
 
-@tool(latency=1)
-def wait(context: ToolContext) -> object:
+@page_tool
+def wait(context: ToolContext) -> None:
     """Do nothing, and look at the screen again."""
-    return act(context, "wait")
 
 
-@tool(latency=1)
-def finished(context: ToolContext, content: Annotated[str, Prose()] = "") -> object:
+@page_tool
+def finished(context: ToolContext, content: Annotated[str, Prose()] = "") -> None:
     """End the task as done.
 
     Args:
         content: Has no effect; a message to the user is a `reply`.
     """
-    del content
-    return act(context, "finished")
 
 
-@tool(latency=1)
-def call_user(context: ToolContext) -> object:
+@page_tool
+def call_user(context: ToolContext) -> None:
     """End the task as not done."""
-    return act(context, "call_user")
 
 
 class ComputerDialect(Dialect):

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from palaestra.envs.surfaces.pages.dialects.acting import act
+from palaestra.envs.surfaces.pages.dialects.acting import page_tool
 from palaestra.envs.surfaces.pages.dialects.browsergym import one_option
 from palaestra.envs.surfaces.pages.dialects.dialect import (
     Dialect,
@@ -23,44 +23,39 @@ from palaestra.envs.surfaces.pages.dialects.dialect import (
 from palaestra.envs.surfaces.pages.tree import FIELDS, Follow, PageElement
 from palaestra.errors import ToolRefusal
 from palaestra.records import ToolCall
-from palaestra.tools import ToolContext, tool
+from palaestra.tools import ToolContext
 
 Ref = Annotated[str, Field(min_length=1, max_length=200)]
 _KEYS = ("Enter", "PageDown", "PageUp")
 _PREFIX = "e"
 
 
-@tool(latency=1)
-def browser_navigate(context: ToolContext, url: str) -> object:
+@page_tool
+def browser_navigate(context: ToolContext, url: str) -> None:
     """Open an address of this site, such as "/orders".
 
     Args:
         url: The address.
     """
-    del url
-    return act(context, "browser_navigate")
 
 
-@tool(latency=1)
-def browser_navigate_back(context: ToolContext) -> object:
+@page_tool
+def browser_navigate_back(context: ToolContext) -> None:
     """Go back to the page before this one."""
-    return act(context, "browser_navigate_back")
 
 
-@tool(latency=1)
-def browser_navigate_forward(context: ToolContext) -> object:
+@page_tool
+def browser_navigate_forward(context: ToolContext) -> None:
     """Go forward to the page from which you went back."""
-    return act(context, "browser_navigate_forward")
 
 
-@tool(latency=1)
-def browser_snapshot(context: ToolContext) -> object:
+@page_tool
+def browser_snapshot(context: ToolContext) -> None:
     """Look at the page again."""
-    return act(context, "browser_snapshot")
 
 
-@tool(latency=1)
-def browser_click(context: ToolContext, ref: Ref, element: str = "", *, doubleClick: bool = False) -> object:  # noqa: N803  as playwright-mcp names it
+@page_tool
+def browser_click(context: ToolContext, ref: Ref, element: str = "", *, doubleClick: bool = False) -> None:  # noqa: N803  as playwright-mcp names it
     """Click an element.
 
     Args:
@@ -68,12 +63,10 @@ def browser_click(context: ToolContext, ref: Ref, element: str = "", *, doubleCl
         element: The element in words, for people.
         doubleClick: Whether twice, which does what one click does.
     """
-    del ref, element, doubleClick
-    return act(context, "browser_click")
 
 
-@tool(latency=1)
-def browser_type(context: ToolContext, ref: Ref, text: str, element: str = "", *, submit: bool = False) -> object:
+@page_tool
+def browser_type(context: ToolContext, ref: Ref, text: str, element: str = "", *, submit: bool = False) -> None:
     """Replace what a field holds. A list is written with commas, or as JSON.
 
     Args:
@@ -82,26 +75,22 @@ def browser_type(context: ToolContext, ref: Ref, text: str, element: str = "", *
         element: The field in words, for people.
         submit: Whether to press Enter afterwards, which sends the form.
     """
-    del ref, text, element, submit
-    return act(context, "browser_type")
 
 
-@tool(latency=1)
+@page_tool
 def browser_fill_form(
     context: ToolContext, fields: Annotated[list[dict[str, str]], Field(min_length=1, max_length=50)]
-) -> object:
+) -> None:
     """Fill in several fields; none where one of them cannot be.
 
     Args:
         fields: For each field its "ref" and "value", and its "name" and "type" for people. The value of a checkbox is
             "true" or "false".
     """
-    del fields
-    return act(context, "browser_fill_form")
 
 
-@tool(latency=1)
-def browser_select_option(context: ToolContext, ref: Ref, values: list[str], element: str = "") -> object:
+@page_tool
+def browser_select_option(context: ToolContext, ref: Ref, values: list[str], element: str = "") -> None:
     """Choose an option of a combobox.
 
     Args:
@@ -109,54 +98,44 @@ def browser_select_option(context: ToolContext, ref: Ref, values: list[str], ele
         values: A list of the one option.
         element: The combobox in words, for people.
     """
-    del ref, values, element
-    return act(context, "browser_select_option")
 
 
-@tool(latency=1)
-def browser_press_key(context: ToolContext, key: str) -> object:
+@page_tool
+def browser_press_key(context: ToolContext, key: str) -> None:
     """Press a key. Enter sends the form of the field that was typed in last; PageDown and PageUp scroll.
 
     Args:
         key: The key.
     """
-    del key
-    return act(context, "browser_press_key")
 
 
-@tool(latency=1)
-def browser_hover(context: ToolContext, ref: Ref, element: str = "") -> object:
+@page_tool
+def browser_hover(context: ToolContext, ref: Ref, element: str = "") -> None:
     """Move the mouse over an element, which changes nothing on these pages.
 
     Args:
         ref: Its ref in the snapshot.
         element: The element in words, for people.
     """
-    del ref, element
-    return act(context, "browser_hover")
 
 
-@tool(latency=1)
-def browser_tabs(context: ToolContext, action: Literal["list", "new", "close", "select"], index: int = 0) -> object:
+@page_tool
+def browser_tabs(context: ToolContext, action: Literal["list", "new", "close", "select"], index: int = 0) -> None:
     """List tabs, open one, close the one in front, or bring one to the front.
 
     Args:
         action: What to do.
         index: The tab to bring to the front, from 0.
     """
-    del action, index
-    return act(context, "browser_tabs")
 
 
-@tool(latency=1)
-def browser_find(context: ToolContext, text: Annotated[str, Field(min_length=1, max_length=200)]) -> object:
+@page_tool
+def browser_find(context: ToolContext, text: Annotated[str, Field(min_length=1, max_length=200)]) -> None:
     """Scroll to the first line of the page that holds a text; again, to the next one.
 
     Args:
         text: What is looked for; small and capital letters are the same.
     """
-    del text
-    return act(context, "browser_find")
 
 
 class PlaywrightDialect(Dialect):
