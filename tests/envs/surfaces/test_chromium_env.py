@@ -20,16 +20,16 @@ TASK = "storefront/cancel-order/5000"
 COMPACT = {"dialect": "compact", "changes": True}
 
 
-def made(**switches: Any) -> Env:
+def make_env(**switches: Any) -> Env:
     return gym.make("palaestra/Storefront-v0", **switches)
 
 
 def on_pages(**settings: Any) -> Env:
-    return made(surface="pages", surface_settings={**COMPACT, **settings}, action_format="compact")
+    return make_env(surface="pages", surface_settings={**COMPACT, **settings}, action_format="compact")
 
 
 @pytest.fixture
-def shown() -> Iterator[ChromiumEnv]:
+def shown_columns() -> Iterator[ChromiumEnv]:
     env = ChromiumEnv(on_pages(), CHROMIUM)
     yield env
     env.close()
@@ -44,7 +44,7 @@ def play(env: Env, task: str) -> Episode:
     "switches", [{}, {"surface": "pages"}, {"surface": "pages", "surface_settings": {"dialect": "browsergym"}}]
 )
 def test_an_environment_without_pages_or_with_other_actions_is_refused(switches: dict[str, Any]) -> None:
-    env = ChromiumEnv(made(**switches), "/nowhere")
+    env = ChromiumEnv(make_env(**switches), "/nowhere")
     with pytest.raises(CapabilityError, match="a dialect of plain, compact, html"):
         env.reset(seed=0, options={"task": TASK})
 

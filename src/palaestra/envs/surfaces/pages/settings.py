@@ -68,7 +68,7 @@ class PageSettings:
             raise ValueError(f"marks=True: set renderer='chromium', and dialect={' or '.join(map(repr, _NUMBERED))}")
 
     @property
-    def drawn_in(self) -> DialectName | None:
+    def dialect_in_use(self) -> DialectName | None:
         """The dialect of observations; `None` where the surface's own text and tools suffice."""
         limited = self.budget is not None or self.depth is not None or self.changes or self.extent != "viewport"
         return self.dialect or ("plain" if limited or self.renderer == "chromium" else None)

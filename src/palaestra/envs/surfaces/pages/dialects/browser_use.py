@@ -9,16 +9,8 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from palaestra.envs.surfaces.pages.dialects.acting import page_tool
-from palaestra.envs.surfaces.pages.dialects.dialect import (
-    Dialect,
-    DialectLine,
-    Screen,
-    flat,
-    numbered,
-    plain,
-    unknown_key,
-)
-from palaestra.envs.surfaces.pages.dialects.playwright import entered
+from palaestra.envs.surfaces.pages.dialects.calls import make_call, press_enter, resolve_handle, unknown_key
+from palaestra.envs.surfaces.pages.dialects.dialect import Dialect, DialectLine, Screen, one_line
 from palaestra.envs.surfaces.pages.tree import FIELDS, PageElement
 from palaestra.errors import ToolRefusal
 from palaestra.records import Prose, ToolCall
@@ -159,34 +151,34 @@ class BrowserUseDialect(Dialect):
     def read(self, call: ToolCall, screen: Screen) -> tuple[ToolCall, ...]:
         """See `Dialect`."""
         given: Any = call.arguments
-        name = numbered(str(given["index"]), screen, "") if "index" in given else ""
+        name = resolve_handle(str(given["index"]), screen, "") if "index" in given else ""
         element = screen.find(name)
         match call.tool:
             case "click" if element is not None and element.role == "checkbox":
-                return (plain("check", element=name, checked=element.value != "true"),)
+                return (make_call("check", element=name, checked=element.value != "true"),)
             case "click":
-                return (plain("click", element=name),)
+                return (make_call("click", element=name),)
             case "input":
                 held = "" if given["clear"] or element is None else element.value
-                return (plain("fill", element=name, text=held + given["text"]),)
+                return (make_call("fill", element=name, text=held + given["text"]),)
             case "select_dropdown":
-                return (plain("select_option", element=name, option=given["text"]),)
+                return (make_call("select_option", element=name, option=given["text"]),)
             case "navigate" if given["new_tab"]:
                 raise ToolRefusal("new_tab", 'an address opens in the tab in front; send_keys("Control+t") opens a tab')
             case "navigate":
-                return (plain("goto", url=given["url"]),)
+                return (make_call("goto", url=given["url"]),)
             case "send_keys":
-                return (_pressed(given["keys"], screen),)
+                return (_read_keys(given["keys"], screen),)
             case "scroll":
-                return (plain("scroll", direction="down" if given["down"] else "up"),)
+                return (make_call("scroll", direction="down" if given["down"] else "up"),)
             case "find_text":
-                return (plain("find", text=given["text"]),)
+                return (make_call("find", text=given["text"]),)
             case "switch":
-                return (plain("tab_focus", number=given["tab_id"] + 1),)
+                return (make_call("tab_focus", number=given["tab_id"] + 1),)
             case "done":
-                return (plain("finish") if given["success"] else plain("give_up", reason=given["text"]),)
+                return (make_call("finish") if given["success"] else make_call("give_up", reason=given["text"]),)
             case _:
-                return (plain({"go_back": "back", "close": "tab_close"}.get(call.tool, "noop")),)
+                return (make_call({"go_back": "back", "close": "tab_close"}.get(call.tool, "noop")),)
 
     def write(self, call: ToolCall, screen: Screen | None) -> tuple[ToolCall, ...]:
         """See `Dialect`."""
@@ -194,38 +186,38 @@ class BrowserUseDialect(Dialect):
         named = self._index(str(given["element"]), screen) if "element" in given else ""
         match call.tool:
             case "click":
-                return (plain("click", index=named),)
+                return (make_call("click", index=named),)
             case "check":
                 element = None if screen is None else screen.find(str(given["element"]))
                 holds = element is not None and element.value == "true"
                 wanted = bool(given.get("checked", True))
-                return (plain("wait") if holds == wanted else plain("click", index=named),)
+                return (make_call("wait") if holds == wanted else make_call("click", index=named),)
             case "press":
                 element = None if screen is None else screen.find(str(given["element"]))
                 held = "" if element is None else element.value
-                return (plain("input", index=named, text=held), plain("send_keys", keys="Enter"))
+                return (make_call("input", index=named, text=held), make_call("send_keys", keys="Enter"))
             case "fill" | "clear":
-                return (plain("input", index=named, text=given.get("text", "")),)
+                return (make_call("input", index=named, text=given.get("text", "")),)
             case "select_option":
-                return (plain("select_dropdown", index=named, text=given["option"]),)
+                return (make_call("select_dropdown", index=named, text=given["option"]),)
             case "scroll":
-                return (plain("scroll", down=given.get("direction", "down") == "down"),)
+                return (make_call("scroll", down=given.get("direction", "down") == "down"),)
             case "goto":
-                return (plain("navigate", url=given["url"]),)
+                return (make_call("navigate", url=given["url"]),)
             case "back":
-                return (plain("go_back"),)
+                return (make_call("go_back"),)
             case "forward" | "tab_new":
-                return (plain("send_keys", keys="Control+t" if call.tool == "tab_new" else "Alt+ArrowRight"),)
+                return (make_call("send_keys", keys="Control+t" if call.tool == "tab_new" else "Alt+ArrowRight"),)
             case "tab_close":
-                return (plain("close"),)
+                return (make_call("close"),)
             case "tab_focus":
-                return (plain("switch", tab_id=given["number"] - 1),)
+                return (make_call("switch", tab_id=given["number"] - 1),)
             case "noop":
-                return (plain("wait"),)
+                return (make_call("wait"),)
             case "finish" if not given.get("answer"):
-                return (plain("done", success=True),)
+                return (make_call("done", success=True),)
             case "give_up":
-                return (plain("done", success=False, text=given["reason"]),)
+                return (make_call("done", success=False, text=given["reason"]),)
             case _:
                 return (call,)
 
@@ -240,7 +232,7 @@ class BrowserUseDialect(Dialect):
     def _items(self, element: PageElement, level: int, screen: Screen) -> Iterator[DialectLine]:
         indent = "\t" * level
         if not element.id:
-            said = flat(f"{element.name} {element.value}")
+            said = one_line(f"{element.name} {element.value}")
             inside = level
             if said and element.role not in ("navigation", "row", "search", "form", "table", "list"):
                 yield DialectLine(text=indent + said, shows=element.shows)
@@ -250,7 +242,7 @@ class BrowserUseDialect(Dialect):
             return
         star = "*" if element.id in screen.fresh else ""
         said = f"{indent}{star}[{self.handle(element.id, screen)}]<{_tag(element)} />"
-        text = flat(f"{element.name} {element.value}") if element.role not in FIELDS else ""
+        text = one_line(f"{element.name} {element.value}") if element.role not in FIELDS else ""
         if not text:
             yield DialectLine(text=said, shows=element.shows, elements=(element.id,))
             return
@@ -262,25 +254,25 @@ def _tag(element: PageElement) -> str:
     """The tag of an element and what its attributes say."""
     said = _SHOWN_TAGS.get(element.role, "div")
     if element.role in FIELDS:
-        said += f" name={flat(element.name)}"
+        said += f" name={one_line(element.name)}"
         if element.role == "checkbox":
             said += f" checked={'true' if element.value == 'true' else 'false'}"
         elif element.value:
-            said += f" value={flat(element.value)}"
+            said += f" value={one_line(element.value)}"
         said += " required" if element.required else ""
         said += f" options={'|'.join(element.options)}" if element.options else ""
     return said
 
 
-def _pressed(keys: str, screen: Screen) -> ToolCall:
+def _read_keys(keys: str, screen: Screen) -> ToolCall:
     match keys:
         case "PageDown" | "PageUp":
-            return plain("scroll", direction="down" if keys == "PageDown" else "up")
+            return make_call("scroll", direction="down" if keys == "PageDown" else "up")
         case "Alt+ArrowRight":
-            return plain("forward")
+            return make_call("forward")
         case "Control+t":
-            return plain("tab_new")
+            return make_call("tab_new")
         case "Enter":
-            return entered(screen)
+            return press_enter(screen)
         case _:
             raise unknown_key(keys, _KEYS)

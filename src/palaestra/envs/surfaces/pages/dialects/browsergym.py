@@ -10,9 +10,9 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from palaestra.envs.surfaces.pages.dialects.acting import page_tool
-from palaestra.envs.surfaces.pages.dialects.dialect import Dialect, DialectLine, Screen, flat, plain, unknown_key
+from palaestra.envs.surfaces.pages.dialects.calls import make_call, one_option, unknown_key
+from palaestra.envs.surfaces.pages.dialects.dialect import Dialect, DialectLine, Screen, one_line
 from palaestra.envs.surfaces.pages.tree import FIELDS, Follow, PageElement
-from palaestra.errors import ToolRefusal
 from palaestra.records import Prose, ToolCall
 from palaestra.tools import ToolContext
 
@@ -224,28 +224,28 @@ class BrowserGymDialect(Dialect):
         given: Any = call.arguments
         match call.tool:
             case "click" | "clear":
-                said = plain(call.tool, bid=given["element"])
+                said = make_call(call.tool, bid=given["element"])
             case "press":
-                said = plain("press", bid=given["element"], key_comb=given.get("key", "Enter"))
+                said = make_call("press", bid=given["element"], key_comb=given.get("key", "Enter"))
             case "fill":
-                said = plain("fill", bid=given["element"], value=given["text"])
+                said = make_call("fill", bid=given["element"], value=given["text"])
             case "select_option":
-                said = plain("select_option", bid=given["element"], options=given["option"])
+                said = make_call("select_option", bid=given["element"], options=given["option"])
             case "check":
-                said = plain("check" if given.get("checked", True) else "uncheck", bid=given["element"])
+                said = make_call("check" if given.get("checked", True) else "uncheck", bid=given["element"])
             case "scroll":
                 down = given.get("direction", "down") == "down"
-                said = plain("scroll", delta_x=0, delta_y=_PAGE_HEIGHT if down else -_PAGE_HEIGHT)
+                said = make_call("scroll", delta_x=0, delta_y=_PAGE_HEIGHT if down else -_PAGE_HEIGHT)
             case "back" | "forward":
-                said = plain(f"go_{call.tool}")
+                said = make_call(f"go_{call.tool}")
             case "tab_new":
-                said = plain("new_tab")
+                said = make_call("new_tab")
             case "tab_focus":
-                said = plain("tab_focus", index=given["number"] - 1)
+                said = make_call("tab_focus", index=given["number"] - 1)
             case "reply" if set(given) == {"message"}:
-                said = plain("send_msg_to_user", text=given["message"])
+                said = make_call("send_msg_to_user", text=given["message"])
             case "give_up":
-                said = plain("report_infeasible", reason=given["reason"])
+                said = make_call("report_infeasible", reason=given["reason"])
             case _:
                 said = call
         return (said,)
@@ -255,58 +255,45 @@ def _action(call: ToolCall, screen: Screen) -> ToolCall:
     given: Any = call.arguments
     match call.tool:
         case "click" | "dblclick":
-            return plain("click", element=given["bid"])
+            return make_call("click", element=given["bid"])
         case "fill":
-            return plain("fill", element=given["bid"], text=given["value"])
+            return make_call("fill", element=given["bid"], text=given["value"])
         case "clear":
-            return plain("clear", element=given["bid"])
+            return make_call("clear", element=given["bid"])
         case "select_option":
-            return plain("select_option", element=given["bid"], option=one_option(given["options"]))
+            return make_call("select_option", element=given["bid"], option=one_option(given["options"]))
         case "check" | "uncheck":
-            return plain("check", element=given["bid"], checked=call.tool == "check")
+            return make_call("check", element=given["bid"], checked=call.tool == "check")
         case "focus":
-            return plain("focus", element=given["bid"])
+            return make_call("focus", element=given["bid"])
         case "hover":
             if screen.find(given["bid"]) is None:
-                return plain("click", element=given["bid"])  # refused as an element that is not there
-            return plain("noop")
+                return make_call("click", element=given["bid"])  # refused as an element that is not there
+            return make_call("noop")
         case "press":
             if given["key_comb"] not in _KEYS:
                 raise unknown_key(given["key_comb"], _KEYS)
-            return plain("press", element=given["bid"], key="Enter")
+            return make_call("press", element=given["bid"], key="Enter")
         case "scroll":
             if not given["delta_y"]:
-                return plain("noop")
-            return plain("scroll", direction="down" if given["delta_y"] > 0 else "up")
+                return make_call("noop")
+            return make_call("scroll", direction="down" if given["delta_y"] > 0 else "up")
         case "goto":
-            return plain("goto", url=given["url"])
+            return make_call("goto", url=given["url"])
         case "go_back" | "go_forward":
-            return plain(call.tool.removeprefix("go_"))
+            return make_call(call.tool.removeprefix("go_"))
         case "new_tab":
-            return plain("tab_new")
+            return make_call("tab_new")
         case "tab_focus":
-            return plain("tab_focus", number=given["index"] + 1)
+            return make_call("tab_focus", number=given["index"] + 1)
         case "find_text":
-            return plain("find", text=given["text"])
+            return make_call("find", text=given["text"])
         case "send_msg_to_user":
-            return plain("reply", message=given["text"])
+            return make_call("reply", message=given["text"])
         case "report_infeasible":
-            return plain("give_up", reason=given["reason"])
+            return make_call("give_up", reason=given["reason"])
         case _:
-            return plain(call.tool)
-
-
-def one_option(options: str | list[str]) -> str:
-    """The one option that is chosen.
-
-    Raises:
-        ToolRefusal: there are more, or none.
-    """
-    if isinstance(options, str):
-        return options
-    if len(options) != 1:
-        raise ToolRefusal("one_option", f"these comboboxes take one option, not {len(options)}; give one")
-    return options[0]
+            return make_call(call.tool)
 
 
 def _nodes(element: PageElement, level: int, focus: str) -> Iterator[DialectLine]:
@@ -319,7 +306,7 @@ def _nodes(element: PageElement, level: int, focus: str) -> Iterator[DialectLine
         selected = str(option == element.value)
         yield DialectLine(text=f"{indent}\toption {option!r}, selected={selected}")
     if split:
-        yield DialectLine(text=f"{indent}\tStaticText {flat(element.value)!r}", shows=element.shows)
+        yield DialectLine(text=f"{indent}\tStaticText {one_line(element.value)!r}", shows=element.shows)
     for child in element.children:
         yield from _nodes(child, level + 1, focus)
 
@@ -327,15 +314,15 @@ def _nodes(element: PageElement, level: int, focus: str) -> Iterator[DialectLine
 def _node(element: PageElement, focus: str) -> str:
     """An element in BrowserGym's words."""
     if element.role == "text":
-        return f"StaticText {flat(element.value)!r}"
+        return f"StaticText {one_line(element.value)!r}"
     bid = f"[{element.id}] " if element.id else ""
-    said = f"{bid}{_ROLES.get(element.role, str(element.role))} {flat(element.name)!r}"
+    said = f"{bid}{_ROLES.get(element.role, str(element.role))} {one_line(element.name)!r}"
     if element.role == "checkbox":
         said += ", checked='true'" if element.value == "true" else ", checked='false'"
     elif element.role in FIELDS:
         said += f" value={element.value!r}"
     elif element.role == "link" and element.value:
-        said += f", description={flat(element.value)!r}"
+        said += f", description={one_line(element.value)!r}"
     if element.role == "combobox":
         said += ", hasPopup='menu'"
     if isinstance(element.activation, Follow):
