@@ -27,7 +27,7 @@ CHROMIUM = which("chromium") or "/usr/bin/chromium"
 PAGES: Mapping[str, Any] = {"surface": "pages", "surface_settings": {"dialect": "compact", "variation": 5}}
 
 
-def trained(folder: Path, switches: Mapping[str, Any]) -> Path:
+def train_policy(folder: Path, switches: Mapping[str, Any]) -> Path:
     """A run of one step: it has learnt nothing."""
     config = TrainConfig(
         threads=1,
@@ -60,7 +60,7 @@ def evaluation(*solved: tuple[bool, ...]) -> Evaluation:
 def test_a_run_that_is_none_or_is_not_on_pages_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RecordError, match="give the folder of a run"):
         measure_pages_learning(tmp_path, tmp_path / "out", program=None, bar=silent, say=print)
-    elsewhere = trained(tmp_path / "run", {})
+    elsewhere = train_policy(tmp_path / "run", {})
     with pytest.raises(ConfigError, match="its world has the surface None; give a run on 'pages'"):
         measure_pages_learning(elsewhere, tmp_path / "out", program=None, bar=silent, say=print)
 
@@ -89,7 +89,7 @@ def test_the_tables_compare_stages_variations_and_renderers() -> None:
 
 
 def test_a_run_is_measured_in_both_renderers_and_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
-    folder = trained(tmp_path / "run", PAGES)
+    folder = train_policy(tmp_path / "run", PAGES)
     command = [
         "bench", "pages-policy", str(folder), "--samples", "2", "--each", "1", "--variation", "cards", "--chromium",
         CHROMIUM, "--markdown", str(tmp_path / "policy.md"),

@@ -36,13 +36,14 @@ from palaestra.cli.app import app
 from palaestra.envs import ToolEnv
 from palaestra.envs.surfaces.pages.disturbances import KINDS
 from palaestra.envs.surfaces.pages.variation import FAMILIES
+from palaestra.trainers.data import columns
 from palaestra.trajectory import Episode
 
 CHROMIUM = which("chromium") or "/usr/bin/chromium"
 WORLDS = ("palaestra/Storefront-v0", "palaestra/Shop-v0")
 
 
-def made(world: str = WORLDS[0], **switches: str) -> ToolEnv:
+def make_env(world: str = WORLDS[0], **switches: str) -> ToolEnv:
     env = gym.make(world, **switches)  # type: ignore[arg-type]
     assert isinstance(env, ToolEnv)
     return env
@@ -52,7 +53,7 @@ def made(world: str = WORLDS[0], **switches: str) -> ToolEnv:
 
 
 def test_random_actions_come_under_every_look_in_every_world_and_solutions_of_every_family_and_split() -> None:
-    envs = [made(world, surface="pages") for world in WORLDS]
+    envs = [make_env(world, surface="pages") for world in WORLDS]
     items = parity_items(envs, random_actions=10_000)
     runs = [item for item in items if item.run is not None]
     assert len(runs) * RUN == 10_000
@@ -74,7 +75,7 @@ def test_random_actions_come_under_every_look_in_every_world_and_solutions_of_ev
 
 @pytest.mark.parametrize("world", WORLDS)
 def test_routes_are_all_tables_rows_and_forms(world: str) -> None:
-    env = made(world, surface="pages")
+    env = make_env(world, surface="pages")
     env.reset(seed=0)
     routes = list_routes(env)
     assert {f"/{info.name}" for info in env.world.schema} <= set(routes)
@@ -88,7 +89,7 @@ def test_what_a_log_holds_is_not_played_again(tmp_path: Path) -> None:
     items = [
         ParityItem(env_id=WORLDS[0], task="storefront/cancel-order/5000"),
         ParityItem(
-            env_id=WORLDS[1], task=made(WORLDS[1]).task_set.ids("dev")[0], variation="cards", disturbance="chat"
+            env_id=WORLDS[1], task=make_env(WORLDS[1]).task_set.ids("dev")[0], variation="cards", disturbance="chat"
         ),
     ]
     log = tmp_path / "parity.jsonl"
@@ -163,8 +164,8 @@ def test_an_episode_that_comes_out_differently_is_named_and_not_counted() -> Non
 # recurring states
 
 
-def played(agent_seeds: range, surface: str = "pages") -> list[Episode]:
-    env = made(surface=surface)
+def play_agents(agent_seeds: range, surface: str = "pages") -> list[Episode]:
+    env = make_env(surface=surface)
     episodes: list[Episode] = []
     for seed in agent_seeds:
         agent, recorder = NoisyOracle(env), EpisodeRecorder(env, agent="a", seed=0, task="storefront/cancel-order/5000")
@@ -179,8 +180,7 @@ CELL = AnchorCell(env_id=WORLDS[0], surface="pages", policy="noisy oracle", task
 
 
 def test_states_are_counted_as_gigpo_compares_them() -> None:
-    columns = pytest.importorskip("palaestra.trainers.data.columns")
-    episodes = played(range(3))
+    episodes = play_agents(range(3))
     keys = [columns._anchors(one, list(one.turns)) for one in episodes]
     shared = sum(any(key in other for other in keys if other is not own) for own in keys for key in own)
     group = count_anchors(CELL, episodes)
@@ -189,7 +189,7 @@ def test_states_are_counted_as_gigpo_compares_them() -> None:
 
 
 def test_an_episode_alone_shares_no_state_and_equal_ones_share_all() -> None:
-    (episode,) = played(range(1))
+    (episode,) = play_agents(range(1))
     alone, twice = count_anchors(CELL, [episode]), count_anchors(CELL, [episode, episode])
     assert (alone.shared, alone.later_shared) == (0, 0)
     assert (twice.shared, twice.later_shared) == (twice.turns, twice.later_turns)

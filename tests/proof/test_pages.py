@@ -67,7 +67,7 @@ def calls_of(episode: Episode) -> list[ToolCall]:
     return [ToolCall(tool=call.tool, arguments=call.arguments) for turn in episode.turns for call in turn.calls]
 
 
-def clicked(calls: Sequence[ToolCall]) -> list[object]:
+def clicked_elements(calls: Sequence[ToolCall]) -> list[object]:
     return [call.arguments["element"] for call in calls if call.tool == "click"]
 
 
@@ -122,7 +122,7 @@ def test_submit_everything_sends_a_form_of_every_action_on_offer() -> None:
     offered = {tool.name for tool in actions.offered(env.world.role)} - {"query"}
     sent = {event.tool for turn in episode.turns for event in turn.events if event.call_id.endswith(".1")}
     assert sent - {"query"} == offered
-    assert {CONTINUE, SEND, CLOSE} <= set(clicked(calls_of(episode)))
+    assert {CONTINUE, SEND, CLOSE} <= set(clicked_elements(calls_of(episode)))
 
 
 def test_confirm_everything_leaves_no_review_and_no_dialog_behind() -> None:

@@ -24,6 +24,9 @@ from palaestra.cli.target import WorldsOption
 from palaestra.errors import ConfigError, InfrastructureError
 
 if TYPE_CHECKING:  # worlds are loaded late
+    from palaestra.benchmarks.evaluation.agents import EvaluatedAgent
+    from palaestra.benchmarks.evaluation.journal import Journal
+    from palaestra.benchmarks.evaluation.play import PlayOptions
     from palaestra.benchmarks.evaluation.results import Results
 
 _POLICY, _ENDPOINT = "Checkpoints", "Models behind servers"
@@ -156,8 +159,6 @@ def evaluate(
     from palaestra.benchmarks.evaluation.agents import AgentOptions, evaluated_agent_of  # noqa: PLC0415  they load worlds
     from palaestra.benchmarks.evaluation.journal import Journal  # noqa: PLC0415
     from palaestra.benchmarks.evaluation.play import PlayOptions, block_of, settings_of  # noqa: PLC0415
-    from palaestra.benchmarks.evaluation.play import evaluate as play  # noqa: PLC0415
-    from palaestra.benchmarks.evaluation.report import summary_tables, write_report  # noqa: PLC0415
     from palaestra.benchmarks.suites import SuiteOptions, suite_of  # noqa: PLC0415
 
     _check_prices(price_in, price_out)
@@ -191,10 +192,8 @@ def evaluate(
         options=named("--option", option),
     )
     playing = PlayOptions(concurrency=concurrency, seconds=600.0 if seconds is None else seconds, tries=tries)
-    console = output()
-    evaluated_agent = evaluated_agent_of(agent, how)
-    with evaluated_agent, _folder(out) as folder:
-        asked = settings_of(
+    with evaluated_agent_of(agent, how) as evaluated_agent, _folder(out) as folder:
+        settings = settings_of(
             evaluated_agent,
             suite_of(suite, parts),
             samples=samples,
@@ -203,22 +202,38 @@ def evaluate(
             price_in=price_in,
             price_out=price_out,
         )
-        with Journal(folder, asked, again=block_of(evaluated_agent) if again else 0) as journal:
-            left = asked.samples * sum(len(cell.tasks) for cell in asked.suite.cells) - len(journal.done)
-            with bar(f"playing {asked.suite.name}", left) as shown:
-                results = play(
-                    evaluated_agent,
-                    journal,
-                    playing,
-                    progress=shown.step,
-                    say=lambda text: console.print(text, style="dim", highlight=False, markup=False),
-                )
-            console.print(f"{results.agent} on {results.suite.title}", style="bold", highlight=False, markup=False)
-            for table in summary_tables(results):
-                console.print(table.for_terminal())
-            if out is not None:
-                write_report(results, folder)
+        with Journal(folder, settings, again=block_of(evaluated_agent) if again else 0) as journal:
+            results = _play(evaluated_agent, journal, playing)
+            _report(results, None if out is None else folder)
     _check_scored(results)
+
+
+def _play(evaluated_agent: "EvaluatedAgent", journal: "Journal", options: "PlayOptions") -> "Results":
+    """Play what the journal lacks, beside a progress bar."""
+    from palaestra.benchmarks.evaluation.play import evaluate as play  # noqa: PLC0415  it loads worlds
+
+    console, suite = output(), journal.settings.suite
+    left = journal.settings.samples * sum(len(cell.tasks) for cell in suite.cells) - len(journal.done)
+    with bar(f"playing {suite.name}", left) as shown:
+        return play(
+            evaluated_agent,
+            journal,
+            options,
+            progress=shown.step,
+            say=lambda text: console.print(text, style="dim", highlight=False, markup=False),
+        )
+
+
+def _report(results: "Results", folder: Path | None) -> None:
+    """Print the summary, and write the report into a folder where there is one."""
+    from palaestra.benchmarks.evaluation.report import summary_tables, write_report  # noqa: PLC0415  it loads worlds
+
+    console = output()
+    console.print(f"{results.agent} on {results.suite.title}", style="bold", highlight=False, markup=False)
+    for table in summary_tables(results):
+        console.print(table.for_terminal())
+    if folder is not None:
+        write_report(results, folder)
 
 
 def _check_prices(price_in: float | None, price_out: float | None) -> None:

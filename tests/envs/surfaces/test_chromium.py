@@ -27,7 +27,7 @@ def chromium() -> Iterator[Chromium]:
         yield opened
 
 
-def begun(task: str, **switches: Any) -> ToolEnv:
+def begin_episode(task: str, **switches: Any) -> ToolEnv:
     env = gym.make("palaestra/Storefront-v0", surface="pages", **switches)
     assert isinstance(env, ToolEnv)
     env.reset(seed=0, options={"task": task})
@@ -40,7 +40,7 @@ def differing(steps: list[PageStep]) -> list[PageStep]:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_an_oracle_does_the_same_in_both(family: str, chromium: Chromium) -> None:
-    env = begun(f"storefront/{family}/5000")
+    env = begin_episode(f"storefront/{family}/5000")
     steps: list[PageStep] = []
     with chromium.open(env) as pages:
         for call in env.oracle()[:-1]:
@@ -61,7 +61,7 @@ LOOKS: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("look", LOOKS, ids=str)
 def test_both_agree_under_every_variation_and_disturbance(look: dict[str, Any], chromium: Chromium) -> None:
-    env = begun("storefront/change-address/5000", surface_settings=look)
+    env = begin_episode("storefront/change-address/5000", surface_settings=look)
     (kind,) = look["disturbances"]["kinds"] if "disturbances" in look else PASSING[:1]
     end = [ToolCall(tool="click", arguments={"element": END})] if kind not in PASSING else []
     calls = [
@@ -80,7 +80,7 @@ def test_both_agree_under_every_variation_and_disturbance(look: dict[str, Any], 
 
 
 def test_random_actions_do_the_same_in_both(chromium: Chromium) -> None:
-    env = begun("storefront/cancel-order/5000", max_turns=1_000)
+    env = begin_episode("storefront/cancel-order/5000", max_turns=1_000)
     browser, stream = env.episode.surface, Stream.root("both", 0)
     assert isinstance(browser, PageBrowser)
     steps: list[PageStep] = []
@@ -93,7 +93,7 @@ def test_random_actions_do_the_same_in_both(chromium: Chromium) -> None:
 
 
 def test_script_and_markup_are_text(chromium: Chromium) -> None:
-    env = begun("storefront/cancel-order/5000")
+    env = begin_episode("storefront/cancel-order/5000")
     text = "<script>document.title='owned'</script><img src=https://evil.test/x onerror=\"document.title='owned'\">"
     colleague = env.episode.state.find(env.world.schema["employees"].kind)[0].id
     with chromium.open(env) as pages:
@@ -113,7 +113,7 @@ def test_script_and_markup_are_text(chromium: Chromium) -> None:
 def test_equal_actions_give_equal_pictures_in_fresh_browsers() -> None:
     pictures: set[bytes] = set()
     for _ in range(2):
-        env = begun("storefront/cancel-order/5000")
+        env = begin_episode("storefront/cancel-order/5000")
         with Chromium(CHROMIUM) as fresh, fresh.open(env) as pages:
             for call in env.oracle()[:6]:
                 pages.act(call)
@@ -131,7 +131,7 @@ def test_a_surface_without_pages_is_refused(chromium: Chromium) -> None:
 
 
 def test_boxes_and_places_name_the_same_elements(chromium: Chromium) -> None:
-    env = begun("storefront/cancel-order/5000")
+    env = begin_episode("storefront/cancel-order/5000")
     with chromium.open(env) as pages:
         pages.act(ToolCall(tool="goto", arguments={"url": "/do/cancel_order"}))
         boxes = pages.boxes()
@@ -146,8 +146,8 @@ def test_boxes_and_places_name_the_same_elements(chromium: Chromium) -> None:
 
 @pytest.mark.parametrize("dialect", ["browsergym", "playwright-mcp"])
 def test_a_dialect_does_the_same_in_both(dialect: str, chromium: Chromium) -> None:
-    env = begun("storefront/cancel-order/5000", surface_settings={"dialect": dialect})
-    plain = begun("storefront/cancel-order/5000")
+    env = begin_episode("storefront/cancel-order/5000", surface_settings={"dialect": dialect})
+    plain = begin_episode("storefront/cancel-order/5000")
     steps: list[PageStep] = []
     with chromium.open(env) as pages:
         for call in plain.oracle()[:-1]:

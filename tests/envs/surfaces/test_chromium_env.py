@@ -20,16 +20,16 @@ TASK = "storefront/cancel-order/5000"
 COMPACT = {"dialect": "compact", "changes": True}
 
 
-def made(**switches: Any) -> Env:
+def make_env(**switches: Any) -> Env:
     return gym.make("palaestra/Storefront-v0", **switches)
 
 
 def on_pages(**settings: Any) -> Env:
-    return made(surface="pages", surface_settings={**COMPACT, **settings}, action_format="compact")
+    return make_env(surface="pages", surface_settings={**COMPACT, **settings}, action_format="compact")
 
 
 @pytest.fixture
-def shown() -> Iterator[ChromiumEnv]:
+def on_chromium() -> Iterator[ChromiumEnv]:
     env = ChromiumEnv(on_pages(), CHROMIUM)
     yield env
     env.close()
@@ -44,12 +44,12 @@ def play(env: Env, task: str) -> Episode:
     "switches", [{}, {"surface": "pages"}, {"surface": "pages", "surface_settings": {"dialect": "browsergym"}}]
 )
 def test_an_environment_without_pages_or_with_other_actions_is_refused(switches: dict[str, Any]) -> None:
-    env = ChromiumEnv(made(**switches), "/nowhere")
+    env = ChromiumEnv(make_env(**switches), "/nowhere")
     with pytest.raises(CapabilityError, match="a dialect of plain, compact, html"):
         env.reset(seed=0, options={"task": TASK})
 
 
-def test_what_cannot_be_done_is_answered_as_in_process_and_changes_nothing(shown: ChromiumEnv) -> None:
+def test_what_cannot_be_done_is_answered_as_in_process_and_changes_nothing(on_chromium: ChromiumEnv) -> None:
     plain = on_pages()
     turns = [
         "click element=row.ORD-0",
@@ -64,9 +64,9 @@ def test_what_cannot_be_done_is_answered_as_in_process_and_changes_nothing(shown
         "click element=filter.find",
     ]
     plain.reset(seed=0, options={"task": TASK})
-    shown.reset(seed=0, options={"task": TASK})
+    on_chromium.reset(seed=0, options={"task": TASK})
     for turn in turns:
-        here, there = plain.step(turn), shown.step(turn)
+        here, there = plain.step(turn), on_chromium.step(turn)
         assert [m["content"] for m in here[0]] == [m["content"] for m in there[0]], turn
         assert here[1:4] == there[1:4]
 
@@ -85,8 +85,8 @@ def test_an_oracle_reads_in_chromium_what_it_reads_in_process(family: str, varia
     assert seen.segments == text.segments
 
 
-def test_a_second_episode_begins_where_the_first_one_began(shown: ChromiumEnv) -> None:
-    assert play(shown, TASK) == play(shown, TASK)
+def test_a_second_episode_begins_where_the_first_one_began(on_chromium: ChromiumEnv) -> None:
+    assert play(on_chromium, TASK) == play(on_chromium, TASK)
 
 
 def test_what_is_read_is_what_the_window_shows() -> None:

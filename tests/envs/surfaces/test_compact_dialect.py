@@ -9,7 +9,7 @@ from palaestra.envs import ToolEnv
 from palaestra.envs.surfaces.pages.addresses import plain_address
 from palaestra.envs.surfaces.pages.browser import PageBrowser
 from palaestra.envs.surfaces.pages.dialects import DIALECTS, count_tokens
-from palaestra.envs.surfaces.pages.dialects.dialect import flat
+from palaestra.envs.surfaces.pages.dialects.dialect import one_line
 from palaestra.envs.surfaces.pages.dialects.drawing import observe
 from palaestra.envs.surfaces.pages.dialects.session import DialectSession
 from palaestra.envs.surfaces.pages.pieces import column_text
@@ -21,7 +21,7 @@ TASK = "storefront/cancel-order/5000"
 URLS = ("/", "/orders", "/handbook?search=nothing-has-this", "/do/issue_refund", "/handbook", "/products?category=cpu")
 
 
-def begun(**settings: Any) -> ToolEnv:
+def begin_episode(**settings: Any) -> ToolEnv:
     env = gym.make("palaestra/Storefront-v0", surface="pages", surface_settings={"dialect": "compact", **settings})
     assert isinstance(env, ToolEnv)
     env.reset(seed=0, options={"task": TASK})
@@ -40,7 +40,7 @@ def addresses(env: ToolEnv) -> list[str]:
 
 
 def test_an_element_that_the_page_lacks_is_refused_with_the_nearest_one() -> None:
-    env = begun()
+    env = begin_episode()
     open_page(env, "/do/cancel_order")
     messages, *_ = env.step({"tool": "fill", "arguments": {"element": "field.order", "text": "ORD-1"}})
     assert "field.order_id" in messages[0]["content"]
@@ -59,12 +59,12 @@ def test_an_address_of_no_page_has_no_plain_form(url: str) -> None:
 
 def test_conditions_that_ask_for_nothing_are_no_part_of_an_address() -> None:
     assert plain_address("/orders?status=any&search=&customer_id=CUS-1") == "/orders?customer_id=CUS-1"
-    assert open_page(begun(), "/orders?search=&status=").startswith("page /orders\n")
+    assert open_page(begin_episode(), "/orders?search=&status=").startswith("page /orders\n")
 
 
 @pytest.mark.parametrize("variation", [None, *FAMILIES])
 def test_what_counts_as_seen_and_what_can_be_clicked_stands_in_the_text(variation: str | None) -> None:
-    env = begun(**({} if variation is None else {"variation": variation}))
+    env = begin_episode(**({} if variation is None else {"variation": variation}))
     for url in addresses(env):
         open_page(env, url)
         browser = env.episode.surface
@@ -82,11 +82,11 @@ def test_what_counts_as_seen_and_what_can_be_clicked_stands_in_the_text(variatio
             for column in shown.columns:
                 value = getattr(shown.row, column)
                 amount = f"({value} cents)"  # as the back office writes amounts
-                texts = {flat(column_text(value)), amount}
+                texts = {one_line(column_text(value)), amount}
                 assert any(text in seen.text for text in texts), (url, column, value)
 
 
 def test_a_page_takes_three_quarters_of_the_plain_tokens_at_most() -> None:
-    compact, plain = begun(), begun(dialect="plain")
+    compact, plain = begin_episode(), begin_episode(dialect="plain")
     for url in addresses(compact)[:2] + addresses(compact)[-3:]:
         assert count_tokens(open_page(compact, url)) < 0.75 * count_tokens(open_page(plain, url)), url

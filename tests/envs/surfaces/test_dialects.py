@@ -29,7 +29,7 @@ FAMILIES = (
 NAMES = tuple(DIALECTS)
 
 
-def begun(task: str = CANCEL, *, seed: int = 0, max_turns: int | None = None, **settings: Any) -> ToolEnv:
+def begin_episode(task: str = CANCEL, *, seed: int = 0, max_turns: int | None = None, **settings: Any) -> ToolEnv:
     env = gym.make(STOREFRONT, surface="pages", surface_settings=settings or None, max_turns=max_turns)
     assert isinstance(env, ToolEnv)
     env.reset(seed=seed, options={"task": task})
@@ -109,11 +109,11 @@ def written_in_sight(env: ToolEnv, call: ToolCall) -> tuple[ToolCall, ...]:
 @pytest.mark.parametrize("dialect", NAMES)
 def test_an_oracle_comes_to_the_same_rows_score_and_evidence(dialect: str, family: str) -> None:
     task = f"storefront/{family}/5000"
-    plain = begun(task)
+    plain = begin_episode(task)
     calls = plain.oracle()
     for call in calls:
         plain.step({"tool": call.tool, "arguments": dict(call.arguments)})
-    env = begun(task, dialect=dialect, max_turns=10_000)
+    env = begin_episode(task, dialect=dialect, max_turns=10_000)
     play_live(env, calls)
     assert plain.score().passed
     assert env.state_hash() == plain.state_hash()
@@ -127,7 +127,7 @@ def test_an_oracle_comes_to_the_same_rows_score_and_evidence(dialect: str, famil
 @pytest.mark.parametrize("dialect", NAMES)
 def test_the_translated_oracle_needs_no_look_at_the_pages(dialect: str) -> None:
     for family in FAMILIES:
-        env = begun(f"storefront/{family}/5000", dialect=dialect)
+        env = begin_episode(f"storefront/{family}/5000", dialect=dialect)
         for call in env.oracle():
             assert call.tool in {tool.name for tool in env.offered}
             env.step({"tool": call.tool, "arguments": dict(call.arguments)})
@@ -143,7 +143,7 @@ def test_the_contract_of_environments_holds(dialect: str) -> None:
 
 @pytest.mark.parametrize("dialect", NAMES)
 def test_random_actions_break_nothing_and_forks_and_snapshots_go_on_alike(dialect: str) -> None:
-    env = begun(dialect=dialect, budget=600, max_turns=200)
+    env = begin_episode(dialect=dialect, budget=600, max_turns=200)
     stream = Stream.root("dialects", 1)
     for number in range(40):
         call = browser_of(env).draw_action(env.episode.state, env.table_ids, stream.split(number))
@@ -151,7 +151,7 @@ def test_random_actions_break_nothing_and_forks_and_snapshots_go_on_alike(dialec
         fork, kept = env.fork(), pickle.loads(pickle.dumps(env.snapshot()))
         env.step(turn)
         if number % 15 == 0:
-            other = begun(dialect=dialect, budget=600, max_turns=200)
+            other = begin_episode(dialect=dialect, budget=600, max_turns=200)
             other.restore(kept)
             fork.step(turn)
             other.step(turn)
@@ -226,7 +226,7 @@ def test_strings_and_calls_are_the_same_actions() -> None:
 def test_what_cannot_be_done_is_refused_and_changes_nothing(
     dialect: str, tool: str, arguments: dict[str, Json], code: str
 ) -> None:
-    env = begun(dialect=dialect)
+    env = begin_episode(dialect=dialect)
     before = browser_of(env).session
     text, events = act(env, tool, **arguments)
     assert events[-1].error == code
@@ -235,7 +235,7 @@ def test_what_cannot_be_done_is_refused_and_changes_nothing(
 
 
 def test_a_ref_of_a_page_that_was_left_is_stale() -> None:
-    env = begun(dialect="playwright-mcp")
+    env = begin_episode(dialect="playwright-mcp")
     text = go(env, "/do/cancel_order")
     ref = (
         next(line for line in text.splitlines() if "order_id" in line and "[ref=" in line)
@@ -253,7 +253,7 @@ def test_a_ref_of_a_page_that_was_left_is_stale() -> None:
 
 
 def test_a_form_filled_in_half_is_not_filled_in_at_all() -> None:
-    env = begun(dialect="playwright-mcp")
+    env = begin_episode(dialect="playwright-mcp")
     go(env, "/do/cancel_order")
     before = browser_of(env).session
     fields: Json = [{"ref": "field.order_id", "value": "ORD-1"}, {"ref": "field.nothing", "value": "a"}]
@@ -263,7 +263,7 @@ def test_a_form_filled_in_half_is_not_filled_in_at_all() -> None:
 
 
 def test_typing_and_submitting_sends_what_was_typed_and_a_refusal_keeps_it() -> None:
-    env = begun(dialect="playwright-mcp")
+    env = begin_episode(dialect="playwright-mcp")
     go(env, "/do/cancel_order")
     text, events = act(env, "browser_type", ref="field.order_id", text="ORD-0", submit=True)
     assert [event.tool for event in events] == ["cancel_order", "browser_type"]
@@ -273,7 +273,7 @@ def test_typing_and_submitting_sends_what_was_typed_and_a_refusal_keeps_it() -> 
 
 
 def test_typing_adds_to_what_a_field_holds_unless_it_is_selected() -> None:
-    env = begun(dialect="computer")
+    env = begin_episode(dialect="computer")
     go(env, "/do/cancel_order")
     field = ToolCall(tool="click", arguments={"element": "field.order_id"})
     (at,) = browser_of(env).write(env.episode.state, field)
@@ -289,7 +289,7 @@ def test_typing_adds_to_what_a_field_holds_unless_it_is_selected() -> None:
 
 
 def test_a_message_that_is_refused_says_so() -> None:
-    env = begun(dialect="browsergym")
+    env = begin_episode(dialect="browsergym")
     text, events = act(env, "send_msg_to_user", text="hello")
     assert [event.tool for event in events] == ["reply", "send_msg_to_user"]
     assert "RootWebArea" in text
@@ -300,7 +300,7 @@ def test_a_message_that_is_refused_says_so() -> None:
 
 @pytest.mark.parametrize("dialect", NAMES)
 def test_boxes_of_the_declared_layout_do_not_overlap(dialect: str) -> None:
-    env = begun(dialect=dialect)
+    env = begin_episode(dialect=dialect)
     for url in ("/", "/orders", "/do/issue_refund"):
         go(env, url)
         placed = [one for one in place(browser_of(env).screen(env.episode.state)) if one.element.id]
@@ -318,12 +318,12 @@ def test_boxes_of_the_declared_layout_do_not_overlap(dialect: str) -> None:
 @pytest.mark.parametrize("dialect", NAMES)
 @pytest.mark.parametrize("budget", [60, 120, 400])
 def test_an_observation_keeps_to_its_budget_and_what_is_cut_is_not_seen(dialect: str, budget: int) -> None:
-    env = begun(dialect=dialect, budget=budget)
+    env = begin_episode(dialect=dialect, budget=budget)
     text = go(env, "/orders")
     assert count_tokens(text) <= budget
     assert "cut (budget" in text
     seen = {key for table, key in env.events[-1].shown if table == "orders"}
-    whole = begun(dialect=dialect)
+    whole = begin_episode(dialect=dialect)
     assert len(seen) < len(shown_in(go(whole, "/orders"), whole))
     assert all(key in text for key in seen)
 
@@ -334,9 +334,9 @@ def shown_in(text: str, env: ToolEnv) -> set[str]:
 
 @pytest.mark.parametrize("dialect", NAMES)
 def test_scrolling_leads_through_all_that_was_cut(dialect: str) -> None:
-    whole = begun(dialect=dialect)
+    whole = begin_episode(dialect=dialect)
     go(whole, "/orders")
-    env = begun(dialect=dialect, budget=300, max_turns=1_000)
+    env = begin_episode(dialect=dialect, budget=300, max_turns=1_000)
     go(env, "/orders")
     for _ in range(30):
         for call in browser_of(env).write(env.episode.state, ToolCall(tool="scroll", arguments={})):
@@ -347,19 +347,19 @@ def test_scrolling_leads_through_all_that_was_cut(dialect: str) -> None:
 @pytest.mark.parametrize("dialect", NAMES)
 def test_a_whole_page_shows_what_scrolling_shows(dialect: str) -> None:
     url = "/handbook"
-    env = begun(dialect=dialect, max_turns=1_000)
+    env = begin_episode(dialect=dialect, max_turns=1_000)
     go(env, url)
     for _ in range(20):
         for call in browser_of(env).write(env.episode.state, ToolCall(tool="scroll", arguments={})):
             act(env, call.tool, **call.arguments)
-    whole = begun(dialect=dialect, extent="page")
+    whole = begin_episode(dialect=dialect, extent="page")
     go(whole, url)
     assert shown_rows(whole) == shown_rows(env)
 
 
 @pytest.mark.parametrize("dialect", NAMES)
 def test_a_difference_holds_what_changed_alone(dialect: str) -> None:
-    env = begun(dialect=dialect, changes=True)
+    env = begin_episode(dialect=dialect, changes=True)
     first = go(env, "/do/cancel_order")
     call = ToolCall(tool="fill", arguments={"element": "field.order_id", "text": "ORD-77"})
     text = ""
@@ -373,9 +373,9 @@ def test_a_difference_holds_what_changed_alone(dialect: str) -> None:
 
 
 def test_a_difference_that_was_cut_goes_on_with_what_is_new() -> None:
-    env = begun(dialect="browsergym", changes=True, budget=300, max_turns=500)
+    env = begin_episode(dialect="browsergym", changes=True, budget=300, max_turns=500)
     go(env, "/orders")
-    whole = begun(dialect="browsergym")
+    whole = begin_episode(dialect="browsergym")
     go(whole, "/orders")
     for _ in range(30):
         act(env, "noop")
@@ -384,7 +384,7 @@ def test_a_difference_that_was_cut_goes_on_with_what_is_new() -> None:
 
 @pytest.mark.parametrize("dialect", NAMES)
 def test_a_depth_leaves_out_what_lies_deeper_and_does_not_count_it(dialect: str) -> None:
-    env = begun(dialect=dialect, depth=1)
+    env = begin_episode(dialect=dialect, depth=1)
     text = go(env, "/orders")
     assert "lie deeper than depth 1" in text
     assert not shown_rows(env)
@@ -397,7 +397,7 @@ def test_find_brings_a_line_into_sight(dialect: str) -> None:
         "playwright-mcp": "browser_find",
         "browser-use": "find_text",
     }.get(dialect, "find")
-    env = begun(dialect=dialect, budget=250)
+    env = begin_episode(dialect=dialect, budget=250)
     go(env, "/orders")
     last = sorted(env.episode.state.keys("orders"))[9]
     text, events = act(env, name, text=last.lower())
@@ -407,7 +407,7 @@ def test_find_brings_a_line_into_sight(dialect: str) -> None:
 
 
 def test_new_elements_are_marked() -> None:
-    env = begun(dialect="browser-use")
+    env = begin_episode(dialect="browser-use")
     assert "*[" not in go(env, "/do/send_internal_message")
     colleague = env.episode.state.keys("employees")[0]
     act(env, "input", index="field.recipient_id", text=colleague)
@@ -448,24 +448,24 @@ def test_settings_are_refused_where_they_have_no_effect(surface: str | None) -> 
 
 
 def test_a_snapshot_fits_the_same_settings_alone() -> None:
-    kept = begun(dialect="html").snapshot()
+    kept = begin_episode(dialect="html").snapshot()
     others: list[dict[str, Any]] = [{}, {"dialect": "plain"}, {"dialect": "html", "budget": 500}]
     for other in others:
         with pytest.raises(TaskError, match="surface_settings"):
-            begun(**other).restore(kept)
-    begun(dialect="html").restore(kept)
+            begin_episode(**other).restore(kept)
+    begin_episode(dialect="html").restore(kept)
 
 
 def test_settings_are_a_part_of_the_spec_and_the_digest() -> None:
-    env = begun(dialect="html", budget=500)
+    env = begin_episode(dialect="html", budget=500)
     assert env.spec is not None
     assert env.spec.kwargs["surface_settings"] == {"dialect": "html", "budget": 500}
     assert isinstance(browser_of(env).session, DialectSession)
-    assert env.digest() != begun(dialect="html", budget=501).digest()
+    assert env.digest() != begin_episode(dialect="html", budget=501).digest()
     assert orjson.dumps(browser_of(env).settings)
 
 
 def test_settings_left_out_are_todays_pages() -> None:
     assert PageSettings() == PageSettings.of({})
-    plain, same = begun(), begun(dialect="plain")
+    plain, same = begin_episode(), begin_episode(dialect="plain")
     assert plain.episode.observation == same.episode.observation

@@ -15,14 +15,14 @@ from palaestra.tools import CONTROL
 from worlds.registration import LIBRARY_ID
 
 
-def made(surface: str, **switches: Any) -> ToolEnv:
+def make_env(surface: str, **switches: Any) -> ToolEnv:
     env = gym.make("palaestra/Storefront-v0", surface=surface, **switches)
     assert isinstance(env, ToolEnv)
     return env
 
 
 def one_of_each_family() -> list[str]:
-    families = made("generic").task_set.families.values()
+    families = make_env("generic").task_set.families.values()
     return [f"{family.id}/{7000 if family.unseen else 0:04d}" for family in families]
 
 
@@ -35,16 +35,16 @@ def act(env: ToolEnv, call: ToolCall) -> dict[str, Any]:
 
 
 def test_the_surfaces_share_no_tool_but_those_that_talk_and_end() -> None:
-    names = {surface: {tool.name for tool in made(surface).toolbox} for surface in ("conventional", "generic")}
+    names = {surface: {tool.name for tool in make_env(surface).toolbox} for surface in ("conventional", "generic")}
     assert names["conventional"] & names["generic"] == {tool.name for tool in CONTROL}
-    assert made("generic", split="heldout-surface").surface == "generic"
+    assert make_env("generic", split="heldout-surface").surface == "generic"
     assert gym.make("palaestra/Storefront-v0", split="heldout-surface").unwrapped.surface == "generic"  # type: ignore[attr-defined]
-    assert made("conventional", split="train").surface == "conventional"
+    assert make_env("conventional", split="train").surface == "conventional"
 
 
 @pytest.mark.parametrize("task", one_of_each_family())
 def test_the_oracle_does_the_same_work_on_both(task: str) -> None:
-    envs = [made("conventional"), made("generic")]
+    envs = [make_env("conventional"), make_env("generic")]
     for env in envs:
         env.reset(seed=0, options={"task": task})
         for call in env.oracle():
@@ -109,7 +109,7 @@ TASK = "storefront/cancel-order/0000"
 
 
 def started() -> tuple[ToolEnv, str, str]:
-    env = made("generic")
+    env = make_env("generic")
     env.reset(seed=0, options={"task": TASK})
     named = {i for call in env.instance.oracle for i in env.world.toolbox[call.tool].named(call.arguments)}
     return env, next(i for i in named if i.startswith("ORD-")), next(i for i in named if i.startswith("TCK-"))

@@ -33,7 +33,7 @@ def chromium() -> Iterator[Chromium]:
         yield opened
 
 
-def begun(world: str, **switches: Any) -> ToolEnv:
+def begin_episode(world: str, **switches: Any) -> ToolEnv:
     env = gym.make(f"palaestra/{world}-v0", surface="pages", max_turns=2_000, **switches)
     assert isinstance(env, ToolEnv)
     env.reset(seed=0, options={"task": env.task_set.ids("dev")[0]})
@@ -57,7 +57,7 @@ def open_order(env: ToolEnv) -> str:
 
 
 def test_double_submits_going_back_and_two_tabs_write_once_in_both(chromium: Chromium) -> None:
-    env = begun("Storefront")
+    env = begin_episode("Storefront")
     order = open_order(env)
     with chromium.open(env) as pages:
         for tab in (1, 2):
@@ -84,7 +84,7 @@ def test_double_submits_going_back_and_two_tabs_write_once_in_both(chromium: Chr
 
 
 def test_an_expired_session_sends_nothing_in_both(chromium: Chromium) -> None:
-    env = begun("Storefront", surface_settings={"disturbances": {"percent": 100, "kinds": ["expired"]}})
+    env = begin_episode("Storefront", surface_settings={"disturbances": {"percent": 100, "kinds": ["expired"]}})
     order, rows = open_order(env), env.state_hash()
     with chromium.open(env) as pages:
         act(pages, "goto", url=f"/do/cancel_order?order_id={order}")
@@ -97,7 +97,7 @@ def test_an_expired_session_sends_nothing_in_both(chromium: Chromium) -> None:
 
 @pytest.mark.parametrize("world", WORLDS)
 def test_markup_in_every_field_is_text_and_nothing_runs(world: str, chromium: Chromium) -> None:
-    env = begun(world)
+    env = begin_episode(world)
     urls = [f"/{info.name}" for info in env.world.schema] + [f"/do/{name}" for name in browser_of(env).site.actions]
     tried, dialogs = 0, list[str]()
     with chromium.open(env) as pages:
@@ -117,7 +117,7 @@ def test_markup_in_every_field_is_text_and_nothing_runs(world: str, chromium: Ch
 
 
 def test_a_megabyte_in_a_field_is_refused_in_both(chromium: Chromium) -> None:
-    env = begun("Storefront")
+    env = begin_episode("Storefront")
     with chromium.open(env) as pages:
         act(pages, "goto", url="/do/send_internal_message")
         act(pages, "fill", element="field.ticket_id", text="kept")
@@ -145,7 +145,7 @@ def kill_part(kind: str) -> None:
 def test_a_killed_browser_is_void_and_never_a_score(
     kind: str, call: tuple[str, dict[str, Json]], chromium: Chromium
 ) -> None:
-    env = begun("Storefront")
+    env = begin_episode("Storefront")
     with chromium.open(env) as pages:
         act(pages, "goto", url="/customers")
         kill_part(kind)
@@ -161,7 +161,7 @@ def test_a_killed_browser_is_void_and_never_a_score(
 
 
 def test_a_hundred_episodes_do_not_grow_chromium(chromium: Chromium) -> None:
-    env = begun("Storefront")
+    env = begin_episode("Storefront")
     sizes: list[int] = []
     with chromium.open(env) as pages:
         for number in range(120):

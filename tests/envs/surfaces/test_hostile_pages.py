@@ -25,7 +25,7 @@ MARKUP = "</textarea></option>\"'><script>document.title='owned'</script><img sr
 HUGE = "x" * 1_000_000
 
 
-def begun(world: str, **switches: Any) -> ToolEnv:
+def begin_episode(world: str, **switches: Any) -> ToolEnv:
     env = gym.make(f"palaestra/{world}-v0", surface="pages", max_turns=2_000, **switches)
     assert isinstance(env, ToolEnv)
     env.reset(seed=0, options={"task": env.task_set.ids("dev")[0]})
@@ -54,7 +54,7 @@ def open_order(env: ToolEnv) -> str:
 
 @pytest.mark.parametrize("world", WORLDS)
 def test_every_id_of_another_page_is_refused_and_changes_nothing(world: str) -> None:
-    env = begun(world)
+    env = begin_episode(world)
     act(env, "goto", url="/orders")
     old = [element.id for element in browser_of(env).page(env.episode.state).walk() if element.id]
     act(env, "goto", url="/do/cancel_order")
@@ -78,7 +78,7 @@ def test_every_id_of_another_page_is_refused_and_changes_nothing(world: str) -> 
 @pytest.mark.parametrize("world", PLAIN_FORMS)
 @pytest.mark.parametrize("way", ["typed", "prefilled"])
 def test_a_form_that_is_sent_twice_writes_once(world: str, way: str) -> None:
-    env = begun(world)
+    env = begin_episode(world)
     order = open_order(env)
     if way == "prefilled":
         act(env, "goto", url=f"/do/cancel_order?order_id={order}")
@@ -96,7 +96,7 @@ def test_a_form_that_is_sent_twice_writes_once(world: str, way: str) -> None:
 
 
 def test_a_review_is_sent_once_and_the_page_says_so() -> None:
-    env = begun("Shop")
+    env = begin_episode("Shop")
     order = open_order(env)
     act(env, "goto", url=f"/do/cancel_order?order_id={order}")
     act(env, "click", element="continue")
@@ -111,7 +111,7 @@ def test_a_review_is_sent_once_and_the_page_says_so() -> None:
 
 
 def test_a_review_that_is_sent_twice_writes_once() -> None:
-    env = begun("Storefront")
+    env = begin_episode("Storefront")
     ticket = env.episode.state.find(env.world.schema["customers"].kind)[0].id
     order = env.episode.state.find(env.world.schema["orders"].kind, customer_id=ticket)[0].id
     query = f"customer_id={ticket}&order_id={order}&amount_cents=100&reason=late_delivery"
@@ -140,7 +140,7 @@ def test_a_review_that_is_sent_twice_writes_once() -> None:
 
 @pytest.mark.parametrize("world", PLAIN_FORMS)
 def test_going_back_after_sending_sends_nothing_and_sending_again_is_an_action_of_its_own(world: str) -> None:
-    env = begun(world)
+    env = begin_episode(world)
     order = open_order(env)
     act(env, "goto", url=f"/orders/{order}")
     act(env, "click", element="do.cancel_order")
@@ -160,7 +160,7 @@ def test_going_back_after_sending_sends_nothing_and_sending_again_is_an_action_o
 
 @pytest.mark.parametrize("world", PLAIN_FORMS)
 def test_the_same_form_in_two_tabs_is_done_once_and_the_other_tab_says_why(world: str) -> None:
-    env = begun(world)
+    env = begin_episode(world)
     order = open_order(env)
     for tab in (1, 2):
         if tab == 2:
@@ -187,7 +187,7 @@ def test_the_same_form_in_two_tabs_is_done_once_and_the_other_tab_says_why(world
 
 @pytest.mark.parametrize("world", PLAIN_FORMS)
 def test_an_expired_session_sends_nothing_and_loses_nothing_that_was_entered_elsewhere(world: str) -> None:
-    env = begun(world, surface_settings={"disturbances": {"percent": 100, "kinds": ["expired"]}})
+    env = begin_episode(world, surface_settings={"disturbances": {"percent": 100, "kinds": ["expired"]}})
     order = open_order(env)
     act(env, "goto", url="/do/cancel_order")
     act(env, "click", element=END)
@@ -228,7 +228,7 @@ def forms(env: ToolEnv) -> list[tuple[str, list[str]]]:
 
 @pytest.mark.parametrize("world", WORLDS)
 def test_a_megabyte_in_any_field_is_refused_whole_and_shortly(world: str) -> None:
-    env = begun(world)
+    env = begin_episode(world)
     tried = 0
     for url, fields in forms(env):
         act(env, "goto", url=url)
@@ -248,7 +248,7 @@ def test_a_megabyte_in_any_field_is_refused_whole_and_shortly(world: str) -> Non
 
 @pytest.mark.parametrize("world", WORLDS)
 def test_script_and_markup_in_every_field_are_text_in_both_renderers(world: str) -> None:
-    env = begun(world)
+    env = begin_episode(world)
     tried = 0
     for url, fields in forms(env):
         act(env, "goto", url=url)
@@ -273,7 +273,7 @@ def test_script_and_markup_in_every_field_are_text_in_both_renderers(world: str)
     ("text", "held"), [("a\r\nb\rc", "a\nb\nc"), ("a\0b", "ab"), ("\ud7ff \u202e", "\ud7ff \u202e")]
 )
 def test_fields_hold_text_as_a_browser_holds_it(text: str, held: str) -> None:
-    env = begun("Storefront")
+    env = begin_episode("Storefront")
     act(env, "goto", url="/do/send_internal_message")
     act(env, "fill", element="field.body", text=text)
     assert browser_of(env).session.tab.value_of("field.body", "") == held
@@ -293,7 +293,7 @@ def test_fields_hold_text_as_a_browser_holds_it(text: str, held: str) -> None:
     ],
 )
 def test_a_field_is_changed_only_as_its_kind_is(tool: str, element: str, arguments: dict[str, Json], code: str) -> None:
-    env = begun("Storefront")
+    env = begin_episode("Storefront")
     act(env, "goto", url="/customers")
     before = browser_of(env).session
     _, events = act(env, tool, element=element, **arguments)
@@ -305,7 +305,7 @@ def test_a_field_is_changed_only_as_its_kind_is(tool: str, element: str, argumen
 
 
 def test_a_void_episode_has_no_score() -> None:
-    env = begun("Storefront")
+    env = begin_episode("Storefront")
     env.episode.faulted = True
     with pytest.raises(EpisodeOverError, match="void"):
         env.score()

@@ -22,7 +22,7 @@ STOREFRONT = "palaestra/Storefront-v0"
 TASKS = tuple(f"storefront/{name}/5000" for name in ("change-address", "refund-over-limit", "decline-late-return"))
 
 
-def begun(task: str = TASKS[0], *, variation: int | str | None = None, **disturbances: Any) -> ToolEnv:
+def begin_episode(task: str = TASKS[0], *, variation: int | str | None = None, **disturbances: Any) -> ToolEnv:
     pages = {"variation": variation, "disturbances": disturbances}
     env = gym.make(STOREFRONT, surface="pages", surface_settings=pages)
     assert isinstance(env, ToolEnv)
@@ -40,7 +40,7 @@ def act(env: ToolEnv, tool: str, **arguments: Any) -> tuple[str, Any]:
 def test_oracles_end_disturbances_and_get_every_point(task: str, kind: str | None) -> None:
     for percent, variation in ((100, None), (30, "wizard")):
         kinds = {} if kind is None else {"kinds": [kind]}
-        env, info = begun(task, percent=percent, seed=3, variation=variation, **kinds), dict[str, Any]()
+        env, info = begin_episode(task, percent=percent, seed=3, variation=variation, **kinds), dict[str, Any]()
         ended = 0
         for call in env.oracle():
             ended += call.arguments.get("element") == END
@@ -51,7 +51,7 @@ def test_oracles_end_disturbances_and_get_every_point(task: str, kind: str | Non
 
 @pytest.mark.parametrize("kind", sorted(DISTURBANCES.keys() - BESIDE))
 def test_a_covered_page_shows_no_row_and_takes_no_action_until_it_is_ended(kind: str) -> None:
-    env = begun(percent=100, kinds=[kind])
+    env = begin_episode(percent=100, kinds=[kind])
     text, events = act(env, "goto", url="/orders")
     assert DISTURBANCES[kind][1] in text
     assert "ORD-" not in text
@@ -64,13 +64,13 @@ def test_a_covered_page_shows_no_row_and_takes_no_action_until_it_is_ended(kind:
 
 
 def test_a_chat_covers_nothing() -> None:
-    text, events = act(begun(percent=100, kinds=["chat"]), "goto", url="/orders")
+    text, events = act(begin_episode(percent=100, kinds=["chat"]), "goto", url="/orders")
     assert "ORD-" in text
     assert events[-1].shown
 
 
 def test_an_old_list_lacks_its_last_row_until_it_is_refreshed() -> None:
-    env = begun(percent=100, kinds=["stale"])
+    env = begin_episode(percent=100, kinds=["stale"])
     text, events = act(env, "goto", url="/orders")
     old = set(events[-1].shown)
     text, events = act(env, "click", element=END)
@@ -79,9 +79,9 @@ def test_an_old_list_lacks_its_last_row_until_it_is_refreshed() -> None:
 
 
 def test_a_moved_button_stands_before_the_fields_and_a_disabled_one_waits_for_them() -> None:
-    text, _ = act(begun(percent=100, kinds=["moved"]), "goto", url="/do/resolve_ticket")
+    text, _ = act(begin_episode(percent=100, kinds=["moved"]), "goto", url="/do/resolve_ticket")
     assert text.index("[send]") < text.index("[field.ticket_id]")
-    env = begun(percent=100, kinds=["disabled"])
+    env = begin_episode(percent=100, kinds=["disabled"])
     text, _ = act(env, "goto", url="/do/resolve_ticket")
     assert "[send]" not in text
     assert "Fill in ticket_id first." in text
@@ -92,7 +92,7 @@ def test_a_moved_button_stands_before_the_fields_and_a_disabled_one_waits_for_th
 
 
 def test_a_slow_answer_takes_time_of_the_virtual_clock() -> None:
-    plain, slow = begun(percent=0), begun(percent=100, kinds=["slow"])
+    plain, slow = begin_episode(percent=0), begin_episode(percent=100, kinds=["slow"])
     before = slow.episode.clock.elapsed
     for env in (plain, slow):
         act(env, "goto", url="/orders")
@@ -101,21 +101,21 @@ def test_a_slow_answer_takes_time_of_the_virtual_clock() -> None:
 
 
 def test_disturbances_are_in_snapshots_forks_and_digests_and_follow_the_seed() -> None:
-    env = begun(percent=50, seed=1)
+    env = begin_episode(percent=50, seed=1)
     act(env, "goto", url="/orders")
     kept, fork = pickle.loads(pickle.dumps(env.snapshot())), env.fork()
     for url in ("/customers", "/products", "/"):
         for one in (env, fork):
             act(one, "goto", url=url)
         assert env.digest() == fork.digest()
-    other = begun(percent=50, seed=1)
+    other = begin_episode(percent=50, seed=1)
     other.restore(kept)
     for url in ("/customers", "/products", "/"):
         act(other, "goto", url=url)
     assert other.digest() == env.digest()
     drawn = set[str]()
     for seed in range(12):
-        one = begun(percent=50, seed=seed)
+        one = begin_episode(percent=50, seed=seed)
         act(one, "goto", url="/orders")
         browser = one.episode.surface
         assert isinstance(browser, PageBrowser)
@@ -137,4 +137,4 @@ def test_disturbances_are_in_snapshots_forks_and_digests_and_follow_the_seed() -
 )
 def test_wrong_switches_are_refused(given: dict[str, Any], error: type[Exception]) -> None:
     with pytest.raises(error):
-        begun(**given)
+        begin_episode(**given)

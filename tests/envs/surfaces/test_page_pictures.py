@@ -23,7 +23,7 @@ from palaestra.records import Json, Message
 STOREFRONT = "palaestra/Storefront-v0"
 
 
-def begun(task: str = "storefront/cancel-order/5000", **settings: Any) -> ToolEnv:
+def begin_episode(task: str = "storefront/cancel-order/5000", **settings: Any) -> ToolEnv:
     env = gym.make(STOREFRONT, surface="pages", surface_settings={"renderer": "chromium", **settings})
     assert isinstance(env, ToolEnv)
     env.reset(seed=0, options={"task": task})
@@ -42,7 +42,7 @@ def picture_in(message: Message) -> bytes:
 @pytest.mark.parametrize("family", ["cancel-order", "refund-over-limit", "decline-late-return"])
 @pytest.mark.parametrize("look", [{}, {"variation": "wizard"}, {"disturbances": {"percent": 40}}], ids=str)
 def test_an_oracle_is_played_by_places_on_the_picture(family: str, look: dict[str, Any]) -> None:
-    env = begun(f"storefront/{family}/5000", dialect="computer", **look)
+    env = begin_episode(f"storefront/{family}/5000", dialect="computer", **look)
     seen, ended, info = 0, False, dict[str, Any]()
     for call in env.oracle():
         messages, _, ended, _, info = env.step({"tool": call.tool, "arguments": dict(call.arguments)})
@@ -53,7 +53,7 @@ def test_an_oracle_is_played_by_places_on_the_picture(family: str, look: dict[st
 
 
 def test_marks_stand_where_the_elements_are_and_bear_their_numbers() -> None:
-    marked, bare = (begun(dialect="browser-use", marks=marks) for marks in (True, False))
+    marked, bare = (begin_episode(dialect="browser-use", marks=marks) for marks in (True, False))
     pair = [Image.open(BytesIO(picture_in(act(env, "navigate", url="/orders/ORD-1133")))) for env in (marked, bare)]
     browser = marked.episode.surface
     assert isinstance(browser, DialectBrowser)
@@ -69,9 +69,9 @@ def test_marks_stand_where_the_elements_are_and_bear_their_numbers() -> None:
 
 
 def test_a_picture_shows_the_viewport_alone() -> None:
-    env = begun(dialect="computer")
+    env = begin_episode(dialect="computer")
     env.step({"tool": "hotkey", "arguments": {"key": "ctrl l"}})
-    whole = begun(dialect="computer", extent="page")
+    whole = begin_episode(dialect="computer", extent="page")
     whole.step({"tool": "hotkey", "arguments": {"key": "ctrl l"}})
     first = Image.open(BytesIO(picture_in(act(env, "type", content="/\n"))))
     all_of_it = Image.open(BytesIO(picture_in(act(whole, "type", content="/\n"))))
@@ -82,7 +82,7 @@ def test_a_picture_shows_the_viewport_alone() -> None:
 
 
 def test_pictures_leave_rows_scores_and_digests_alone_and_forks_see_the_same() -> None:
-    env, plain = begun(), gym.make(STOREFRONT, surface="pages", surface_settings={"dialect": "plain"}).unwrapped
+    env, plain = begin_episode(), gym.make(STOREFRONT, surface="pages", surface_settings={"dialect": "plain"}).unwrapped
     assert isinstance(plain, ToolEnv)
     plain.reset(seed=0, options={"task": "storefront/cancel-order/5000"})
     fork = env.fork()
@@ -97,13 +97,13 @@ def test_pictures_leave_rows_scores_and_digests_alone_and_forks_see_the_same() -
 _OTHER = """
 import sys
 sys.path.insert(0, "tests/envs/surfaces")
-from test_page_pictures import act, begun, picture_in
-sys.stdout.buffer.write(picture_in(act(begun(), "goto", url="/orders")))
+from test_page_pictures import act, begin_episode, picture_in
+sys.stdout.buffer.write(picture_in(act(begin_episode(), "goto", url="/orders")))
 """
 
 
 def test_another_process_draws_the_same_bytes() -> None:
-    own = picture_in(act(begun(), "goto", url="/orders"))
+    own = picture_in(act(begin_episode(), "goto", url="/orders"))
     other = subprocess.run([sys.executable, "-c", _OTHER], check=True, capture_output=True).stdout
     assert sha256(own).hexdigest() == sha256(other).hexdigest()
 
@@ -128,4 +128,4 @@ def test_without_chromium_the_refusal_names_the_way_out(monkeypatch: pytest.Monk
     monkeypatch.setattr(program, "PROGRAMS", ("no-such-program",))
     monkeypatch.delenv(program.VARIABLE, raising=False)
     with pytest.raises(CapabilityError, match=program.VARIABLE):
-        begun(depth=7)
+        begin_episode(depth=7)

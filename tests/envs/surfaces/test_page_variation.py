@@ -30,15 +30,15 @@ SEEDS = (0, 1, 2)
 PAGES = ("/", "/orders", "/customers?search=a", "/do/issue_refund", "/do/send_internal_message", "/products")
 
 
-def made(variation: int | str | None, **switches: Any) -> ToolEnv:
+def make_env(variation: int | str | None, **switches: Any) -> ToolEnv:
     pages = None if variation is None else {"variation": variation}
     env = gym.make(STOREFRONT, surface="pages", surface_settings=pages, **switches)
     assert isinstance(env, ToolEnv)
     return env
 
 
-def begun(variation: int | str | None, task: str = TASKS[0]) -> ToolEnv:
-    env = made(variation)
+def begin_episode(variation: int | str | None, task: str = TASKS[0]) -> ToolEnv:
+    env = make_env(variation)
     env.reset(seed=0, options={"task": task})
     return env
 
@@ -54,7 +54,7 @@ def ids_of(env: ToolEnv) -> set[str]:
 
 
 def final_rows(task: str, variation: int | str | None) -> str:
-    env, info = begun(variation, task), dict[str, Any]()
+    env, info = begin_episode(variation, task), dict[str, Any]()
     for call in env.oracle():
         info = env.step({"tool": call.tool, "arguments": dict(call.arguments)})[4]
     assert info["score"].passed
@@ -72,7 +72,7 @@ def test_oracles_get_every_point_and_the_same_rows_under_every_variation(task: s
 
 @pytest.mark.parametrize("family", sorted(FAMILIES.keys() - {"wizard", "short-lists", "long-lists"}))
 def test_ids_do_not_change(family: str) -> None:
-    plain, varied = begun(None), begun(family)
+    plain, varied = begin_episode(None), begin_episode(family)
     for url in PAGES:
         open_page(plain, url)
         open_page(varied, url)
@@ -81,7 +81,7 @@ def test_ids_do_not_change(family: str) -> None:
 
 @pytest.mark.parametrize("family", sorted(FAMILIES.keys() - {"dark", "contrast", "icons"}))
 def test_every_family_changes_some_page_of_the_text(family: str) -> None:
-    plain, varied = begun(None), begun(family)
+    plain, varied = begin_episode(None), begin_episode(family)
     assert any(open_page(plain, url) != open_page(varied, url) for url in PAGES)
 
 
@@ -113,7 +113,7 @@ def test_lexicons_cover_the_same_words() -> None:
 
 
 def test_a_wizard_keeps_what_earlier_pages_took() -> None:
-    env = begun("wizard")
+    env = begin_episode("wizard")
     text = open_page(env, "/do/issue_refund")
     assert '[continue] button "Continue"' in text
     with_three = [page.fields for page in env_site(env).form_pages("issue_refund")]
@@ -128,26 +128,26 @@ def env_site(env: ToolEnv) -> Any:
 
 
 def test_snapshots_go_on_alike_and_do_not_fit_another_variation() -> None:
-    env = begun("cards")
+    env = begin_episode("cards")
     open_page(env, "/orders")
     kept = pickle.loads(pickle.dumps(env.snapshot()))
-    other = made("cards")
+    other = make_env("cards")
     other.restore(kept)
     assert other.digest() == env.digest() == env.fork().digest()
     assert open_page(other, "/customers") == open_page(env, "/customers")
     for wrong in (None, "wizard"):
         with pytest.raises(TaskError, match="same surface_settings"):
-            made(wrong).restore(kept)
+            make_env(wrong).restore(kept)
 
 
 def test_digests_tell_variations_apart() -> None:
-    assert len({begun(variation).digest() for variation in (None, "cards", "icons")}) == 3
+    assert len({begin_episode(variation).digest() for variation in (None, "cards", "icons")}) == 3
 
 
 def test_no_switch_is_the_site_as_it_was_made() -> None:
     assert PageSettings.of({}) == PageSettings()
     assert PageSettings.of({"variation": None}) == PageSettings()
-    assert made(None)._surface.settings is None
+    assert make_env(None)._surface.settings is None
 
 
 @pytest.mark.parametrize(

@@ -24,20 +24,20 @@ STOREFRONT = "palaestra/Storefront-v0"
 CANCEL = "storefront/cancel-order/5000"
 
 
-def made(**switches: Any) -> ToolEnv:
+def make_env(**switches: Any) -> ToolEnv:
     env = gym.make(STOREFRONT, surface="pages", **switches)
     assert isinstance(env, ToolEnv)
     return env
 
 
 def one_of_each_family() -> list[str]:
-    first = {task.rpartition("/")[0]: task for task in reversed(made().task_set.ids("dev"))}
-    first |= {task.rpartition("/")[0]: task for task in reversed(made().task_set.ids("heldout"))} | first
+    first = {task.rpartition("/")[0]: task for task in reversed(make_env().task_set.ids("dev"))}
+    first |= {task.rpartition("/")[0]: task for task in reversed(make_env().task_set.ids("heldout"))} | first
     return sorted(first.values())
 
 
-def begun(task: str = CANCEL) -> ToolEnv:
-    env = made()
+def begin_episode(task: str = CANCEL) -> ToolEnv:
+    env = make_env()
     env.reset(seed=0, options={"task": task})
     return env
 
@@ -59,7 +59,7 @@ def browser_of(env: ToolEnv) -> PageBrowser:
 
 @pytest.mark.parametrize("task", one_of_each_family())
 def test_the_oracle_does_its_work_on_pages(task: str) -> None:
-    env = begun(task)
+    env = begin_episode(task)
     info: dict[str, Any] = {}
     for call in env.oracle():
         info = env.step({"tool": call.tool, "arguments": dict(call.arguments)})[4]
@@ -74,7 +74,7 @@ def test_the_oracle_does_its_work_on_pages(task: str) -> None:
 
 
 def test_the_contract_of_environments_holds() -> None:
-    check_env(made(split="dev"), steps=6, seeds=(0,))
+    check_env(make_env(split="dev"), steps=6, seeds=(0,))
 
 
 def test_every_argument_survives_its_field() -> None:
@@ -99,7 +99,7 @@ def test_an_address_survives_being_written() -> None:
 
 
 def test_only_what_the_viewport_shows_is_seen() -> None:
-    row = begun().episode.state.find(made().world.schema["orders"].kind)[0]
+    row = begin_episode().episode.state.find(make_env().world.schema["orders"].kind)[0]
     low = PageElement(role="definition", name="id", value=row.id, shows=(ShownRow(row=row, columns=("id",)),))
     page = Page(url="/", title="t", elements=(*(PageElement(role="text", value=str(n)) for n in range(VIEWPORT)), low))
     session = BrowserSession()
@@ -111,7 +111,7 @@ def test_only_what_the_viewport_shows_is_seen() -> None:
 
 
 def test_a_rows_page_shows_the_row_and_a_list_that_finds_nothing_is_a_look_up() -> None:
-    env = begun()
+    env = begin_episode()
     order = env.episode.state.find(env.world.schema["orders"].kind)[0]
     _, events = act(env, "goto", url=f"/orders/{order.id}")
     assert [event.tool for event in events] == ["goto"]
@@ -129,7 +129,7 @@ def test_a_rows_page_shows_the_row_and_a_list_that_finds_nothing_is_a_look_up() 
 
 
 def test_a_typed_address_names_its_ids_and_a_followed_link_names_none() -> None:
-    env = begun()
+    env = begin_episode()
     _, events = act(env, "goto", url="/customers/CUS-1099")
     assert events[-1].named == ("CUS-1099",)
     act(env, "goto", url="/customers")
@@ -152,7 +152,7 @@ def open_form(env: ToolEnv) -> str:
 
 
 def test_a_sent_form_is_the_tools_own_event_and_its_answer_a_dialog() -> None:
-    env = begun()
+    env = begin_episode()
     open_form(env)
     text, events = act(env, "click", element="send")
     assert [event.tool for event in events] == ["send_internal_message", "click"]
@@ -164,7 +164,7 @@ def test_a_sent_form_is_the_tools_own_event_and_its_answer_a_dialog() -> None:
 
 
 def test_sending_twice_writes_once() -> None:
-    env = begun()
+    env = begin_episode()
     open_form(env)
     act(env, "click", element="send")
     text, events = act(env, "click", element="send")
@@ -174,7 +174,7 @@ def test_sending_twice_writes_once() -> None:
 
 
 def test_a_refused_form_keeps_what_was_entered() -> None:
-    env = begun()
+    env = begin_episode()
     act(env, "goto", url="/do/send_internal_message")
     act(env, "fill", element="field.recipient_id", text="nobody")
     act(env, "fill", element="field.body", text="hello")
@@ -186,7 +186,7 @@ def test_a_refused_form_keeps_what_was_entered() -> None:
 
 
 def test_going_back_and_forward_finds_an_empty_form() -> None:
-    env = begun()
+    env = begin_episode()
     open_form(env)
     act(env, "click", element="send")
     act(env, "back")
@@ -196,7 +196,7 @@ def test_going_back_and_forward_finds_an_empty_form() -> None:
 
 
 def test_two_tabs_hold_the_same_form_apart() -> None:
-    env = begun()
+    env = begin_episode()
     open_form(env)
     act(env, "tab_new")
     text, _ = act(env, "goto", url="/do/send_internal_message")
@@ -209,7 +209,7 @@ def test_two_tabs_hold_the_same_form_apart() -> None:
 
 
 def test_a_filter_narrows_the_list() -> None:
-    env = begun()
+    env = begin_episode()
     act(env, "goto", url="/orders")
     act(env, "select_option", element="filter.status", option="shipped")
     text, events = act(env, "click", element="filter.find")
@@ -243,7 +243,7 @@ def test_a_filter_narrows_the_list() -> None:
     ],
 )
 def test_what_cannot_be_done_is_refused_and_changes_nothing(tool: str, arguments: dict[str, Json], code: str) -> None:
-    env = begun()
+    env = begin_episode()
     before = browser_of(env).session
     text, events = act(env, tool, **arguments)
     assert events[-1].error == code
@@ -252,12 +252,12 @@ def test_what_cannot_be_done_is_refused_and_changes_nothing(tool: str, arguments
 
 
 def test_a_stale_element_is_refused_with_the_nearest() -> None:
-    text, _ = act(begun(), "click", element="nav.ordres")
+    text, _ = act(begin_episode(), "click", element="nav.ordres")
     assert "nav.orders" in text
 
 
 def test_tabs_are_bounded() -> None:
-    env = begun()
+    env = begin_episode()
     codes = [act(env, "tab_new")[1][-1].error for _ in range(MOST_TABS)]
     assert codes == [None] * (MOST_TABS - 1) + ["too_many_tabs"]
 
@@ -267,7 +267,7 @@ def test_tabs_are_bounded() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_random_actions_break_nothing_and_solve_nothing_and_forks_go_on_alike(seed: int) -> None:
-    env = made(max_turns=400)
+    env = make_env(max_turns=400)
     env.reset(seed=seed)
     stream = Stream.root("actions", seed)
     steps = 0
@@ -278,7 +278,7 @@ def test_random_actions_break_nothing_and_solve_nothing_and_forks_go_on_alike(se
             turn = {"tool": call.tool, "arguments": dict(call.arguments)}
             env.step(turn)
             if steps % 20 == 0:
-                other = made(max_turns=400)
+                other = make_env(max_turns=400)
                 other.restore(kept)
                 fork.step(turn)
                 other.step(turn)
@@ -290,7 +290,7 @@ def test_random_actions_break_nothing_and_solve_nothing_and_forks_go_on_alike(se
 
 
 def test_random_actions_of_an_agent_are_mostly_the_browsers_and_name_what_is_there() -> None:
-    env = begun()
+    env = begin_episode()
     env.step({"tool": "goto", "arguments": {"url": "/do/cancel_order"}})
     drawn = env.legal_actions(400, seed=5)
     assert drawn == env.legal_actions(400, seed=5)
@@ -309,7 +309,7 @@ def test_random_actions_of_an_agent_are_mostly_the_browsers_and_name_what_is_the
 def test_equal_actions_give_equal_digests_in_another_environment() -> None:
     digests: set[str] = set()
     for _ in range(2):
-        env = begun()
+        env = begin_episode()
         for call in env.oracle()[:9]:
             env.step({"tool": call.tool, "arguments": dict(call.arguments)})
         digests.add(env.digest())
@@ -317,13 +317,13 @@ def test_equal_actions_give_equal_digests_in_another_environment() -> None:
 
 
 def test_the_session_is_a_part_of_the_digest() -> None:
-    env = begun()
+    env = begin_episode()
     fork = env.fork()
     browser_of(fork).session = BrowserSession(tabs=(Tab(scroll=3),))
     assert env.digest() != fork.digest()
 
 
 def test_a_page_of_a_row_that_is_gone_says_so() -> None:
-    env = begun()
+    env = begin_episode()
     with pytest.raises(ToolRefusal, match="has no row"):
         browser_of(env)._site.page(env.episode.state, Tab().visit("/orders/ORD-0"))

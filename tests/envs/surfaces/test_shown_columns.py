@@ -20,7 +20,7 @@ def play() -> Play:
     return Play(SCHEMA, LIBRARY.surface("generic").toolbox, Overlay(populate(1)))
 
 
-def shown(play: Play, tool: str, **arguments: Any) -> dict[tuple[str, str], set[str]]:
+def shown_columns(play: Play, tool: str, **arguments: Any) -> dict[tuple[str, str], set[str]]:
     """By row: the columns of it that a call shows in part."""
     answer = play.call(tool, arguments)
     assert "error" not in answer, answer
@@ -35,43 +35,50 @@ def shown(play: Play, tool: str, **arguments: Any) -> dict[tuple[str, str], set[
 def test_a_query_shows_its_columns_and_those_that_its_conditions_fix(play: Play) -> None:
     loan = play.state.find(Loan)[0]
     where = {"member_id": loan.member_id, "returned": loan.returned, "due >=": "2000-01-01"}
-    found = shown(play, "query", table="loans", where=where, columns=["due"])
+    found = shown_columns(play, "query", table="loans", where=where, columns=["due"])
     assert found[("loans", loan.id)] == {"due", "member_id", "returned"}
     assert not play.events[-1].shown
-    assert shown(play, "query", table="loans", where={"id": loan.id}) == {}
+    assert shown_columns(play, "query", table="loans", where={"id": loan.id}) == {}
     assert play.events[-1].shown == (("loans", loan.id),)
 
 
 def test_a_measure_of_one_row_shows_its_column(play: Play) -> None:
     book = play.state.find(Book)[0]
     for measure in ("min", "max", "sum"):
-        found = shown(play, "aggregate", table="books", measure=measure, column="copies", where={"id": book.id})
+        found = shown_columns(play, "aggregate", table="books", measure=measure, column="copies", where={"id": book.id})
         assert found == {("books", book.id): {"copies"}}
-    every = shown(play, "aggregate", table="books", measure="sum", column="copies")
+    every = shown_columns(play, "aggregate", table="books", measure="sum", column="copies")
     assert every == {}, "a sum of many rows settles none of them"
 
 
 def test_an_extreme_shows_the_rows_that_have_it(play: Play) -> None:
     books = play.state.find(Book)
     most = max(book.copies for book in books)
-    found = shown(play, "aggregate", table="books", measure="max", column="copies")
+    found = shown_columns(play, "aggregate", table="books", measure="max", column="copies")
     assert found == {("books", book.id): {"copies"} for book in books if book.copies == most}
 
 
 def test_a_count_shows_a_column_only_where_the_other_conditions_leave_one_row(play: Play) -> None:
     first, second = (loan for loan in play.state.find(Loan)[:2])
     pinned = {"id": first.id, "returned": first.returned}
-    assert "returned" in shown(play, "aggregate", table="loans", measure="count", where=pinned)[("loans", first.id)]
+    assert (
+        "returned"
+        in shown_columns(play, "aggregate", table="loans", measure="count", where=pinned)[("loans", first.id)]
+    )
     other = {"id": first.id, "returned": not first.returned}
-    assert shown(play, "aggregate", table="loans", measure="count", where=other) == {("loans", first.id): {"returned"}}
+    assert shown_columns(play, "aggregate", table="loans", measure="count", where=other) == {
+        ("loans", first.id): {"returned"}
+    }
     either = {"id in": [first.id, second.id], "returned": True}
-    assert shown(play, "aggregate", table="loans", measure="count", where=either) == {}
+    assert shown_columns(play, "aggregate", table="loans", measure="count", where=either) == {}
     wrong = {"id": first.id, "fine_cents": first.fine_cents + 1}
-    assert shown(play, "aggregate", table="loans", measure="count", where=wrong) == {}, "not that value, but which?"
+    assert shown_columns(play, "aggregate", table="loans", measure="count", where=wrong) == {}, (
+        "not that value, but which?"
+    )
 
 
 def test_groups_by_id_show_each_row(play: Play) -> None:
-    found = shown(play, "aggregate", table="books", measure="max", column="copies", group_by="id")
+    found = shown_columns(play, "aggregate", table="books", measure="max", column="copies", group_by="id")
     assert found == {("books", book.id): {"id", "copies"} for book in play.state.find(Book)}
 
 

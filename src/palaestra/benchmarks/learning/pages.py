@@ -253,13 +253,17 @@ def pages_learning_tables(found: PagesLearning) -> list[Table]:
         (
             name,
             f"{found.cpu_seconds[name]:.0f}",
-            *(text for t in by for text in (_solved(by[t]), _over(found.stages[first][t], by[t], shown=name != first))),
+            *(
+                text
+                for t in by
+                for text in (_solved_text(by[t]), _gain_text(found.stages[first][t], by[t], shown=name != first))
+            ),
         )
         for name, by in found.stages.items()
     ]
     plain = found.stages[last]
     looks = [
-        (name, *(text for t in by for text in (_solved(by[t]), _over(plain[t], by[t], shown=name != "none"))))
+        (name, *(text for t in by for text in (_solved_text(by[t]), _gain_text(plain[t], by[t], shown=name != "none"))))
         for name, by in {"none": plain, **found.variations}.items()
     ]
     tables = [
@@ -285,11 +289,11 @@ def _headings(compared: str) -> list[str]:
     return [text for t in ("1", "0") for text in (f"solved at temperature {t}", f"{compared} at {t}")]
 
 
-def _solved(evaluation: Evaluation) -> str:
+def _solved_text(evaluation: Evaluation) -> str:
     return estimate(evaluation.observations("solved"), "solved", Unit.TASK).text()
 
 
-def _over(before: Evaluation, after: Evaluation, *, shown: bool) -> str:
+def _gain_text(before: Evaluation, after: Evaluation, *, shown: bool) -> str:
     if not shown:
         return ""
     return difference(before.observations("solved"), after.observations("solved"), "solved", Unit.TASK).text(

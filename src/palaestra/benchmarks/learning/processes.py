@@ -163,7 +163,7 @@ def _train_ahead(
             for job in [] if failed else [one for one in running.values() if one.part == _STAGES]:
                 folder = _folder(directory, job.seed)
                 training = Training(material, config, seed=job.seed, directory=folder, bar=bar, say=say)
-                measure(job.seed, *training.trained())
+                measure(job.seed, *training.finished_policies())
             shown.step("; ".join(f"{name}: {text}" for name, text in sorted(under_way.items())), 0)
     if failed:
         raise failed[0]

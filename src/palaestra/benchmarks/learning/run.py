@@ -259,7 +259,7 @@ class Training:
             say=self._say,
         )
 
-    def trained(self) -> tuple[str, ...]:
+    def finished_policies(self) -> tuple[str, ...]:
         """The policies of stages that are over, as the folders of the run tell while another process trains them."""
         folders = [self._directory / _RUN / stage for stage in STAGES]
         return tuple(name for name, after in zip(STAGES.values(), folders[1:], strict=False) if after.exists())

@@ -93,7 +93,7 @@ class FunctionCallFormat:
         """Write one turn; prose beside calls cannot be written in this format and is left out."""
         if not calls:
             return prose
-        return "\n".join(self._written(call) for call in calls)
+        return "\n".join(self._render_call(call) for call in calls)
 
     def _call(self, statement: ast.stmt) -> ToolCall:
         if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
@@ -113,7 +113,7 @@ class FunctionCallFormat:
             arguments[keyword.arg] = _literal(keyword.value)
         return ToolCall(tool=call.func.id, arguments=arguments)
 
-    def _written(self, call: ToolCall) -> str:
+    def _render_call(self, call: ToolCall) -> str:
         names = self._signatures.get(call.tool, ())
         parts: list[str] = []
         in_order = True

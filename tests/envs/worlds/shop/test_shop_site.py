@@ -44,7 +44,7 @@ HIDDEN = {"stock", "lead_days"}
 """What stands on an article's own page alone."""
 
 
-def begun(surface: str = "pages") -> ToolEnv:
+def begin_episode(surface: str = "pages") -> ToolEnv:
     switches: dict[str, Any] = {} if surface == "conventional" else {"surface": surface}
     env = gym.make("palaestra/Shop-v0", max_turns=1_000, **switches).unwrapped
     assert isinstance(env, ToolEnv)
@@ -65,10 +65,10 @@ def front(env: ToolEnv) -> Page:
 
 
 def page_at(url: str, state: Any = None) -> Page:
-    return SITE.page(begun().episode.state if state is None else state, Tab().visit(url))
+    return SITE.page(begin_episode().episode.state if state is None else state, Tab().visit(url))
 
 
-def shown(page: Page, table: str) -> dict[str, set[str]]:
+def shown_columns(page: Page, table: str) -> dict[str, set[str]]:
     """By row: the columns that a page shows."""
     found: dict[str, set[str]] = {}
     for element in page.walk():
@@ -78,7 +78,7 @@ def shown(page: Page, table: str) -> dict[str, set[str]]:
     return found
 
 
-def known(events: tuple[ToolEvent, ...], table: str) -> dict[str, set[str]]:
+def known_ids(events: tuple[ToolEvent, ...], table: str) -> dict[str, set[str]]:
     """By row: the columns that events count as shown."""
     found: dict[str, set[str]] = {}
     for event in events:
@@ -115,11 +115,11 @@ def put_into_basket(env: ToolEnv, number: int = 2) -> list[Variant]:
 
 @pytest.mark.parametrize("table", ROWS)
 def test_a_page_made_by_hand_shows_every_column_of_its_row(table: str) -> None:
-    state = begun().episode.state
+    state = begin_episode().episode.state
     for key in list(state.keys(table))[::23]:
         tab = Tab().visit(write_address(table, key))
-        own = shown(SITE.page(state, tab), table)[key]
-        assert own == set(SCHEMA[table].columns) == shown(GENERATED.page(state, tab), table)[key]
+        own = shown_columns(SITE.page(state, tab), table)[key]
+        assert own == set(SCHEMA[table].columns) == shown_columns(GENERATED.page(state, tab), table)[key]
 
 
 def test_the_first_page_shows_no_row() -> None:
@@ -138,12 +138,12 @@ def test_a_list_lets_know_what_the_searching_tool_lets_know(tool: str) -> None:
     table = {"search_variants": "variants", "search_orders": "orders", "search_errands": "errands"}.get(
         tool, "handbook"
     )
-    own, site = begun("conventional"), begun()
+    own, site = begin_episode("conventional"), begin_episode()
     _, by_tool = act(own, tool, **asked[tool])
     first = len(site.events)
     for call in SHOP.surface("pages").translate([ToolCall(tool=tool, arguments=asked[tool])], site.episode.state):
         act(site, call.tool, **call.arguments)
-    by_tool_known, by_page_known = known(by_tool, table), known(site.events[first:], table)
+    by_tool_known, by_page_known = known_ids(by_tool, table), known_ids(site.events[first:], table)
     assert by_tool_known.keys() == by_page_known.keys()
     assert len(by_page_known) >= 4
     for key, columns in by_tool_known.items():
@@ -152,28 +152,28 @@ def test_a_list_lets_know_what_the_searching_tool_lets_know(tool: str) -> None:
 
 
 def test_stock_and_lead_days_stand_on_an_articles_own_page_alone() -> None:
-    env = begun()
+    env = begin_episode()
     key = env.episode.state.keys("variants")[0]
     product = env.episode.state.get(Variant, key).product_id
     for url in ("/variants", "/variants?sort=rating", f"/products/{product}", "/variants?stock+%3E=0"):
-        columns = shown(page_at(url, env.episode.state), "variants")
+        columns = shown_columns(page_at(url, env.episode.state), "variants")
         assert columns, url
         assert not any(HIDDEN & own for own in columns.values()), url
-    assert shown(page_at(f"/variants/{key}", env.episode.state), "variants")[key] >= HIDDEN
+    assert shown_columns(page_at(f"/variants/{key}", env.episode.state), "variants")[key] >= HIDDEN
 
 
 def test_a_products_page_lists_its_articles() -> None:
-    state = begun().episode.state
+    state = begin_episode().episode.state
     for key in list(state.keys("products"))[::17]:
         own = {v.id for v in state.find(Variant, product_id=key)}
-        assert shown(page_at(f"/products/{key}", state), "variants").keys() == own
+        assert shown_columns(page_at(f"/products/{key}", state), "variants").keys() == own
 
 
 # where pages lead
 
 
 def test_every_link_leads_to_a_page_ids_are_unique_and_every_action_is_found() -> None:
-    env = begun()
+    env = begin_episode()
     put_into_basket(env)
     state = env.episode.state
     seen: set[str] = set()
@@ -216,7 +216,7 @@ def test_an_unknown_row_is_refused() -> None:
 
 @pytest.mark.parametrize("table", LISTS)
 def test_opening_a_list_is_the_look_up_that_the_generated_list_makes(table: str) -> None:
-    key = begun().episode.state.keys(table)
+    key = begin_episode().episode.state.keys(table)
     for query in ({}, {"id": "X-1"}, {"after": key[0]} if key else {}):
         url = write_address(table, query=query)
         assert SITE.look_up(url) == GENERATED.look_up(url)
@@ -243,7 +243,7 @@ def follow_pages(url: str, state: Any) -> Iterator[list[str]]:
 def test_the_pages_of_a_list_hold_each_row_once_in_the_order_that_was_asked_for(
     sort: str, asked: dict[str, str]
 ) -> None:
-    state = begun().episode.state
+    state = begin_episode().episode.state
     url = write_address("variants", query={**asked, **({SORT: sort} if sort else {})})
     pages = list(follow_pages(url, state))
     keys = [key for page in pages for key in page]
@@ -263,12 +263,12 @@ def test_the_pages_of_a_list_hold_each_row_once_in_the_order_that_was_asked_for(
 
 
 def test_of_a_sorted_list_only_the_rows_on_the_page_are_known() -> None:
-    env = begun()
+    env = begin_episode()
     text, events = act(env, "goto", url="/variants?category=gpu&sort=price")
     assert events[0].tool == "query"
     assert "1 to 10 of " in text
     cheapest = sorted(env.episode.state.find(Variant, category="gpu"), key=lambda v: v.price_cents)[:10]
-    assert known(events, "variants").keys() == {v.id for v in cheapest}
+    assert known_ids(events, "variants").keys() == {v.id for v in cheapest}
 
 
 @pytest.mark.parametrize(
@@ -290,7 +290,7 @@ def test_skipping_more_rows_than_there_are_shows_none() -> None:
 
 
 def test_facets_narrow_a_list_and_keep_what_was_asked_besides() -> None:
-    env = begun()
+    env = begin_episode()
     act(env, "goto", url="/variants?stock+%3E=0&sort=price")
     act(env, "select_option", element="filter.category", option="monitor")
     act(env, "fill", element="filter.to", text="60000")
@@ -299,7 +299,7 @@ def test_facets_narrow_a_list_and_keep_what_was_asked_besides() -> None:
     assert events[0].arguments == {"table": "variants", "where": asked}
     query = read_address(front(env).url).query
     assert query == {"stock >": "0", "sort": "price", "category": "monitor", "price_cents <=": "60000"}
-    rows = [env.episode.state.get(Variant, key) for key in known(events, "variants")]
+    rows = [env.episode.state.get(Variant, key) for key in known_ids(events, "variants")]
     assert rows
     assert all(v.category == "monitor" and v.price_cents <= 60_000 and v.stock > 0 for v in rows)
     act(env, "select_option", element="filter.edition", option="swivel stand")
@@ -308,7 +308,7 @@ def test_facets_narrow_a_list_and_keep_what_was_asked_besides() -> None:
 
 
 def test_editions_and_brands_are_offered_within_a_category() -> None:
-    state = begun().episode.state
+    state = begin_episode().episode.state
     page = page_at("/variants?category=keyboard", state)
     options = {element.id: element.options for element in page.walk()}
     assert set(options["filter.edition"][1:]) == {v.edition for v in state.find(Variant, category="keyboard")}
@@ -320,7 +320,7 @@ def test_editions_and_brands_are_offered_within_a_category() -> None:
 
 
 def test_each_line_of_the_basket_has_a_form_of_its_own() -> None:
-    env = begun()
+    env = begin_episode()
     goods = put_into_basket(env)
     lines = env.episode.state.find(BasketLine, order_id=None)
     assert [line.variant_id for line in lines] == [one.id for one in goods]
@@ -337,18 +337,18 @@ def test_each_line_of_the_basket_has_a_form_of_its_own() -> None:
 
 
 def test_opening_the_basket_is_a_look_up_and_an_empty_one_is_an_answer() -> None:
-    env = begun()
+    env = begin_episode()
     text, events = act(env, "goto", url="/basket")
     assert events[0].arguments == {"table": "order_lines", "where": {"order_id": None}}
     assert events[0].error is None
     assert "The basket is empty." in text
-    assert known(events, "order_lines") == {}
+    assert known_ids(events, "order_lines") == {}
 
 
 @pytest.mark.parametrize("delivery", ["standard", "express"])
 @pytest.mark.parametrize("voucher", [False, True])
 def test_the_review_sums_up_what_the_tool_says_and_what_the_order_comes_to(delivery: str, voucher: bool) -> None:
-    env = begun()
+    env = begin_episode()
     kinds = {None, *(one.category for one in put_into_basket(env, 3))}
     code = next(one.id for one in env.episode.state.find(Promotion) if one.category in kinds)
     act(env, "goto", url="/basket")
@@ -389,7 +389,7 @@ def test_the_review_sums_up_what_the_tool_says_and_what_the_order_comes_to(deliv
 
 
 def test_an_order_without_choices_is_refused_on_the_page() -> None:
-    env = begun()
+    env = begin_episode()
     put_into_basket(env, 1)
     act(env, "goto", url="/do/place_order")
     text, events = act(env, "click", element="send")
@@ -399,7 +399,7 @@ def test_an_order_without_choices_is_refused_on_the_page() -> None:
 
 
 def test_the_steps_begin_with_what_was_chosen() -> None:
-    env = begun()
+    env = begin_episode()
     [checkout] = env.episode.state.find(Checkout)
     act(env, "goto", url="/do/deliver_to")
     holds = {element.name: element.value for element in front(env).walk() if element.role == "textbox"}
@@ -407,7 +407,7 @@ def test_the_steps_begin_with_what_was_chosen() -> None:
 
 
 def test_what_was_entered_stays_where_the_tool_refuses() -> None:
-    env = begun()
+    env = begin_episode()
     [one] = articles(env, 1)
     act(env, "goto", url=f"/variants/{one.id}")
     act(env, "fill", element="field.quantity", text="99")
@@ -434,7 +434,7 @@ def test_terms_are_read_back_from_the_handbook_that_states_them() -> None:
     [("processing", {"cancel", "redirect"}), ("shipped", set[str]()), ("delivered", {"return"})],
 )
 def test_an_order_offers_what_its_status_permits(status: str, offered: set[str]) -> None:
-    state = begun().episode.state
+    state = begin_episode().episode.state
     order = state.find(ShopOrder, status=status)[0]
     links = [e.activation.url for e in page_at(f"/orders/{order.id}", state).walk() if isinstance(e.activation, Follow)]
     found = {
@@ -444,7 +444,7 @@ def test_an_order_offers_what_its_status_permits(status: str, offered: set[str])
 
 
 def test_a_return_is_reviewed_can_be_changed_and_is_the_tools_own_event() -> None:
-    env = begun()
+    env = begin_episode()
     order = env.episode.state.find(ShopOrder, status="delivered")[0]
     line = env.episode.state.find(BasketLine, order_id=order.id)[0]
     act(env, "goto", url=f"/orders/{order.id}")
@@ -468,7 +468,7 @@ def test_what_moves_money_or_goods_is_reviewed() -> None:
 
 
 def test_a_review_that_lacks_something_is_refused_by_the_tool() -> None:
-    env = begun()
+    env = begin_episode()
     order = env.episode.state.find(ShopOrder, status="processing")[0]
     act(env, "goto", url=f"/do/redirect_order/review?order_id={order.id}")
     text, events = act(env, "click", element="send")
@@ -478,7 +478,7 @@ def test_a_review_that_lacks_something_is_refused_by_the_tool() -> None:
 
 
 def test_the_address_book_changes_the_account() -> None:
-    env = begun()
+    env = begin_episode()
     act(env, "goto", url=f"/customers/{CUSTOMER_ID}")
     act(env, "fill", element="field.street", text="Mill Lane 1")
     act(env, "fill", element="field.city", text="1010 Wien")
@@ -495,9 +495,9 @@ def test_lists_are_as_long_as_the_variation_says_and_forms_made_by_hand_stay_who
     site = GeneratedSite(
         SCHEMA, TOOLBOX, "customer", routes=SHOP_SITE, reviewed=REVIEWED, variation=PageVariation.of(variation)
     )
-    state = begun().episode.state
+    state = begin_episode().episode.state
     for url in ("/variants", "/variants?sort=price"):
-        assert len(shown(site.page(state, Tab().visit(url)), "variants")) == rows
+        assert len(shown_columns(site.page(state, Tab().visit(url)), "variants")) == rows
     assert [page.button for page in site.form_pages("redirect_order")] == ["continue", "send"]
 
 
@@ -511,7 +511,7 @@ def test_solutions_reach_every_point_under_variation(variation: str) -> None:
 
 
 def test_a_walk_through_the_shop_is_the_same_in_chromium() -> None:
-    env = begun()
+    env = begin_episode()
     first, second = articles(env, 2)
 
     def call(tool: str, **arguments: Any) -> ToolCall:
@@ -562,7 +562,7 @@ def test_a_walk_through_the_shop_is_the_same_in_chromium() -> None:
 
 
 def test_a_person_who_sends_one_of_several_forms_sends_that_one() -> None:
-    env = begun()
+    env = begin_episode()
     hand = HandPlay(env, env.task_set.ids("dev")[0])
     for one in articles(env, 2):
         hand.open(f"/variants/{one.id}")

@@ -24,7 +24,7 @@ GENERATED = GeneratedSite(SCHEMA, TOOLBOX, "agent")
 TABLES = [route.pattern[0] for route in BACK_OFFICE if route.pattern]
 
 
-def begun() -> ToolEnv:
+def begin_episode() -> ToolEnv:
     env = gym.make("palaestra/Storefront-v0", surface="pages").unwrapped
     assert isinstance(env, ToolEnv)
     env.reset(seed=0, options={"task": "storefront/refund-damaged-item/5000"})
@@ -37,7 +37,7 @@ def act(env: ToolEnv, tool: str, **arguments: Any) -> tuple[str, tuple[ToolEvent
     return str(messages[-1]["content"]), tuple(env.events[first:])
 
 
-def shown(page: Page, table: str, key: str) -> set[str]:
+def shown_columns(page: Page, table: str, key: str) -> set[str]:
     return {
         column
         for element in page.walk()
@@ -49,15 +49,19 @@ def shown(page: Page, table: str, key: str) -> set[str]:
 
 @pytest.mark.parametrize("table", TABLES)
 def test_a_page_made_by_hand_shows_every_column_of_its_row(table: str) -> None:
-    state = begun().episode.state
+    state = begin_episode().episode.state
     for key in list(state.keys(table))[::40]:
         tab = Tab().visit(write_address(table, key))
         page = BY_HAND.page(state, tab)
-        assert shown(page, table, key) == set(SCHEMA[table].columns) == shown(GENERATED.page(state, tab), table, key)
+        assert (
+            shown_columns(page, table, key)
+            == set(SCHEMA[table].columns)
+            == shown_columns(GENERATED.page(state, tab), table, key)
+        )
 
 
 def test_every_link_leads_to_a_page_and_ids_are_unique() -> None:
-    state = begun().episode.state
+    state = begin_episode().episode.state
     seen: set[str] = set()
     ahead = ["/"]
     while ahead and len(seen) < 400:
@@ -74,7 +78,7 @@ def test_every_link_leads_to_a_page_and_ids_are_unique() -> None:
 
 
 def test_an_unknown_tab_is_refused_with_those_that_there_are() -> None:
-    state = begun().episode.state
+    state = begin_episode().episode.state
     order = state.keys("orders")[0]
     with pytest.raises(ToolRefusal, match="unknown tab 'payment'; did you mean 'payments'"):
         BY_HAND.page(state, Tab().visit(f"/orders/{order}?tab=payment"))
@@ -85,7 +89,7 @@ def test_an_unknown_tab_is_refused_with_those_that_there_are() -> None:
 
 @pytest.mark.parametrize("route", [route for route in BACK_OFFICE if len(route.pattern) == 2])
 def test_a_tab_that_is_opened_is_the_look_up_of_its_list(route: Route) -> None:
-    state = begun().episode.state
+    state = begin_episode().episode.state
     table = route.pattern[0]
     key = state.keys(table)[0]
     page = BY_HAND.page(state, Tab().visit(f"/{table}/{key}"))
@@ -103,7 +107,7 @@ def test_a_tab_that_is_opened_is_the_look_up_of_its_list(route: Route) -> None:
 
 
 def test_a_section_is_read_when_its_last_paragraph_was_seen() -> None:
-    state = begun().episode.state
+    state = begin_episode().episode.state
     page = BY_HAND.page(state, Tab().visit("/handbook/RET-1"))
     texts = [element for element in page.elements if element.role == "text"]
     assert "\n\n".join(text.value for text in texts) == state.get(SCHEMA["handbook"].kind, "RET-1").body  # type: ignore[attr-defined]
@@ -115,7 +119,7 @@ def line_to_refund(env: ToolEnv) -> OrderLine:
 
 
 def test_a_form_is_reviewed_then_sent_and_is_the_tools_own_event() -> None:
-    env = begun()
+    env = begin_episode()
     line = line_to_refund(env)
     act(env, "goto", url=f"/do/issue_refund?line_id={line.id}")
     for name, text in (("quantity", "1"), ("amount_cents", "100")):
@@ -131,7 +135,7 @@ def test_a_form_is_reviewed_then_sent_and_is_the_tools_own_event() -> None:
 
 
 def test_what_was_reviewed_can_be_changed() -> None:
-    env = begun()
+    env = begin_episode()
     line = line_to_refund(env)
     act(env, "goto", url=f"/do/issue_refund/review?line_id={line.id}&quantity=1&amount_cents=100&reason=damaged")
     text, events = act(env, "click", element="review.change")
@@ -141,7 +145,7 @@ def test_what_was_reviewed_can_be_changed() -> None:
 
 
 def test_a_review_that_lacks_something_is_refused_by_the_tool() -> None:
-    env = begun()
+    env = begin_episode()
     act(env, "goto", url="/do/give_credit/review?amount_cents=100")
     text, events = act(env, "click", element="send")
     assert events[0].tool == "give_credit"
@@ -150,7 +154,7 @@ def test_a_review_that_lacks_something_is_refused_by_the_tool() -> None:
 
 
 def test_only_reviewed_forms_have_a_review_and_only_forms_are_reviewed() -> None:
-    state = begun().episode.state
+    state = begin_episode().episode.state
     with pytest.raises(ToolRefusal, match="no such page; a form is at /do/ACTION"):
         BY_HAND.page(state, Tab().visit("/do/cancel_order/review"))
     with pytest.raises(DefinitionError, match="unknown reviewed action 'refund_all'"):
@@ -173,7 +177,7 @@ def test_amounts_are_in_euros_and_in_the_cents_that_forms_take(cents: int, text:
 
 
 def test_the_browser_of_the_world_opens_the_back_office() -> None:
-    env = begun()
+    env = begin_episode()
     browser = env.episode.surface
     assert isinstance(browser, PageBrowser)
     assert browser.page(env.episode.state).title == "Back office"

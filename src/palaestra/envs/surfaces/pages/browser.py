@@ -67,14 +67,14 @@ class PageBrowser:
             if call.tool == "goto" and isinstance(url := call.arguments.get("url"), str):
                 return self._site.look_up(url)
             if call.tool in SENDING and isinstance(named := call.arguments.get("element"), str):
-                return self._sent(self.page(state), named, by_key=call.tool == "press")
+                return self._form_call(self.page(state), named, by_key=call.tool == "press")
         except ToolRefusal:
             pass
         return None
 
-    def _sent(self, page: Page, named: str, *, by_key: bool) -> ToolCall | None:
+    def _form_call(self, page: Page, named: str, *, by_key: bool) -> ToolCall | None:
         element = self.find(page, named)
-        form = _sent_by(page, element, by_key=by_key)
+        form = _find_form(page, element, by_key=by_key)
         if form is None:
             return self._site.look_up(element.activation.url) if isinstance(element.activation, Follow) else None
         if not form.action:
@@ -158,7 +158,7 @@ class PageBrowser:
             typed: Whether it was typed, and so names the ids in it, or followed from a page that shows it.
         """
         if typed:
-            context.name(*self._site.named(url))
+            context.name(*self._site.address_ids(url))
         return self._arrive(context, self.visit(context.state, url))
 
     def activate(self, context: ToolContext, name: str, *, by_key: bool = False) -> BrowserSession:
@@ -191,7 +191,7 @@ class PageBrowser:
         element = self.find(page, name)
         if name == END:
             return replace(self.session, disturbance=self.session.disturbance.end())
-        form = _sent_by(page, element, by_key=by_key)
+        form = _find_form(page, element, by_key=by_key)
         if form is not None:
             return self.session if form.action else self.visit(state, self._asked_address(page, form))
         if isinstance(element.activation, Follow):
@@ -285,7 +285,7 @@ class PageBrowser:
         return write_address(*read_address(form.url).path, query={**dict(form.kept), **query})
 
 
-def _sent_by(page: Page, element: PageElement, *, by_key: bool) -> Submit | None:
+def _find_form(page: Page, element: PageElement, *, by_key: bool) -> Submit | None:
     """The form that activating an element sends; `None` where it sends none.
 
     Args:

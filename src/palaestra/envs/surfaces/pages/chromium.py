@@ -271,7 +271,7 @@ class ChromiumPages:
 
     def _act(self, call: ToolCall) -> PageStep:
         before = self._page()
-        expected = self._expected(call, before)
+        expected = self._expected_request(call, before)
         self._sent, self._pending = "", call
         if expected:
             with suppress(PlaywrightTimeout), self.window.expect_navigation(timeout=_LOADING):
@@ -292,7 +292,7 @@ class ChromiumPages:
                 SeenElement(id=i, role=r, name=n, value=v, state=tuple(s))
                 for i, r, n, v, s in self.window.evaluate(_SEEN)
             ),
-            drawn=self._drawn(),
+            drawn=self._drawn_elements(),
         )
 
     def _note_crash(self, window: Window) -> None:
@@ -352,7 +352,7 @@ class ChromiumPages:
             return
         call, self._pending = self._pending, None
         if call is not None:
-            self._sent = _sent(request)
+            self._sent = _request_text(request)
             self._step(call)
         route.fulfill(body=render_html(self._page(), self._browser.session), content_type="text/html; charset=utf-8")
 
@@ -371,7 +371,7 @@ class ChromiumPages:
     def _page(self) -> Page:
         return self._browser.page(self._env.episode.state)
 
-    def _expected(self, call: ToolCall, page: Page) -> str:
+    def _expected_request(self, call: ToolCall, page: Page) -> str:
         """What a browser sends for an action, by the tree and the session."""
         named = call.arguments.get("element")
         if call.tool not in ("click", "press") or not isinstance(named, str):
@@ -391,11 +391,11 @@ class ChromiumPages:
             sent = {field.argument: values.get(field.element, "") for field in activation.fields}
             sent = {**sent, **dict(activation.kept)} if activation.action else {**dict(activation.kept), **sent}
             if activation.action:
-                return f"POST {_plain(sent)}"
-            return f"GET {write_address(*read_address(activation.url).path, query=_asked(sent))}"
+                return f"POST {_nonempty_fields(sent)}"
+            return f"GET {write_address(*read_address(activation.url).path, query=_drop_blanks(sent))}"
         return "" if activation is None else f"GET {activation.url}"
 
-    def _drawn(self) -> tuple[SeenElement, ...]:
+    def _drawn_elements(self) -> tuple[SeenElement, ...]:
         page, outcome = self._page(), self._browser.session.tab.outcome
         first, *others = page.elements
         seen = [_as_seen(part) for part in first.walk()]
@@ -426,20 +426,20 @@ def _alert(outcome: Outcome) -> SeenElement:
     return SeenElement(id="", role="alert", name="", value=outcome.alert)
 
 
-def _sent(request: Request) -> str:
+def _request_text(request: Request) -> str:
     """What a request says, in the form of `PageStep.expected`."""
     if request.method == "POST":
         fields = dict(parse_qsl(request.post_data or "", keep_blank_values=True))
-        return f"POST {_plain({name: value.replace(chr(13), '') for name, value in fields.items()})}"
+        return f"POST {_nonempty_fields({name: value.replace(chr(13), '') for name, value in fields.items()})}"
     parts = urlsplit(request.url)
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
-    return "GET " + write_address(*read_address(parts.path).path, query=_asked(query))
+    return "GET " + write_address(*read_address(parts.path).path, query=_drop_blanks(query))
 
 
-def _asked(query: Mapping[str, str]) -> dict[str, str]:
+def _drop_blanks(query: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in query.items() if value and value != ANY}
 
 
-def _plain(fields: Mapping[str, Any]) -> dict[str, str]:
+def _nonempty_fields(fields: Mapping[str, Any]) -> dict[str, str]:
     """A form's fields without the empty ones, which say nothing, in the order of their names."""
     return {name: fields[name] for name in sorted(fields) if fields[name]}

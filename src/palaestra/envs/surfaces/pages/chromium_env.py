@@ -115,7 +115,7 @@ class ChromiumEnv(gym.Wrapper[_Observation, Action, _Observation, Action]):
         seen = pages.read()
         session: DialectSession = browser.session
         shown = replace(session.with_tab(replace(session.tab, outcome=seen.outcome)), observed=self._observed)
-        dialect = DIALECTS[browser.settings.drawn_in]
+        dialect = DIALECTS[browser.settings.dialect_in_use]
         lines = browser.view(self._inside.episode.state).lines
         observation = observe(dialect, seen.page, shown, lines=lines)
         self._observed = observation.session.observed
@@ -125,7 +125,7 @@ class ChromiumEnv(gym.Wrapper[_Observation, Action, _Observation, Action]):
 
     def _browser(self) -> DialectBrowser:
         browser = self._inside.episode.surface
-        if not isinstance(browser, DialectBrowser) or browser.settings.drawn_in not in _PLAIN_ACTIONS:
+        if not isinstance(browser, DialectBrowser) or browser.settings.dialect_in_use not in _PLAIN_ACTIONS:
             raise CapabilityError(
                 "Chromium takes the plain actions; make the environment with surface='pages' and, in surface_settings, "
                 f"a dialect of {', '.join(_PLAIN_ACTIONS)}"

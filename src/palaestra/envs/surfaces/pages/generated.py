@@ -124,7 +124,7 @@ class GeneratedSite:
         """See `Site`."""
         return self._schema[table].columns.keys()
 
-    def named(self, url: str) -> tuple[str, ...]:
+    def address_ids(self, url: str) -> tuple[str, ...]:
         """See `Site`: the id of a row's address, and those of conditions and prefilled fields."""
         address = read_address(url)
         match address.path:

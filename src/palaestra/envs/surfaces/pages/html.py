@@ -38,7 +38,7 @@ def render_html(page: Page, session: BrowserSession) -> str:
             _element(first, page),
             Markup("<main>"),
             *([] if outcome is None else [_outcome(outcome, page)]),
-            *(_grouped(others, page)),
+            *(_group_definitions(others, page)),
             Markup("</main>"),
         ]
     )
@@ -51,7 +51,7 @@ def render_html(page: Page, session: BrowserSession) -> str:
     )
 
 
-def _grouped(elements: Sequence[PageElement], page: Page) -> Iterator[Markup]:
+def _group_definitions(elements: Sequence[PageElement], page: Page) -> Iterator[Markup]:
     """The elements, definitions that follow each other in one list."""
     run: list[Markup] = []
     for element in elements:

@@ -14,9 +14,10 @@ Extent: TypeAlias = Literal["viewport", "page"]
 Renderer: TypeAlias = Literal["text", "chromium"]
 LEAST_BUDGET = 60
 """The smallest token budget: the line that says what was cut fits in it, beside some of the page."""
-_NUMBERED = ("browser-use", "playwright-mcp")
+_NUMBERED_DIALECTS = ("browser-use", "playwright-mcp")
 """The dialects in which elements go by numbers."""
-_NUMBERS = {"budget": LEAST_BUDGET, "depth": 1}
+_LIMITS = {"budget": LEAST_BUDGET, "depth": 1}
+"""The settings that limit an observation, and the smallest value of each."""
 _DISTURBANCE_SWITCHES = ("percent", "seed", "kinds")
 
 
@@ -55,7 +56,7 @@ class PageSettings:
             raise UnknownNameError.of("dialect of pages", str(self.dialect), get_args(DialectName))
         if self.extent not in get_args(Extent):
             raise UnknownNameError.of("extent of pages", str(self.extent), get_args(Extent))
-        for name, least in _NUMBERS.items():
+        for name, least in _LIMITS.items():
             value = getattr(self, name)
             if value is not None and (type(value) is not int or value < least):
                 raise ValueError(f"{name}={value!r}: give a whole number from {least}, or leave it out for no limit")
@@ -64,11 +65,13 @@ class PageSettings:
         for name in ("changes", "marks"):
             if type(value := getattr(self, name)) is not bool:
                 raise ValueError(f"{name}={value!r}: write True or False")
-        if self.marks and (self.renderer != "chromium" or self.dialect not in _NUMBERED):
-            raise ValueError(f"marks=True: set renderer='chromium', and dialect={' or '.join(map(repr, _NUMBERED))}")
+        if self.marks and (self.renderer != "chromium" or self.dialect not in _NUMBERED_DIALECTS):
+            raise ValueError(
+                f"marks=True: set renderer='chromium', and dialect={' or '.join(map(repr, _NUMBERED_DIALECTS))}"
+            )
 
     @property
-    def drawn_in(self) -> DialectName | None:
+    def dialect_in_use(self) -> DialectName | None:
         """The dialect of observations; `None` where the surface's own text and tools suffice."""
         limited = self.budget is not None or self.depth is not None or self.changes or self.extent != "viewport"
         return self.dialect or ("plain" if limited or self.renderer == "chromium" else None)

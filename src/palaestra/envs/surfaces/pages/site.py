@@ -54,6 +54,6 @@ class Site(Protocol):
         """The pages of an action's form, in the order in which they are filled in."""
         ...
 
-    def named(self, url: str) -> tuple[str, ...]:
+    def address_ids(self, url: str) -> tuple[str, ...]:
         """The ids that whoever types this address names."""
         ...

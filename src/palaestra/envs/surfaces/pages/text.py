@@ -4,7 +4,7 @@
 number of lines, which it scrolls. A dialog lies over the page and is seen whole.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 from textwrap import wrap
 
@@ -50,7 +50,7 @@ def view_page(page: Page, session: BrowserSession) -> PageView:
     """The viewport of a page in the tab in front."""
     tab = session.tab
     look = page.look
-    lines = [line for element in page.elements for line in _drawn(element, terse=look.density == "terse")]
+    lines = [line for element in page.elements for line in _lines_of(element, terse=look.density == "terse")]
     if look.density == "spacious":
         lines = [spaced for line in lines for spaced in ((line, _BLANK) if not line.text.startswith(" ") else (line,))]
     top = min(tab.scroll, max(0, len(lines) - 1))
@@ -84,24 +84,24 @@ def content_lines(content: Json, indent: str) -> Iterator[str]:
                 yield f"{indent}{name}:"
                 yield from content_lines(value, f"{indent}  ")
             else:
-                yield f"{indent}{name}: {_plain(value)}"
+                yield f"{indent}{name}: {_value_text(value)}"
     elif isinstance(content, list):
-        yield from (f"{indent}- {_plain(part)}" for part in content)
+        yield from (f"{indent}- {_value_text(part)}" for part in content)
     else:
-        yield f"{indent}{_plain(content)}"
+        yield f"{indent}{_value_text(content)}"
 
 
-def _plain(value: Json) -> str:
+def _value_text(value: Json) -> str:
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
-def _drawn(element: PageElement, *, terse: bool) -> tuple[TextLine, ...]:
+def _lines_of(element: PageElement, *, terse: bool) -> tuple[TextLine, ...]:
     """The lines of an element; those that are the same on every page are made once."""
-    return _kept_lines(element) if element.role == "navigation" else tuple(element_lines(element, terse=terse))
+    return _cached_lines(element) if element.role == "navigation" else tuple(element_lines(element, terse=terse))
 
 
 @lru_cache(maxsize=1_024)
-def _kept_lines(element: PageElement) -> tuple[TextLine, ...]:
+def _cached_lines(element: PageElement) -> tuple[TextLine, ...]:
     return tuple(element_lines(element))
 
 
@@ -119,7 +119,7 @@ def element_lines(element: PageElement, indent: str = "", *, terse: bool = False
         ]
         shows = tuple(shown for part in element.walk() for shown in part.shows)
         name = "" if element.role == "row" else f"{element.name}: "
-        yield from _wrapped(f"{indent}{name}{' | '.join(parts)}", shows, indent)
+        yield from _wrapped_lines(f"{indent}{name}{' | '.join(parts)}", shows, indent)
         return
     if element.role == "listitem":
         yield from _card_lines(element, indent, terse=terse)
@@ -130,7 +130,7 @@ def element_lines(element: PageElement, indent: str = "", *, terse: bool = False
     if element.role == "definition" and element.children:
         yield TextLine(text=f"{indent}{element.name}: {_label(element.children[0], terse=terse)}", shows=element.shows)
         return
-    yield from _wrapped(f"{indent}{label}", element.shows, indent)
+    yield from _wrapped_lines(f"{indent}{label}", element.shows, indent)
     for child in element.children:
         yield from element_lines(child, f"{indent}  ", terse=terse)
 
@@ -139,10 +139,10 @@ def _card_lines(card: PageElement, indent: str, *, terse: bool) -> Iterator[Text
     """A card: its parts below each other, behind a dash."""
     for place, part in enumerate(card.children):
         text = f"{indent}{'  ' if place else '- '}{_label(part, terse=terse)}"
-        yield from _wrapped(text, part.shows, f"{indent}  ")
+        yield from _wrapped_lines(text, part.shows, f"{indent}  ")
 
 
-def _wrapped(text: str, shows: tuple[ShownRow, ...], indent: str) -> Iterator[TextLine]:
+def _wrapped_lines(text: str, shows: tuple[ShownRow, ...], indent: str) -> Iterator[TextLine]:
     """A text in lines; what it shows is seen with the last of them."""
     if len(text) <= WIDTH and "\n" not in text:
         yield TextLine(text=text, shows=shows)
@@ -187,11 +187,7 @@ def _label(element: PageElement, *, terse: bool = False) -> str:
             if element.role in FIELDS:
                 said += f' holds "{element.value}"' if element.value else " is empty"
                 said += " required" if element.required else ""
-                said += f" of {_listed(element.options)}" if element.options else ""
+                said += f" of {', '.join(element.options)}" if element.options else ""
             elif element.value:
                 said += f" {element.value}"
             return said
-
-
-def _listed(options: Sequence[str]) -> str:
-    return ", ".join(options)

@@ -20,7 +20,7 @@ def _browser(context: ToolContext) -> PageBrowser:
     return found
 
 
-def _shown(context: ToolContext, session: BrowserSession) -> object:
+def _show_page(context: ToolContext, session: BrowserSession) -> object:
     """The page after an action."""
     browser = _browser(context)
     before, browser.session = browser.session, session
@@ -38,7 +38,7 @@ def click(context: ToolContext, element: ElementId) -> object:
     Args:
         element: The id of the element, such as "nav.orders".
     """
-    return _shown(context, _browser(context).activate(context, element))
+    return _show_page(context, _browser(context).activate(context, element))
 
 
 @tool(latency=1)
@@ -50,7 +50,7 @@ def press(context: ToolContext, element: ElementId, key: Literal["Enter"] = "Ent
         key: The key.
     """
     del key
-    return _shown(context, _browser(context).activate(context, element, by_key=True))
+    return _show_page(context, _browser(context).activate(context, element, by_key=True))
 
 
 @tool(latency=1)
@@ -61,7 +61,7 @@ def fill(context: ToolContext, element: ElementId, text: str) -> object:
         element: The id of the field.
         text: What it holds then.
     """
-    return _shown(context, _browser(context).enter(context.state, element, text))
+    return _show_page(context, _browser(context).enter(context.state, element, text))
 
 
 @tool(latency=1)
@@ -71,7 +71,7 @@ def clear(context: ToolContext, element: ElementId) -> object:
     Args:
         element: The id of the field.
     """
-    return _shown(context, _browser(context).enter(context.state, element, ""))
+    return _show_page(context, _browser(context).enter(context.state, element, ""))
 
 
 @tool(latency=1)
@@ -82,7 +82,7 @@ def select_option(context: ToolContext, element: ElementId, option: str) -> obje
         element: The id of the combobox.
         option: The option, as the page lists it.
     """
-    return _shown(context, _browser(context).enter(context.state, element, option, roles=_LISTS))
+    return _show_page(context, _browser(context).enter(context.state, element, option, roles=_LISTS))
 
 
 @tool(latency=1)
@@ -94,7 +94,7 @@ def check(context: ToolContext, element: ElementId, *, checked: bool = True) -> 
         checked: Whether it is checked then.
     """
     said = "true" if checked else "false"
-    return _shown(context, _browser(context).enter(context.state, element, said, roles=_CHECKBOXES))
+    return _show_page(context, _browser(context).enter(context.state, element, said, roles=_CHECKBOXES))
 
 
 @tool(latency=1)
@@ -104,7 +104,7 @@ def scroll(context: ToolContext, direction: Literal["down", "up"] = "down") -> o
     Args:
         direction: Which way.
     """
-    return _shown(context, _browser(context).scroll(context, down=direction == "down"))
+    return _show_page(context, _browser(context).scroll(context, down=direction == "down"))
 
 
 @tool(latency=1)
@@ -114,31 +114,31 @@ def goto(context: ToolContext, url: str) -> object:
     Args:
         url: The address.
     """
-    return _shown(context, _browser(context).open(context, url, typed=True))
+    return _show_page(context, _browser(context).open(context, url, typed=True))
 
 
 @tool(latency=1)
 def back(context: ToolContext) -> object:
     """Go back to the page before this one."""
-    return _shown(context, _browser(context).step(context, -1))
+    return _show_page(context, _browser(context).step(context, -1))
 
 
 @tool(latency=1)
 def forward(context: ToolContext) -> object:
     """Go forward to the page from which you went back."""
-    return _shown(context, _browser(context).step(context, 1))
+    return _show_page(context, _browser(context).step(context, 1))
 
 
 @tool(latency=1)
 def tab_new(context: ToolContext) -> object:
     """Open a tab."""
-    return _shown(context, _browser(context).open_tab())
+    return _show_page(context, _browser(context).open_tab())
 
 
 @tool(latency=1)
 def tab_close(context: ToolContext) -> object:
     """Close the tab in front."""
-    return _shown(context, _browser(context).close_tab())
+    return _show_page(context, _browser(context).close_tab())
 
 
 @tool(latency=1)
@@ -148,13 +148,13 @@ def tab_focus(context: ToolContext, number: int) -> object:
     Args:
         number: Its number, from 1.
     """
-    return _shown(context, _browser(context).focus_tab(number))
+    return _show_page(context, _browser(context).focus_tab(number))
 
 
 @tool(latency=1)
 def noop(context: ToolContext) -> object:
     """Do nothing, and look at the page again."""
-    return _shown(context, _browser(context).session)
+    return _show_page(context, _browser(context).session)
 
 
 UI_TOOLS = (

@@ -63,23 +63,23 @@ class PageTranslation:
 
     def _translate_call(self, call: ToolCall, state: StateView) -> Sequence[ToolCall]:
         if call.tool in self._actions:
-            return self._filled(self._actions[call.tool], call.arguments)
+            return self._fill_form(self._actions[call.tool], call.arguments)
         if call.tool not in self._reads:
             return [call]
         tool, reads = self._reads[call.tool]
         given = {**_defaults(tool), **call.arguments}
-        return [step for url in self._addresses(reads, given, state) for step in self._seen(url, state)]
+        return [step for url in self._addresses(reads, given, state) for step in self._open_and_scroll(url, state)]
 
-    def _filled(self, tool: Tool, arguments: Mapping[str, Json]) -> list[ToolCall]:
+    def _fill_form(self, tool: Tool, arguments: Mapping[str, Json]) -> list[ToolCall]:
         """A form opened, filled in and sent."""
         steps = [_call("goto", url=write_address(DO, tool.name))]
         fields = {field.argument: field for field in form_fields(tool)}
         for page in self._site.form_pages(tool.name):
-            steps += self._entered([fields[name] for name in page.fields], arguments)
+            steps += self._fill_fields([fields[name] for name in page.fields], arguments)
             steps.append(_call("click", element=page.button))
         return steps
 
-    def _entered(self, form: Sequence[Field], arguments: Mapping[str, Json]) -> list[ToolCall]:
+    def _fill_fields(self, form: Sequence[Field], arguments: Mapping[str, Json]) -> list[ToolCall]:
         """The fields of a page filled in."""
         steps: list[ToolCall] = []
         for field in form:
@@ -107,7 +107,7 @@ class PageTranslation:
         search = str(given.get(reads.search) or "") if reads.search else ""
         if list(where) == ["id"] and not search:
             yield write_address(reads.table, str(where["id"]))
-            yield from self._followed(reads, str(where["id"]), state)
+            yield from self._linked_addresses(reads, str(where["id"]), state)
             return
         query = {name: _query_text(value) for name, value in where.items() if value != ""}
         if search:
@@ -130,7 +130,7 @@ class PageTranslation:
         except ToolRefusal:
             return []
 
-    def _followed(self, reads: Reads, key: str, state: StateView) -> Iterator[str]:
+    def _linked_addresses(self, reads: Reads, key: str, state: StateView) -> Iterator[str]:
         """The pages of the rows that a look-up shows beside the one that it names."""
         start: Row | None = state.peek(self._schema[reads.table].kind, key)
         if start is None:
@@ -146,7 +146,7 @@ class PageTranslation:
                     continue
                 yield from (write_address(row.table, row.id) for row in new)
 
-    def _seen(self, url: str, state: StateView) -> Iterator[ToolCall]:
+    def _open_and_scroll(self, url: str, state: StateView) -> Iterator[ToolCall]:
         """A page opened, and scrolled to its end."""
         yield _call("goto", url=url)
         tab = Tab().visit(url)

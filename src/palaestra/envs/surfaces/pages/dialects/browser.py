@@ -66,7 +66,7 @@ class DialectBrowser(PageBrowser):
         before, action = self.session, None
         try:
             for step in plan[:-1]:
-                self.session = self._entered(state, step)
+                self.session = self._enter_value(state, step)
             action = super().submission(state, plan[-1])
         except ToolRefusal:
             pass
@@ -100,7 +100,7 @@ class DialectBrowser(PageBrowser):
         before = self.session
         try:
             for step in plan:
-                self.session = self._done(context, step)
+                self.session = self._run_step(context, step)
             return self.show(context)
         except Exception:
             self.session = before
@@ -139,10 +139,10 @@ class DialectBrowser(PageBrowser):
         except ToolRefusal:  # what lies out of sight cannot be pointed at
             return self.write(state, ToolCall(tool="scroll", arguments={"direction": "down"}))[0]
 
-    def _done(self, context: ToolContext, step: ToolCall) -> DialectSession:
+    def _run_step(self, context: ToolContext, step: ToolCall) -> DialectSession:
         """The session after an action of the browser."""
         before = self.session
-        after = self._moved(context, step)
+        after = self._change_session(context, step)
         assert isinstance(after, DialectSession), "tabs change, the kind of session stays"
         if (after.active, after.tab.place, after.tab.url) != (before.active, before.tab.place, before.tab.url):
             return after.at_rest()
@@ -150,7 +150,7 @@ class DialectBrowser(PageBrowser):
             return after
         return replace(after, found="")
 
-    def _moved(self, context: ToolContext, step: ToolCall) -> BrowserSession:
+    def _change_session(self, context: ToolContext, step: ToolCall) -> BrowserSession:
         given = step.arguments
         match step.tool:
             case "click" | "press":
@@ -172,11 +172,11 @@ class DialectBrowser(PageBrowser):
             case "find":
                 return self.find_text(context.state, str(given["text"]))
             case name if name in _ENTERING:
-                return self._entered(context.state, step)
+                return self._enter_value(context.state, step)
             case _:  # noop, and what talks or ends, which has been done
                 return self.session
 
-    def _entered(self, state: StateView, step: ToolCall) -> DialectSession:
+    def _enter_value(self, state: StateView, step: ToolCall) -> DialectSession:
         """The session after a value was entered, or a field chosen."""
         session, given = self.session, step.arguments
         match step.tool:

@@ -8,21 +8,13 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from palaestra.envs.surfaces.pages.dialects.acting import act
-from palaestra.envs.surfaces.pages.dialects.dialect import (
-    Dialect,
-    DialectLine,
-    Screen,
-    flat,
-    numbered,
-    plain,
-    unknown_key,
-)
-from palaestra.envs.surfaces.pages.dialects.playwright import entered
+from palaestra.envs.surfaces.pages.dialects.acting import page_tool
+from palaestra.envs.surfaces.pages.dialects.calls import make_call, press_enter, resolve_handle, unknown_key
+from palaestra.envs.surfaces.pages.dialects.dialect import Dialect, DialectLine, Screen, one_line
 from palaestra.envs.surfaces.pages.tree import FIELDS, PageElement
 from palaestra.errors import ToolRefusal
 from palaestra.records import Prose, ToolCall
-from palaestra.tools import ToolContext, tool
+from palaestra.tools import ToolContext
 
 Index = int | Annotated[str, Field(min_length=1, max_length=200)]
 _KEYS = ("Enter", "PageDown", "PageUp", "Alt+ArrowRight", "Control+t")
@@ -36,37 +28,32 @@ _SHOWN_TAGS = {
 }
 
 
-@tool(latency=1)
-def navigate(context: ToolContext, url: str, *, new_tab: bool = False) -> object:
+@page_tool
+def navigate(context: ToolContext, url: str, *, new_tab: bool = False) -> None:
     """Open an address of this site, such as "/orders".
 
     Args:
         url: The address.
         new_tab: Whether in a tab of its own.
     """
-    del url, new_tab
-    return act(context, "navigate")
 
 
-@tool(latency=1)
-def go_back(context: ToolContext) -> object:
+@page_tool
+def go_back(context: ToolContext) -> None:
     """Go back to the page before this one."""
-    return act(context, "go_back")
 
 
-@tool(latency=1)
-def click(context: ToolContext, index: Index) -> object:
+@page_tool
+def click(context: ToolContext, index: Index) -> None:
     """Click an element.
 
     Args:
         index: Its index.
     """
-    del index
-    return act(context, "click")
 
 
-@tool(latency=1)
-def input(context: ToolContext, index: Index, text: str, *, clear: bool = True) -> object:  # noqa: A001  as browser-use names it
+@page_tool
+def input(context: ToolContext, index: Index, text: str, *, clear: bool = True) -> None:  # noqa: A001  as browser-use names it
     """Type in a field. A list is written with commas, or as JSON.
 
     Args:
@@ -74,94 +61,77 @@ def input(context: ToolContext, index: Index, text: str, *, clear: bool = True) 
         text: What to type.
         clear: Whether it replaces what the field holds, or is added to it.
     """
-    del index, text, clear
-    return act(context, "input")
 
 
-@tool(latency=1)
-def select_dropdown(context: ToolContext, index: Index, text: str) -> object:
+@page_tool
+def select_dropdown(context: ToolContext, index: Index, text: str) -> None:
     """Choose an option of a dropdown.
 
     Args:
         index: The dropdown's index.
         text: The option.
     """
-    del index, text
-    return act(context, "select_dropdown")
 
 
-@tool(latency=1)
-def send_keys(context: ToolContext, keys: str) -> object:
+@page_tool
+def send_keys(context: ToolContext, keys: str) -> None:
     """Press keys: Enter sends the form of the field typed in last, PageDown and PageUp scroll.
 
     Args:
         keys: The keys, such as "Enter", "Alt+ArrowRight" to go forward, or "Control+t" for a new tab.
     """
-    del keys
-    return act(context, "send_keys")
 
 
-@tool(latency=1)
-def scroll(context: ToolContext, *, down: bool = True, pages: float = 1.0) -> object:
+@page_tool
+def scroll(context: ToolContext, *, down: bool = True, pages: float = 1.0) -> None:
     """Scroll the page.
 
     Args:
         down: Whether down, or up.
         pages: Has no effect: a scroll moves by most of a screen.
     """
-    del down, pages
-    return act(context, "scroll")
 
 
-@tool(latency=1)
-def find_text(context: ToolContext, text: Annotated[str, Field(min_length=1, max_length=200)]) -> object:
+@page_tool
+def find_text(context: ToolContext, text: Annotated[str, Field(min_length=1, max_length=200)]) -> None:
     """Scroll to the first line of the page that holds a text; again, to the next one.
 
     Args:
         text: What is looked for; small and capital letters are the same.
     """
-    del text
-    return act(context, "find_text")
 
 
-@tool(latency=1)
-def switch(context: ToolContext, tab_id: int) -> object:
+@page_tool
+def switch(context: ToolContext, tab_id: int) -> None:
     """Bring a tab to the front.
 
     Args:
         tab_id: Its number, from 0.
     """
-    del tab_id
-    return act(context, "switch")
 
 
-@tool(latency=1)
-def close(context: ToolContext) -> object:
+@page_tool
+def close(context: ToolContext) -> None:
     """Close the tab in front."""
-    return act(context, "close")
 
 
-@tool(latency=1)
-def wait(context: ToolContext, seconds: int = 3) -> object:
+@page_tool
+def wait(context: ToolContext, seconds: int = 3) -> None:
     """Do nothing, and look at the page again.
 
     Args:
         seconds: Has no effect: pages do not change by themselves.
     """
-    del seconds
-    return act(context, "wait")
 
 
-@tool(latency=1)
-def done(context: ToolContext, text: Annotated[str, Prose()] = "", *, success: bool = True) -> object:
+@page_tool
+def done(context: ToolContext, text: Annotated[str, Prose()] = "", *, success: bool = True) -> None:
     """End the task.
 
     Args:
         text: Why it could not be done; has no effect where it was.
         success: Whether it was done.
     """
-    del text, success
-    return act(context, "done")
 
 
 class BrowserUseDialect(Dialect):
@@ -181,34 +151,34 @@ class BrowserUseDialect(Dialect):
     def read(self, call: ToolCall, screen: Screen) -> tuple[ToolCall, ...]:
         """See `Dialect`."""
         given: Any = call.arguments
-        name = numbered(str(given["index"]), screen, "") if "index" in given else ""
+        name = resolve_handle(str(given["index"]), screen, "") if "index" in given else ""
         element = screen.find(name)
         match call.tool:
             case "click" if element is not None and element.role == "checkbox":
-                return (plain("check", element=name, checked=element.value != "true"),)
+                return (make_call("check", element=name, checked=element.value != "true"),)
             case "click":
-                return (plain("click", element=name),)
+                return (make_call("click", element=name),)
             case "input":
                 held = "" if given["clear"] or element is None else element.value
-                return (plain("fill", element=name, text=held + given["text"]),)
+                return (make_call("fill", element=name, text=held + given["text"]),)
             case "select_dropdown":
-                return (plain("select_option", element=name, option=given["text"]),)
+                return (make_call("select_option", element=name, option=given["text"]),)
             case "navigate" if given["new_tab"]:
                 raise ToolRefusal("new_tab", 'an address opens in the tab in front; send_keys("Control+t") opens a tab')
             case "navigate":
-                return (plain("goto", url=given["url"]),)
+                return (make_call("goto", url=given["url"]),)
             case "send_keys":
-                return (_pressed(given["keys"], screen),)
+                return (_read_keys(given["keys"], screen),)
             case "scroll":
-                return (plain("scroll", direction="down" if given["down"] else "up"),)
+                return (make_call("scroll", direction="down" if given["down"] else "up"),)
             case "find_text":
-                return (plain("find", text=given["text"]),)
+                return (make_call("find", text=given["text"]),)
             case "switch":
-                return (plain("tab_focus", number=given["tab_id"] + 1),)
+                return (make_call("tab_focus", number=given["tab_id"] + 1),)
             case "done":
-                return (plain("finish") if given["success"] else plain("give_up", reason=given["text"]),)
+                return (make_call("finish") if given["success"] else make_call("give_up", reason=given["text"]),)
             case _:
-                return (plain({"go_back": "back", "close": "tab_close"}.get(call.tool, "noop")),)
+                return (make_call({"go_back": "back", "close": "tab_close"}.get(call.tool, "noop")),)
 
     def write(self, call: ToolCall, screen: Screen | None) -> tuple[ToolCall, ...]:
         """See `Dialect`."""
@@ -216,38 +186,38 @@ class BrowserUseDialect(Dialect):
         named = self._index(str(given["element"]), screen) if "element" in given else ""
         match call.tool:
             case "click":
-                return (plain("click", index=named),)
+                return (make_call("click", index=named),)
             case "check":
                 element = None if screen is None else screen.find(str(given["element"]))
                 holds = element is not None and element.value == "true"
                 wanted = bool(given.get("checked", True))
-                return (plain("wait") if holds == wanted else plain("click", index=named),)
+                return (make_call("wait") if holds == wanted else make_call("click", index=named),)
             case "press":
                 element = None if screen is None else screen.find(str(given["element"]))
                 held = "" if element is None else element.value
-                return (plain("input", index=named, text=held), plain("send_keys", keys="Enter"))
+                return (make_call("input", index=named, text=held), make_call("send_keys", keys="Enter"))
             case "fill" | "clear":
-                return (plain("input", index=named, text=given.get("text", "")),)
+                return (make_call("input", index=named, text=given.get("text", "")),)
             case "select_option":
-                return (plain("select_dropdown", index=named, text=given["option"]),)
+                return (make_call("select_dropdown", index=named, text=given["option"]),)
             case "scroll":
-                return (plain("scroll", down=given.get("direction", "down") == "down"),)
+                return (make_call("scroll", down=given.get("direction", "down") == "down"),)
             case "goto":
-                return (plain("navigate", url=given["url"]),)
+                return (make_call("navigate", url=given["url"]),)
             case "back":
-                return (plain("go_back"),)
+                return (make_call("go_back"),)
             case "forward" | "tab_new":
-                return (plain("send_keys", keys="Control+t" if call.tool == "tab_new" else "Alt+ArrowRight"),)
+                return (make_call("send_keys", keys="Control+t" if call.tool == "tab_new" else "Alt+ArrowRight"),)
             case "tab_close":
-                return (plain("close"),)
+                return (make_call("close"),)
             case "tab_focus":
-                return (plain("switch", tab_id=given["number"] - 1),)
+                return (make_call("switch", tab_id=given["number"] - 1),)
             case "noop":
-                return (plain("wait"),)
+                return (make_call("wait"),)
             case "finish" if not given.get("answer"):
-                return (plain("done", success=True),)
+                return (make_call("done", success=True),)
             case "give_up":
-                return (plain("done", success=False, text=given["reason"]),)
+                return (make_call("done", success=False, text=given["reason"]),)
             case _:
                 return (call,)
 
@@ -262,7 +232,7 @@ class BrowserUseDialect(Dialect):
     def _items(self, element: PageElement, level: int, screen: Screen) -> Iterator[DialectLine]:
         indent = "\t" * level
         if not element.id:
-            said = flat(f"{element.name} {element.value}")
+            said = one_line(f"{element.name} {element.value}")
             inside = level
             if said and element.role not in ("navigation", "row", "search", "form", "table", "list"):
                 yield DialectLine(text=indent + said, shows=element.shows)
@@ -272,7 +242,7 @@ class BrowserUseDialect(Dialect):
             return
         star = "*" if element.id in screen.fresh else ""
         said = f"{indent}{star}[{self.handle(element.id, screen)}]<{_tag(element)} />"
-        text = flat(f"{element.name} {element.value}") if element.role not in FIELDS else ""
+        text = one_line(f"{element.name} {element.value}") if element.role not in FIELDS else ""
         if not text:
             yield DialectLine(text=said, shows=element.shows, elements=(element.id,))
             return
@@ -284,25 +254,25 @@ def _tag(element: PageElement) -> str:
     """The tag of an element and what its attributes say."""
     said = _SHOWN_TAGS.get(element.role, "div")
     if element.role in FIELDS:
-        said += f" name={flat(element.name)}"
+        said += f" name={one_line(element.name)}"
         if element.role == "checkbox":
             said += f" checked={'true' if element.value == 'true' else 'false'}"
         elif element.value:
-            said += f" value={flat(element.value)}"
+            said += f" value={one_line(element.value)}"
         said += " required" if element.required else ""
         said += f" options={'|'.join(element.options)}" if element.options else ""
     return said
 
 
-def _pressed(keys: str, screen: Screen) -> ToolCall:
+def _read_keys(keys: str, screen: Screen) -> ToolCall:
     match keys:
         case "PageDown" | "PageUp":
-            return plain("scroll", direction="down" if keys == "PageDown" else "up")
+            return make_call("scroll", direction="down" if keys == "PageDown" else "up")
         case "Alt+ArrowRight":
-            return plain("forward")
+            return make_call("forward")
         case "Control+t":
-            return plain("tab_new")
+            return make_call("tab_new")
         case "Enter":
-            return entered(screen)
+            return press_enter(screen)
         case _:
             raise unknown_key(keys, _KEYS)

@@ -9,231 +9,193 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from palaestra.envs.surfaces.pages.dialects.acting import act
-from palaestra.envs.surfaces.pages.dialects.dialect import Dialect, DialectLine, Screen, flat, plain, unknown_key
+from palaestra.envs.surfaces.pages.dialects.acting import page_tool
+from palaestra.envs.surfaces.pages.dialects.calls import make_call, one_option, unknown_key
+from palaestra.envs.surfaces.pages.dialects.dialect import Dialect, DialectLine, Screen, one_line
 from palaestra.envs.surfaces.pages.tree import FIELDS, Follow, PageElement
-from palaestra.errors import ToolRefusal
 from palaestra.records import Prose, ToolCall
-from palaestra.tools import ToolContext, tool
+from palaestra.tools import ToolContext
 
 Bid = Annotated[str, Field(min_length=1, max_length=200)]
 _KEYS = ("Enter",)
 _PAGE_HEIGHT = 500
 
 
-@tool(latency=1)
-def click(context: ToolContext, bid: Bid) -> object:
+@page_tool
+def click(context: ToolContext, bid: Bid) -> None:
     """Click an element.
 
     Args:
         bid: Its bid.
     """
-    del bid
-    return act(context, "click")
 
 
-@tool(latency=1)
-def dblclick(context: ToolContext, bid: Bid) -> object:
+@page_tool
+def dblclick(context: ToolContext, bid: Bid) -> None:
     """Click an element twice, which does what one click does.
 
     Args:
         bid: Its bid.
     """
-    del bid
-    return act(context, "dblclick")
 
 
-@tool(latency=1)
-def fill(context: ToolContext, bid: Bid, value: str) -> object:
+@page_tool
+def fill(context: ToolContext, bid: Bid, value: str) -> None:
     """Replace what a field holds. A list is written with commas, or as JSON.
 
     Args:
         bid: The field's bid.
         value: What it holds then.
     """
-    del bid, value
-    return act(context, "fill")
 
 
-@tool(latency=1)
-def clear(context: ToolContext, bid: Bid) -> object:
+@page_tool
+def clear(context: ToolContext, bid: Bid) -> None:
     """Empty a field.
 
     Args:
         bid: The field's bid.
     """
-    del bid
-    return act(context, "clear")
 
 
-@tool(latency=1)
-def select_option(context: ToolContext, bid: Bid, options: str | list[str]) -> object:
+@page_tool
+def select_option(context: ToolContext, bid: Bid, options: str | list[str]) -> None:
     """Choose an option of a combobox.
 
     Args:
         bid: The combobox's bid.
         options: The option, or a list of one.
     """
-    del bid, options
-    return act(context, "select_option")
 
 
-@tool(latency=1)
-def check(context: ToolContext, bid: Bid) -> object:
+@page_tool
+def check(context: ToolContext, bid: Bid) -> None:
     """Check a checkbox.
 
     Args:
         bid: The checkbox's bid.
     """
-    del bid
-    return act(context, "check")
 
 
-@tool(latency=1)
-def uncheck(context: ToolContext, bid: Bid) -> object:
+@page_tool
+def uncheck(context: ToolContext, bid: Bid) -> None:
     """Uncheck a checkbox.
 
     Args:
         bid: The checkbox's bid.
     """
-    del bid
-    return act(context, "uncheck")
 
 
-@tool(latency=1)
-def hover(context: ToolContext, bid: Bid) -> object:
+@page_tool
+def hover(context: ToolContext, bid: Bid) -> None:
     """Move the mouse over an element, which changes nothing on these pages.
 
     Args:
         bid: Its bid.
     """
-    del bid
-    return act(context, "hover")
 
 
-@tool(latency=1)
-def focus(context: ToolContext, bid: Bid) -> object:
+@page_tool
+def focus(context: ToolContext, bid: Bid) -> None:
     """Give a field the focus.
 
     Args:
         bid: The field's bid.
     """
-    del bid
-    return act(context, "focus")
 
 
-@tool(latency=1)
-def press(context: ToolContext, bid: Bid, key_comb: str) -> object:
+@page_tool
+def press(context: ToolContext, bid: Bid, key_comb: str) -> None:
     """Press a key in a field; Enter sends the form in which it stands.
 
     Args:
         bid: The field's bid.
         key_comb: The key, such as "Enter".
     """
-    del bid, key_comb
-    return act(context, "press")
 
 
-@tool(latency=1)
-def scroll(context: ToolContext, delta_x: float, delta_y: float) -> object:
+@page_tool
+def scroll(context: ToolContext, delta_x: float, delta_y: float) -> None:
     """Scroll the page by most of a screen.
 
     Args:
         delta_x: Has no effect.
         delta_y: Down where it is above 0, up where it is below.
     """
-    del delta_x, delta_y
-    return act(context, "scroll")
 
 
-@tool(latency=1)
-def goto(context: ToolContext, url: str) -> object:
+@page_tool
+def goto(context: ToolContext, url: str) -> None:
     """Open an address of this site, such as "/orders".
 
     Args:
         url: The address.
     """
-    del url
-    return act(context, "goto")
 
 
-@tool(latency=1)
-def go_back(context: ToolContext) -> object:
+@page_tool
+def go_back(context: ToolContext) -> None:
     """Go back to the page before this one."""
-    return act(context, "go_back")
 
 
-@tool(latency=1)
-def go_forward(context: ToolContext) -> object:
+@page_tool
+def go_forward(context: ToolContext) -> None:
     """Go forward to the page from which you went back."""
-    return act(context, "go_forward")
 
 
-@tool(latency=1)
-def new_tab(context: ToolContext) -> object:
+@page_tool
+def new_tab(context: ToolContext) -> None:
     """Open a tab."""
-    return act(context, "new_tab")
 
 
-@tool(latency=1)
-def tab_close(context: ToolContext) -> object:
+@page_tool
+def tab_close(context: ToolContext) -> None:
     """Close the tab in front."""
-    return act(context, "tab_close")
 
 
-@tool(latency=1)
-def tab_focus(context: ToolContext, index: int) -> object:
+@page_tool
+def tab_focus(context: ToolContext, index: int) -> None:
     """Bring a tab to the front.
 
     Args:
         index: Its number, from 0.
     """
-    del index
-    return act(context, "tab_focus")
 
 
-@tool(latency=1)
-def noop(context: ToolContext, wait_ms: float = 1000) -> object:
+@page_tool
+def noop(context: ToolContext, wait_ms: float = 1000) -> None:
     """Do nothing, and look at the page again.
 
     Args:
         wait_ms: Has no effect: pages do not change by themselves.
     """
-    del wait_ms
-    return act(context, "noop")
 
 
-@tool(latency=1)
-def find_text(context: ToolContext, text: Annotated[str, Field(min_length=1, max_length=200)]) -> object:
+@page_tool
+def find_text(context: ToolContext, text: Annotated[str, Field(min_length=1, max_length=200)]) -> None:
     """Scroll to the first line of the page that holds a text; again, to the next one.
 
     Args:
         text: What is looked for; small and capital letters are the same.
     """
-    del text
-    return act(context, "find_text")
 
 
-@tool(latency=1)
-def send_msg_to_user(context: ToolContext, text: Annotated[str, Prose(), Field(min_length=1)]) -> object:
+@page_tool
+def send_msg_to_user(context: ToolContext, text: Annotated[str, Prose(), Field(min_length=1)]) -> None:
     """Say something to the person you are helping.
 
     Args:
         text: What you tell them.
     """
-    del text
-    return act(context, "send_msg_to_user")
 
 
-@tool(latency=1)
-def report_infeasible(context: ToolContext, reason: Annotated[str, Prose()]) -> object:
+@page_tool
+def report_infeasible(context: ToolContext, reason: Annotated[str, Prose()]) -> None:
     """End the task as not done.
 
     Args:
         reason: Why you cannot do it.
     """
-    del reason
-    return act(context, "report_infeasible")
 
 
 class BrowserGymDialect(Dialect):
@@ -262,28 +224,28 @@ class BrowserGymDialect(Dialect):
         given: Any = call.arguments
         match call.tool:
             case "click" | "clear":
-                said = plain(call.tool, bid=given["element"])
+                said = make_call(call.tool, bid=given["element"])
             case "press":
-                said = plain("press", bid=given["element"], key_comb=given.get("key", "Enter"))
+                said = make_call("press", bid=given["element"], key_comb=given.get("key", "Enter"))
             case "fill":
-                said = plain("fill", bid=given["element"], value=given["text"])
+                said = make_call("fill", bid=given["element"], value=given["text"])
             case "select_option":
-                said = plain("select_option", bid=given["element"], options=given["option"])
+                said = make_call("select_option", bid=given["element"], options=given["option"])
             case "check":
-                said = plain("check" if given.get("checked", True) else "uncheck", bid=given["element"])
+                said = make_call("check" if given.get("checked", True) else "uncheck", bid=given["element"])
             case "scroll":
                 down = given.get("direction", "down") == "down"
-                said = plain("scroll", delta_x=0, delta_y=_PAGE_HEIGHT if down else -_PAGE_HEIGHT)
+                said = make_call("scroll", delta_x=0, delta_y=_PAGE_HEIGHT if down else -_PAGE_HEIGHT)
             case "back" | "forward":
-                said = plain(f"go_{call.tool}")
+                said = make_call(f"go_{call.tool}")
             case "tab_new":
-                said = plain("new_tab")
+                said = make_call("new_tab")
             case "tab_focus":
-                said = plain("tab_focus", index=given["number"] - 1)
+                said = make_call("tab_focus", index=given["number"] - 1)
             case "reply" if set(given) == {"message"}:
-                said = plain("send_msg_to_user", text=given["message"])
+                said = make_call("send_msg_to_user", text=given["message"])
             case "give_up":
-                said = plain("report_infeasible", reason=given["reason"])
+                said = make_call("report_infeasible", reason=given["reason"])
             case _:
                 said = call
         return (said,)
@@ -293,58 +255,45 @@ def _action(call: ToolCall, screen: Screen) -> ToolCall:
     given: Any = call.arguments
     match call.tool:
         case "click" | "dblclick":
-            return plain("click", element=given["bid"])
+            return make_call("click", element=given["bid"])
         case "fill":
-            return plain("fill", element=given["bid"], text=given["value"])
+            return make_call("fill", element=given["bid"], text=given["value"])
         case "clear":
-            return plain("clear", element=given["bid"])
+            return make_call("clear", element=given["bid"])
         case "select_option":
-            return plain("select_option", element=given["bid"], option=one_option(given["options"]))
+            return make_call("select_option", element=given["bid"], option=one_option(given["options"]))
         case "check" | "uncheck":
-            return plain("check", element=given["bid"], checked=call.tool == "check")
+            return make_call("check", element=given["bid"], checked=call.tool == "check")
         case "focus":
-            return plain("focus", element=given["bid"])
+            return make_call("focus", element=given["bid"])
         case "hover":
             if screen.find(given["bid"]) is None:
-                return plain("click", element=given["bid"])  # refused as an element that is not there
-            return plain("noop")
+                return make_call("click", element=given["bid"])  # refused as an element that is not there
+            return make_call("noop")
         case "press":
             if given["key_comb"] not in _KEYS:
                 raise unknown_key(given["key_comb"], _KEYS)
-            return plain("press", element=given["bid"], key="Enter")
+            return make_call("press", element=given["bid"], key="Enter")
         case "scroll":
             if not given["delta_y"]:
-                return plain("noop")
-            return plain("scroll", direction="down" if given["delta_y"] > 0 else "up")
+                return make_call("noop")
+            return make_call("scroll", direction="down" if given["delta_y"] > 0 else "up")
         case "goto":
-            return plain("goto", url=given["url"])
+            return make_call("goto", url=given["url"])
         case "go_back" | "go_forward":
-            return plain(call.tool.removeprefix("go_"))
+            return make_call(call.tool.removeprefix("go_"))
         case "new_tab":
-            return plain("tab_new")
+            return make_call("tab_new")
         case "tab_focus":
-            return plain("tab_focus", number=given["index"] + 1)
+            return make_call("tab_focus", number=given["index"] + 1)
         case "find_text":
-            return plain("find", text=given["text"])
+            return make_call("find", text=given["text"])
         case "send_msg_to_user":
-            return plain("reply", message=given["text"])
+            return make_call("reply", message=given["text"])
         case "report_infeasible":
-            return plain("give_up", reason=given["reason"])
+            return make_call("give_up", reason=given["reason"])
         case _:
-            return plain(call.tool)
-
-
-def one_option(options: str | list[str]) -> str:
-    """The one option that is chosen.
-
-    Raises:
-        ToolRefusal: there are more, or none.
-    """
-    if isinstance(options, str):
-        return options
-    if len(options) != 1:
-        raise ToolRefusal("one_option", f"these comboboxes take one option, not {len(options)}; give one")
-    return options[0]
+            return make_call(call.tool)
 
 
 def _nodes(element: PageElement, level: int, focus: str) -> Iterator[DialectLine]:
@@ -357,7 +306,7 @@ def _nodes(element: PageElement, level: int, focus: str) -> Iterator[DialectLine
         selected = str(option == element.value)
         yield DialectLine(text=f"{indent}\toption {option!r}, selected={selected}")
     if split:
-        yield DialectLine(text=f"{indent}\tStaticText {flat(element.value)!r}", shows=element.shows)
+        yield DialectLine(text=f"{indent}\tStaticText {one_line(element.value)!r}", shows=element.shows)
     for child in element.children:
         yield from _nodes(child, level + 1, focus)
 
@@ -365,15 +314,15 @@ def _nodes(element: PageElement, level: int, focus: str) -> Iterator[DialectLine
 def _node(element: PageElement, focus: str) -> str:
     """An element in BrowserGym's words."""
     if element.role == "text":
-        return f"StaticText {flat(element.value)!r}"
+        return f"StaticText {one_line(element.value)!r}"
     bid = f"[{element.id}] " if element.id else ""
-    said = f"{bid}{_ROLES.get(element.role, str(element.role))} {flat(element.name)!r}"
+    said = f"{bid}{_ROLES.get(element.role, str(element.role))} {one_line(element.name)!r}"
     if element.role == "checkbox":
         said += ", checked='true'" if element.value == "true" else ", checked='false'"
     elif element.role in FIELDS:
         said += f" value={element.value!r}"
     elif element.role == "link" and element.value:
-        said += f", description={flat(element.value)!r}"
+        said += f", description={one_line(element.value)!r}"
     if element.role == "combobox":
         said += ", hasPopup='menu'"
     if isinstance(element.activation, Follow):

@@ -7,7 +7,7 @@ of links and buttons, whose ids say the same; a link whose words are data, an id
 from collections.abc import Iterator, Sequence
 
 from palaestra.envs.surfaces.pages.addresses import plain_address, read_address
-from palaestra.envs.surfaces.pages.dialects.dialect import DialectLine, Screen, flat
+from palaestra.envs.surfaces.pages.dialects.dialect import DialectLine, Screen, one_line
 from palaestra.envs.surfaces.pages.dialects.plain import PlainDialect
 from palaestra.envs.surfaces.pages.tree import FIELDS, PageElement
 
@@ -60,21 +60,21 @@ def _words(element: PageElement) -> str:
     """An element in one line."""
     match element.role:
         case "heading":
-            return f"# {flat(element.name)}"
+            return f"# {one_line(element.name)}"
         case "text":
-            return flat(element.value)
+            return one_line(element.value)
         case "alert":
-            return f"alert: {flat(element.name)}"
+            return f"alert: {one_line(element.name)}"
         case "cell":
-            return f"{element.name}={flat(element.value)}"
+            return f"{element.name}={one_line(element.value)}"
         case "definition":
-            return f"{element.name}={' '.join(map(_words, element.children)) or flat(element.value)}"
+            return f"{element.name}={' '.join(map(_words, element.children)) or one_line(element.value)}"
         case "tab" if element.value:
             return f"{element.id} selected"
         case "link" if element.id.startswith("of."):
             return f"{element.id} {element.name}"
         case role if role in FIELDS:
             options = f" of {'|'.join(element.options)}" if element.options else ""
-            return f"{element.id}={flat(element.value)}{options}{' required' if element.required else ''}"
+            return f"{element.id}={one_line(element.value)}{options}{' required' if element.required else ''}"
         case _:
-            return element.id or flat(element.name)
+            return element.id or one_line(element.name)

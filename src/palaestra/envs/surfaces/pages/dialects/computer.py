@@ -13,23 +13,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from palaestra.envs.surfaces.pages.dialects.acting import act
-from palaestra.envs.surfaces.pages.dialects.dialect import (
-    Dialect,
-    DialectLine,
-    Screen,
-    flat,
-    picture_of,
-    plain,
-    unknown_key,
-)
-from palaestra.envs.surfaces.pages.dialects.playwright import entered
+from palaestra.envs.surfaces.pages.dialects.acting import page_tool
+from palaestra.envs.surfaces.pages.dialects.calls import make_call, press_enter, unknown_key
+from palaestra.envs.surfaces.pages.dialects.dialect import Dialect, DialectLine, Screen, one_line, picture_of
 from palaestra.envs.surfaces.pages.text import INLINE
 from palaestra.envs.surfaces.pages.tree import FIELDS, Box, PageElement
 from palaestra.errors import ToolRefusal
 from palaestra.record import record
 from palaestra.records import Prose, ToolCall
-from palaestra.tools import ToolContext, tool
+from palaestra.tools import ToolContext
 
 LETTER, LINE = 8, 20
 """Pixels of a letter and of a line."""
@@ -54,94 +46,78 @@ class PlacedElement:
     box: Box
 
 
-@tool(latency=1)
-def click(context: ToolContext, start_box: Place) -> object:
+@page_tool
+def click(context: ToolContext, start_box: Place) -> None:
     """Click a place on the screen.
 
     Args:
         start_box: The place, as "(x,y)" in pixels.
     """
-    del start_box
-    return act(context, "click")
 
 
-@tool(latency=1)
-def left_double(context: ToolContext, start_box: Place) -> object:
+@page_tool
+def left_double(context: ToolContext, start_box: Place) -> None:
     """Click a place on the screen twice, which does what one click does.
 
     Args:
         start_box: The place, as "(x,y)" in pixels.
     """
-    del start_box
-    return act(context, "left_double")
 
 
-@tool(latency=1)
-def type(context: ToolContext, content: str) -> object:  # noqa: A001  as UI-TARS names it
+@page_tool
+def type(context: ToolContext, content: str) -> None:  # noqa: A001  as UI-TARS names it
     """Type in the field that has the focus, after what it holds or in place of what is selected.
 
     Args:
         content: The text; a line break at its end presses Enter.
     """
-    del content
-    return act(context, "type")
 
 
-@tool(latency=1)
-def hotkey(context: ToolContext, key: str) -> object:
+@page_tool
+def hotkey(context: ToolContext, key: str) -> None:
     """Press keys: "enter", "ctrl a", "backspace", "pagedown", "alt left", "ctrl t", "ctrl 2", "ctrl l" and the like.
 
     Args:
         key: The keys, with a space between them.
     """
-    del key
-    return act(context, "hotkey")
 
 
-@tool(latency=1)
-def scroll(context: ToolContext, direction: Literal["down", "up"], start_box: Place = "(0,0)") -> object:
+@page_tool
+def scroll(context: ToolContext, direction: Literal["down", "up"], start_box: Place = "(0,0)") -> None:
     """Scroll the page.
 
     Args:
         direction: Which way.
         start_box: The place over which the wheel is turned, which has no effect.
     """
-    del direction, start_box
-    return act(context, "scroll")
 
 
-@tool(latency=1)
-def find(context: ToolContext, text: Annotated[str, Field(min_length=1, max_length=200)]) -> object:
+@page_tool
+def find(context: ToolContext, text: Annotated[str, Field(min_length=1, max_length=200)]) -> None:
     """Scroll to the first line of the page that holds a text; again, to the next one.
 
     Args:
         text: What is looked for; small and capital letters are the same.
     """
-    del text
-    return act(context, "find")
 
 
-@tool(latency=1)
-def wait(context: ToolContext) -> object:
+@page_tool
+def wait(context: ToolContext) -> None:
     """Do nothing, and look at the screen again."""
-    return act(context, "wait")
 
 
-@tool(latency=1)
-def finished(context: ToolContext, content: Annotated[str, Prose()] = "") -> object:
+@page_tool
+def finished(context: ToolContext, content: Annotated[str, Prose()] = "") -> None:
     """End the task as done.
 
     Args:
         content: Has no effect; a message to the user is a `reply`.
     """
-    del content
-    return act(context, "finished")
 
 
-@tool(latency=1)
-def call_user(context: ToolContext) -> object:
+@page_tool
+def call_user(context: ToolContext) -> None:
     """End the task as not done."""
-    return act(context, "call_user")
 
 
 class ComputerDialect(Dialect):
@@ -166,29 +142,29 @@ class ComputerDialect(Dialect):
             box = f" ({edges.left}, {edges.top}, {edges.right}, {edges.bottom})" if element.id else ""
             focused = " focused" if element.id and element.id == screen.session.focus else ""
             ids = (element.id,) if element.id else ()
-            yield DialectLine(text=f"{_said(element)}{box}{focused}", shows=element.shows, elements=ids)
+            yield DialectLine(text=f"{_words(element)}{box}{focused}", shows=element.shows, elements=ids)
 
     def read(self, call: ToolCall, screen: Screen) -> tuple[ToolCall, ...]:
         """See `Dialect`."""
         given: Any = call.arguments
         match call.tool:
             case "click" | "left_double":
-                return _clicked(*read_point(given["start_box"]), screen)
+                return _read_click(*read_point(given["start_box"]), screen)
             case "type":
-                return _typed(given["content"], screen)
+                return _read_typing(given["content"], screen)
             case "hotkey":
-                return _pressed(given["key"], screen)
+                return _read_keys(given["key"], screen)
             case "scroll":
                 read_point(given["start_box"])
-                return (plain("scroll", direction=given["direction"]),)
+                return (make_call("scroll", direction=given["direction"]),)
             case "find":
-                return (plain("find", text=given["text"]),)
+                return (make_call("find", text=given["text"]),)
             case "finished":
-                return (plain("finish"),)
+                return (make_call("finish"),)
             case "call_user":
-                return (plain("give_up", reason="The user is called."),)
+                return (make_call("give_up", reason="The user is called."),)
             case _:
-                return (plain("noop"),)
+                return (make_call("noop"),)
 
     def write(self, call: ToolCall, screen: Screen | None) -> tuple[ToolCall, ...]:
         """See `Dialect`. Without a screen there are no coordinates, and the call stays as it is.
@@ -198,26 +174,26 @@ class ComputerDialect(Dialect):
         """
         given: Any = call.arguments
         if "element" in given:
-            return (call,) if screen is None else self._pointed(call, given, screen)
+            return (call,) if screen is None else self._write_pointing(call, given, screen)
         match call.tool:
             case "scroll":
-                return (plain("scroll", direction=given.get("direction", "down")),)
+                return (make_call("scroll", direction=given.get("direction", "down")),)
             case "goto":
-                return (plain("hotkey", key="ctrl l"), plain("type", content=f"{given['url']}\n"))
+                return (make_call("hotkey", key="ctrl l"), make_call("type", content=f"{given['url']}\n"))
             case "back" | "forward":
-                return (plain("hotkey", key="alt left" if call.tool == "back" else "alt right"),)
+                return (make_call("hotkey", key="alt left" if call.tool == "back" else "alt right"),)
             case "tab_new" | "tab_close":
-                return (plain("hotkey", key="ctrl t" if call.tool == "tab_new" else "ctrl w"),)
+                return (make_call("hotkey", key="ctrl t" if call.tool == "tab_new" else "ctrl w"),)
             case "tab_focus":
-                return (plain("hotkey", key=f"ctrl {given['number']}"),)
+                return (make_call("hotkey", key=f"ctrl {given['number']}"),)
             case "noop":
-                return (plain("wait"),)
+                return (make_call("wait"),)
             case "finish" if not given.get("answer"):
-                return (plain("finished"),)
+                return (make_call("finished"),)
             case _:
                 return (call,)
 
-    def _pointed(self, call: ToolCall, given: Any, screen: Screen) -> tuple[ToolCall, ...]:
+    def _write_pointing(self, call: ToolCall, given: Any, screen: Screen) -> tuple[ToolCall, ...]:
         """An action on an element, as what mouse and keyboard do."""
         at = next((one for one in place(screen) if one.element.id == given["element"]), None)
         if at is None:
@@ -228,22 +204,22 @@ class ComputerDialect(Dialect):
                 return (clicked,)
             case "check":
                 holds = at.element.value == "true"
-                return (plain("wait"),) if holds == given.get("checked", True) else (clicked,)
+                return (make_call("wait"),) if holds == given.get("checked", True) else (clicked,)
             case "press":
-                return (clicked, plain("hotkey", key="enter"))
+                return (clicked, make_call("hotkey", key="enter"))
             case _:
                 text = str(given.get("text", given.get("option", "")))
-                emptied = (clicked, plain("hotkey", key="ctrl a"))
+                emptied = (clicked, make_call("hotkey", key="ctrl a"))
                 if not text:
-                    return (*emptied, plain("hotkey", key="backspace"))
+                    return (*emptied, make_call("hotkey", key="backspace"))
                 if text.endswith("\n"):
                     raise ToolRefusal("cannot_type", "a line break at the end of a text presses Enter; type it without")
-                return (*emptied, plain("type", content=text))
+                return (*emptied, make_call("type", content=text))
 
 
 def click_at(x: int, y: int) -> ToolCall:
     """A click on a place."""
-    return plain("click", start_box=f"({x},{y})")
+    return make_call("click", start_box=f"({x},{y})")
 
 
 def read_point(text: str) -> tuple[int, int]:
@@ -322,81 +298,81 @@ def _says(element: PageElement) -> bool:
 
 
 def _width(element: PageElement) -> int:
-    return max(2, len(_said(element))) * LETTER
+    return max(2, len(_words(element))) * LETTER
 
 
-def _said(element: PageElement) -> str:
+def _words(element: PageElement) -> str:
     """An element in words."""
     if element.role == "text":
-        return flat(element.value)
+        return one_line(element.value)
     if element.role in ("cell", "definition"):
-        return f"{element.name} {flat(element.value)}".rstrip()
-    said = f'{element.role} "{flat(element.name)}"'
+        return f"{element.name} {one_line(element.value)}".rstrip()
+    said = f'{element.role} "{one_line(element.name)}"'
     if element.role in FIELDS:
-        said += f' holds "{flat(element.value)}"' if element.value else " is empty"
+        said += f' holds "{one_line(element.value)}"' if element.value else " is empty"
         said += " required" if element.required else ""
         said += f" of {', '.join(element.options)}" if element.options else ""
     elif element.value:
-        said += f" {flat(element.value)}"
+        said += f" {one_line(element.value)}"
     return said
 
 
-def _clicked(x: int, y: int, screen: Screen) -> tuple[ToolCall, ...]:
+def _read_click(x: int, y: int, screen: Screen) -> tuple[ToolCall, ...]:
     """What a click on a place means."""
     placed = place(screen)
     high = height(screen, placed)
     if x >= WIDE or y >= high:
         raise ToolRefusal("outside", f"({x},{y}) is outside the screen of {WIDE}x{high} pixels")
     if y < LINE and not _is_pictured(screen):
-        return plain("focus", element=ADDRESS), plain("select_all")
+        return make_call("focus", element=ADDRESS), make_call("select_all")
     hit = next((one.element for one in placed if one.element.id and one.box.holds(x, y)), None)
     if hit is None:
-        return (plain("focus", element=""),)
+        return (make_call("focus", element=""),)
     if hit.role == "checkbox":
-        return (plain("check", element=hit.id, checked=hit.value != "true"),)
-    return (plain("focus" if hit.role in FIELDS else "click", element=hit.id),)
+        return (make_call("check", element=hit.id, checked=hit.value != "true"),)
+    return (make_call("focus" if hit.role in FIELDS else "click", element=hit.id),)
 
 
-def _typed(content: str, screen: Screen) -> tuple[ToolCall, ...]:
+def _read_typing(content: str, screen: Screen) -> tuple[ToolCall, ...]:
     """What typing means where the focus is."""
     session = screen.session
     sends, text = content.endswith("\n"), content.removesuffix("\n")
     if session.focus == ADDRESS:
         if not sends:
             raise ToolRefusal("no_enter", 'end an address with "\\n", which opens it')
-        return (plain("goto", url=text),)
+        return (make_call("goto", url=text),)
     element = screen.find(session.focus) if session.focus else None
     if element is None:
         raise ToolRefusal("no_focus", "no field has the focus; click one first")
     chooses = element.role in ("combobox", "checkbox") or session.selected
-    entry = plain("fill", element=element.id, text=text if chooses else element.value + text)
-    return (entry, plain("press", element=element.id, key="Enter")) if sends else (entry,)
+    entry = make_call("fill", element=element.id, text=text if chooses else element.value + text)
+    return (entry, make_call("press", element=element.id, key="Enter")) if sends else (entry,)
 
 
-def _pressed(key: str, screen: Screen) -> tuple[ToolCall, ...]:
+def _read_keys(key: str, screen: Screen) -> tuple[ToolCall, ...]:
     """What a combination of keys means."""
     keys = " ".join(key.lower().replace("+", " ").split())
     if keys not in _KEYS:
         raise unknown_key(key, _KEYS)
     moves = {"alt left": "back", "alt right": "forward", "ctrl t": "tab_new", "ctrl w": "tab_close"}
     if keys in moves:
-        return (plain(moves[keys]),)
+        return (make_call(moves[keys]),)
     if keys in ("pagedown", "pageup"):
-        return (plain("scroll", direction="down" if keys == "pagedown" else "up"),)
+        return (make_call("scroll", direction="down" if keys == "pagedown" else "up"),)
     if keys == "ctrl l":
-        return plain("focus", element=ADDRESS), plain("select_all")
+        return make_call("focus", element=ADDRESS), make_call("select_all")
     if keys == "ctrl a":
-        return (plain("select_all"),)
+        return (make_call("select_all"),)
     if keys == "enter":
-        return (entered(screen),)
+        return (press_enter(screen),)
     if keys == "backspace":
-        return _deleted(screen)
-    return (plain("tab_focus", number=int(keys.removeprefix("ctrl "))),)
+        return _read_backspace(screen)
+    return (make_call("tab_focus", number=int(keys.removeprefix("ctrl "))),)
 
 
-def _deleted(screen: Screen) -> tuple[ToolCall, ...]:
+def _read_backspace(screen: Screen) -> tuple[ToolCall, ...]:
     """What the backspace key takes away: what is selected, or the last letter."""
     element = screen.find(screen.session.focus) if screen.session.focus else None
     if element is None:
         raise ToolRefusal("no_focus", "no field has the focus; click one first")
-    return (plain("fill", element=element.id, text="" if screen.session.selected else element.value[:-1]),)
+    return (make_call("fill", element=element.id, text="" if screen.session.selected else element.value[:-1]),)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from palaestra.envs.surfaces.pages.dialects.session import DialectSession
 from palaestra.envs.surfaces.pages.tree import Page, PageElement, ShownRow
-from palaestra.errors import CapabilityError, ToolRefusal, UnknownNameError
+from palaestra.errors import CapabilityError
 from palaestra.record import record
-from palaestra.records import Json, ToolCall
+from palaestra.records import ToolCall
 from palaestra.tools import Tool
 
 if TYPE_CHECKING:
@@ -90,41 +90,13 @@ class Dialect(ABC):
         del screen
         return element
 
-    def rest(self, screen: Screen) -> Iterator[DialectLine]:
+    def draw_end(self, screen: Screen) -> Iterator[DialectLine]:
         """Lines that end an observation, after the elements."""
         del screen
         return iter(())
 
 
-def numbered(given: str, screen: Screen, prefix: str) -> str:
-    """The id of the element that a handle such as "e12" names; the site's own id of an element names it too.
-
-    Raises:
-        ToolRefusal: no element had that number, or the page in front does not have the element any more.
-    """
-    number = given.removeprefix(prefix)
-    if not number.isdecimal() or (prefix and not given.startswith(prefix)):
-        return given
-    handles = screen.session.handles
-    if not 1 <= int(number) <= len(handles):
-        last = f"{prefix}{len(handles)}"
-        raise ToolRefusal("unknown_ref", f"{given!r:.40} names no element; numbers go from {prefix}1 to {last}")
-    element = handles[int(number) - 1]
-    if screen.find(element) is None:
-        here = [f"{prefix}{n}" for e in screen.page.walk() if e.id and (n := screen.session.number(e.id)) is not None]
-        near = ", ".join(here[:5]) or "none"
-        raise ToolRefusal(
-            "stale_ref", f"{given!r:.40} is {element!r}, which this page does not have; it has {near} and others"
-        )
-    return element
-
-
-def plain(tool: str, **arguments: Json) -> ToolCall:
-    """An action of the browser."""
-    return ToolCall(tool=tool, arguments=arguments)
-
-
-def flat(text: str) -> str:
+def one_line(text: str) -> str:
     """A text in one line."""
     return " ".join(text.split())
 
@@ -134,11 +106,6 @@ def with_numbers(session: DialectSession, elements: tuple[PageElement, ...]) -> 
     known = set(session.handles)
     new = dict.fromkeys(e.id for part in elements for e in part.walk() if e.id and e.id not in known)
     return replace(session, handles=(*session.handles, *new)) if new else session
-
-
-def unknown_key(key: str, known: tuple[str, ...]) -> ToolRefusal:
-    """The refusal of a key that means nothing here."""
-    return ToolRefusal("unknown_key", str(UnknownNameError.of("key", key[:40], known)))
 
 
 def picture_of(screen: Screen) -> "PagePicture":

@@ -65,13 +65,15 @@ def observe(dialect: Dialect, page: Page, session: DialectSession, *, lines: int
         skip = next((n for n, line in enumerate(shown) if wanted in line.text.casefold()), 0)
     skip = min(skip, max(0, len(shown) - 1))
     head = [*told, *([f"{skip} lines before these are left out"] if skip else [])]
-    kept, cut = [*shown[skip:], *dialect.rest(screen)], 0
+    kept, cut = [*shown[skip:], *dialect.draw_end(screen)], 0
     if settings.budget is not None:
         kept, cut = _cut(head, kept, settings.budget)
     observed = LastObservation(
         url=page.url,
         elements=_ids(screen.elements),
-        lines=_seen(drawn, kept, last.lines if last is not None and compared else ()) if settings.changes else (),
+        lines=_known_lines(drawn, kept, last.lines if last is not None and compared else ())
+        if settings.changes
+        else (),
         kept=len(kept),
         cut=cut,
     )
@@ -115,7 +117,7 @@ def _difference(drawn: list[DialectLine], before: tuple[str, ...]) -> list[Diale
     return [same, *gone, *new]
 
 
-def _seen(drawn: list[DialectLine], kept: list[DialectLine], before: tuple[str, ...]) -> tuple[str, ...]:
+def _known_lines(drawn: list[DialectLine], kept: list[DialectLine], before: tuple[str, ...]) -> tuple[str, ...]:
     """The lines of a page that the agent knows: those of before that are still there, and those just shown."""
     known = Counter(before) + Counter(line.text.removeprefix("+ ") for line in kept)
     found: list[str] = []

@@ -5,23 +5,21 @@ from typing import Annotated
 
 from pydantic import Field
 
-from palaestra.envs.surfaces.pages.dialects.acting import act
+from palaestra.envs.surfaces.pages.dialects.acting import page_tool
 from palaestra.envs.surfaces.pages.dialects.dialect import Dialect, DialectLine, Screen
 from palaestra.envs.surfaces.pages.text import element_lines
 from palaestra.envs.surfaces.pages.tools import UI_TOOLS
 from palaestra.records import ToolCall
-from palaestra.tools import ToolContext, tool
+from palaestra.tools import ToolContext
 
 
-@tool(latency=1)
-def find(context: ToolContext, text: Annotated[str, Field(min_length=1, max_length=200)]) -> object:
+@page_tool
+def find(context: ToolContext, text: Annotated[str, Field(min_length=1, max_length=200)]) -> None:
     """Scroll to the first line of the page that holds a text; again, to the next one.
 
     Args:
         text: What is looked for; small and capital letters are the same.
     """
-    del text
-    return act(context, "find")
 
 
 class PlainDialect(Dialect):

@@ -9,58 +9,45 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from palaestra.envs.surfaces.pages.dialects.acting import act
-from palaestra.envs.surfaces.pages.dialects.browsergym import one_option
-from palaestra.envs.surfaces.pages.dialects.dialect import (
-    Dialect,
-    DialectLine,
-    Screen,
-    flat,
-    numbered,
-    plain,
-    unknown_key,
-)
-from palaestra.envs.surfaces.pages.tree import FIELDS, Follow, PageElement
+from palaestra.envs.surfaces.pages.dialects.acting import page_tool
+from palaestra.envs.surfaces.pages.dialects.calls import make_call, one_option, press_enter, resolve_handle, unknown_key
+from palaestra.envs.surfaces.pages.dialects.dialect import Dialect, DialectLine, Screen, one_line
+from palaestra.envs.surfaces.pages.tree import Follow, PageElement
 from palaestra.errors import ToolRefusal
 from palaestra.records import ToolCall
-from palaestra.tools import ToolContext, tool
+from palaestra.tools import ToolContext
 
 Ref = Annotated[str, Field(min_length=1, max_length=200)]
 _KEYS = ("Enter", "PageDown", "PageUp")
 _PREFIX = "e"
 
 
-@tool(latency=1)
-def browser_navigate(context: ToolContext, url: str) -> object:
+@page_tool
+def browser_navigate(context: ToolContext, url: str) -> None:
     """Open an address of this site, such as "/orders".
 
     Args:
         url: The address.
     """
-    del url
-    return act(context, "browser_navigate")
 
 
-@tool(latency=1)
-def browser_navigate_back(context: ToolContext) -> object:
+@page_tool
+def browser_navigate_back(context: ToolContext) -> None:
     """Go back to the page before this one."""
-    return act(context, "browser_navigate_back")
 
 
-@tool(latency=1)
-def browser_navigate_forward(context: ToolContext) -> object:
+@page_tool
+def browser_navigate_forward(context: ToolContext) -> None:
     """Go forward to the page from which you went back."""
-    return act(context, "browser_navigate_forward")
 
 
-@tool(latency=1)
-def browser_snapshot(context: ToolContext) -> object:
+@page_tool
+def browser_snapshot(context: ToolContext) -> None:
     """Look at the page again."""
-    return act(context, "browser_snapshot")
 
 
-@tool(latency=1)
-def browser_click(context: ToolContext, ref: Ref, element: str = "", *, doubleClick: bool = False) -> object:  # noqa: N803  as playwright-mcp names it
+@page_tool
+def browser_click(context: ToolContext, ref: Ref, element: str = "", *, doubleClick: bool = False) -> None:  # noqa: N803  as playwright-mcp names it
     """Click an element.
 
     Args:
@@ -68,12 +55,10 @@ def browser_click(context: ToolContext, ref: Ref, element: str = "", *, doubleCl
         element: The element in words, for people.
         doubleClick: Whether twice, which does what one click does.
     """
-    del ref, element, doubleClick
-    return act(context, "browser_click")
 
 
-@tool(latency=1)
-def browser_type(context: ToolContext, ref: Ref, text: str, element: str = "", *, submit: bool = False) -> object:
+@page_tool
+def browser_type(context: ToolContext, ref: Ref, text: str, element: str = "", *, submit: bool = False) -> None:
     """Replace what a field holds. A list is written with commas, or as JSON.
 
     Args:
@@ -82,26 +67,22 @@ def browser_type(context: ToolContext, ref: Ref, text: str, element: str = "", *
         element: The field in words, for people.
         submit: Whether to press Enter afterwards, which sends the form.
     """
-    del ref, text, element, submit
-    return act(context, "browser_type")
 
 
-@tool(latency=1)
+@page_tool
 def browser_fill_form(
     context: ToolContext, fields: Annotated[list[dict[str, str]], Field(min_length=1, max_length=50)]
-) -> object:
+) -> None:
     """Fill in several fields; none where one of them cannot be.
 
     Args:
         fields: For each field its "ref" and "value", and its "name" and "type" for people. The value of a checkbox is
             "true" or "false".
     """
-    del fields
-    return act(context, "browser_fill_form")
 
 
-@tool(latency=1)
-def browser_select_option(context: ToolContext, ref: Ref, values: list[str], element: str = "") -> object:
+@page_tool
+def browser_select_option(context: ToolContext, ref: Ref, values: list[str], element: str = "") -> None:
     """Choose an option of a combobox.
 
     Args:
@@ -109,54 +90,44 @@ def browser_select_option(context: ToolContext, ref: Ref, values: list[str], ele
         values: A list of the one option.
         element: The combobox in words, for people.
     """
-    del ref, values, element
-    return act(context, "browser_select_option")
 
 
-@tool(latency=1)
-def browser_press_key(context: ToolContext, key: str) -> object:
+@page_tool
+def browser_press_key(context: ToolContext, key: str) -> None:
     """Press a key. Enter sends the form of the field that was typed in last; PageDown and PageUp scroll.
 
     Args:
         key: The key.
     """
-    del key
-    return act(context, "browser_press_key")
 
 
-@tool(latency=1)
-def browser_hover(context: ToolContext, ref: Ref, element: str = "") -> object:
+@page_tool
+def browser_hover(context: ToolContext, ref: Ref, element: str = "") -> None:
     """Move the mouse over an element, which changes nothing on these pages.
 
     Args:
         ref: Its ref in the snapshot.
         element: The element in words, for people.
     """
-    del ref, element
-    return act(context, "browser_hover")
 
 
-@tool(latency=1)
-def browser_tabs(context: ToolContext, action: Literal["list", "new", "close", "select"], index: int = 0) -> object:
+@page_tool
+def browser_tabs(context: ToolContext, action: Literal["list", "new", "close", "select"], index: int = 0) -> None:
     """List tabs, open one, close the one in front, or bring one to the front.
 
     Args:
         action: What to do.
         index: The tab to bring to the front, from 0.
     """
-    del action, index
-    return act(context, "browser_tabs")
 
 
-@tool(latency=1)
-def browser_find(context: ToolContext, text: Annotated[str, Field(min_length=1, max_length=200)]) -> object:
+@page_tool
+def browser_find(context: ToolContext, text: Annotated[str, Field(min_length=1, max_length=200)]) -> None:
     """Scroll to the first line of the page that holds a text; again, to the next one.
 
     Args:
         text: What is looked for; small and capital letters are the same.
     """
-    del text
-    return act(context, "browser_find")
 
 
 class PlaywrightDialect(Dialect):
@@ -179,7 +150,7 @@ class PlaywrightDialect(Dialect):
         for element in screen.elements:
             yield from self._items(element, "", screen)
 
-    def rest(self, screen: Screen) -> Iterator[DialectLine]:
+    def draw_end(self, screen: Screen) -> Iterator[DialectLine]:
         """See `Dialect`."""
         yield DialectLine(text="```")
 
@@ -188,31 +159,31 @@ class PlaywrightDialect(Dialect):
         given: Any = call.arguments
         match call.tool:
             case "browser_click":
-                return (plain("click", element=numbered(given["ref"], screen, _PREFIX)),)
+                return (make_call("click", element=resolve_handle(given["ref"], screen, _PREFIX)),)
             case "browser_type":
-                element = numbered(given["ref"], screen, _PREFIX)
-                typed = plain("fill", element=element, text=given["text"])
-                return (typed, plain("press", element=element)) if given["submit"] else (typed,)
+                element = resolve_handle(given["ref"], screen, _PREFIX)
+                typed = make_call("fill", element=element, text=given["text"])
+                return (typed, make_call("press", element=element)) if given["submit"] else (typed,)
             case "browser_fill_form":
-                return tuple(_filled(field, screen) for field in given["fields"])
+                return tuple(_read_field(field, screen) for field in given["fields"])
             case "browser_select_option":
-                element = numbered(given["ref"], screen, _PREFIX)
-                return (plain("select_option", element=element, option=one_option(given["values"])),)
+                element = resolve_handle(given["ref"], screen, _PREFIX)
+                return (make_call("select_option", element=element, option=one_option(given["values"])),)
             case "browser_press_key":
-                return (_pressed(given["key"], screen),)
+                return (_read_key(given["key"], screen),)
             case "browser_hover":
-                element = numbered(given["ref"], screen, _PREFIX)
-                return (plain("noop" if screen.find(element) else "click", element=element),)
+                element = resolve_handle(given["ref"], screen, _PREFIX)
+                return (make_call("noop" if screen.find(element) else "click", element=element),)
             case "browser_tabs":
                 return (_tab(given["action"], given["index"]),)
             case "browser_navigate":
-                return (plain("goto", url=given["url"]),)
+                return (make_call("goto", url=given["url"]),)
             case "browser_navigate_back" | "browser_navigate_forward":
-                return (plain(call.tool.rpartition("_")[2]),)
+                return (make_call(call.tool.rpartition("_")[2]),)
             case "browser_find":
-                return (plain("find", text=given["text"]),)
+                return (make_call("find", text=given["text"]),)
             case _:
-                return (plain("noop"),)
+                return (make_call("noop"),)
 
     def write(self, call: ToolCall, screen: Screen | None) -> tuple[ToolCall, ...]:
         """See `Dialect`."""
@@ -220,32 +191,32 @@ class PlaywrightDialect(Dialect):
         ref = self.handle(str(given["element"]), screen) if "element" in given else ""
         match call.tool:
             case "click":
-                return (plain("browser_click", ref=ref),)
+                return (make_call("browser_click", ref=ref),)
             case "press":
-                typed = plain("browser_type", ref=ref, text=_held(given["element"], screen), submit=True)
+                typed = make_call("browser_type", ref=ref, text=_field_value(given["element"], screen), submit=True)
                 return (typed,)
             case "fill":
-                return (plain("browser_type", ref=ref, text=given["text"]),)
+                return (make_call("browser_type", ref=ref, text=given["text"]),)
             case "clear":
-                return (plain("browser_type", ref=ref, text=""),)
+                return (make_call("browser_type", ref=ref, text=""),)
             case "select_option":
-                return (plain("browser_select_option", ref=ref, values=[given["option"]]),)
+                return (make_call("browser_select_option", ref=ref, values=[given["option"]]),)
             case "check":
                 checked = "true" if given.get("checked", True) else "false"
-                return (plain("browser_fill_form", fields=[{"ref": ref, "type": "checkbox", "value": checked}]),)
+                return (make_call("browser_fill_form", fields=[{"ref": ref, "type": "checkbox", "value": checked}]),)
             case "scroll":
                 down = given.get("direction", "down") == "down"
-                return (plain("browser_press_key", key="PageDown" if down else "PageUp"),)
+                return (make_call("browser_press_key", key="PageDown" if down else "PageUp"),)
             case "goto":
-                return (plain("browser_navigate", url=given["url"]),)
+                return (make_call("browser_navigate", url=given["url"]),)
             case "back" | "forward":
-                return (plain(f"browser_navigate_{call.tool}"),)
+                return (make_call(f"browser_navigate_{call.tool}"),)
             case "tab_new" | "tab_close":
-                return (plain("browser_tabs", action=call.tool.removeprefix("tab_")),)
+                return (make_call("browser_tabs", action=call.tool.removeprefix("tab_")),)
             case "tab_focus":
-                return (plain("browser_tabs", action="select", index=given["number"] - 1),)
+                return (make_call("browser_tabs", action="select", index=given["number"] - 1),)
             case "noop":
-                return (plain("browser_snapshot"),)
+                return (make_call("browser_snapshot"),)
             case _:
                 return (call,)
 
@@ -256,14 +227,14 @@ class PlaywrightDialect(Dialect):
 
     def _items(self, element: PageElement, indent: str, screen: Screen) -> Iterator[DialectLine]:
         ids = (element.id,) if element.id else ()
-        inner = [f"  - option {_quoted(o)}{' [selected]' if o == element.value else ''}" for o in element.options]
+        inner = [f"  - option {_quote(o)}{' [selected]' if o == element.value else ''}" for o in element.options]
         if isinstance(element.activation, Follow):
             inner.append(f"  - /url: {element.activation.url}")
         if element.role == "link" and element.value:
-            inner.append(f"  - text: {flat(element.value)}")
+            inner.append(f"  - text: {one_line(element.value)}")
         said = f"{indent}- {self._item(element, screen)}"
         if element.role not in ("combobox", "checkbox") and element.value and element.role not in ("link", "text"):
-            said += f": {flat(element.value)}"
+            said += f": {one_line(element.value)}"
         elif inner or element.children:
             said += ":"
         yield DialectLine(text=said, shows=element.shows, elements=ids)
@@ -274,10 +245,10 @@ class PlaywrightDialect(Dialect):
     def _item(self, element: PageElement, screen: Screen) -> str:
         """An element in playwright-mcp's words."""
         if element.role == "text":
-            return f"text: {flat(element.value)}"
+            return f"text: {one_line(element.value)}"
         said = str(element.role)
         if element.name:
-            said += f" {_quoted(element.name)}"
+            said += f" {_quote(element.name)}"
         if element.role == "heading":
             said += " [level=1]"
         if element.role == "checkbox" and element.value == "true":
@@ -291,54 +262,41 @@ class PlaywrightDialect(Dialect):
         return said
 
 
-def _quoted(text: str) -> str:
-    return '"' + flat(text).replace("\\", "\\\\").replace('"', '\\"') + '"'
+def _quote(text: str) -> str:
+    return '"' + one_line(text).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def _filled(field: Mapping[str, str], screen: Screen) -> ToolCall:
+def _read_field(field: Mapping[str, str], screen: Screen) -> ToolCall:
     """What filling in a field of a form means."""
     if not {"ref", "value"} <= field.keys() <= {"ref", "value", "name", "type"}:
         raise ToolRefusal(
             "bad_field", f'a field has "ref" and "value", "name" and "type" if wanted; {list(field)!r:.80}'
         )
     ref, value = field["ref"], field["value"]
-    name = numbered(ref, screen, _PREFIX)
+    name = resolve_handle(ref, screen, _PREFIX)
     element = screen.find(name)
     if element is not None and element.role == "checkbox":
         if value not in ("true", "false"):
             raise ToolRefusal("bad_value", f'{ref!r:.40} is a checkbox; its value is "true" or "false"')
-        return plain("check", element=name, checked=value == "true")
-    return plain("fill", element=name, text=value)
+        return make_call("check", element=name, checked=value == "true")
+    return make_call("fill", element=name, text=value)
 
 
-def _pressed(key: str, screen: Screen) -> ToolCall:
+def _read_key(key: str, screen: Screen) -> ToolCall:
     if key in ("PageDown", "PageUp"):
-        return plain("scroll", direction="down" if key == "PageDown" else "up")
+        return make_call("scroll", direction="down" if key == "PageDown" else "up")
     if key != "Enter":
         raise unknown_key(key, _KEYS)
-    return entered(screen)
-
-
-def entered(screen: Screen) -> ToolCall:
-    """What the Enter key means: it sends the form of the field with the focus.
-
-    Raises:
-        ToolRefusal: no field has the focus.
-    """
-    focus = screen.session.focus
-    element = screen.find(focus) if focus else None
-    if element is None or element.role not in FIELDS:
-        raise ToolRefusal("no_focus", "Enter goes to the field that has the focus, and none has; type in a field first")
-    return plain("press", element=focus, key="Enter")
+    return press_enter(screen)
 
 
 def _tab(action: str, index: int) -> ToolCall:
     if action == "select":
-        return plain("tab_focus", number=index + 1)
-    return plain({"new": "tab_new", "close": "tab_close"}.get(action, "noop"))
+        return make_call("tab_focus", number=index + 1)
+    return make_call({"new": "tab_new", "close": "tab_close"}.get(action, "noop"))
 
 
-def _held(element: str, screen: Screen | None) -> str:
+def _field_value(element: str, screen: Screen | None) -> str:
     """What a field holds."""
     found = None if screen is None else screen.find(element)
     return "" if found is None else found.value

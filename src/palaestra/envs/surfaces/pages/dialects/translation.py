@@ -37,10 +37,10 @@ def write_calls(
     """
     if not dialect.needs_screen:
         return tuple(said for call in calls for said in dialect.write(call, None))
-    return tuple(_pointed(dialect, settings, calls, state, site))
+    return tuple(_write_pointing(dialect, settings, calls, state, site))
 
 
-def _pointed(
+def _write_pointing(
     dialect: Dialect, settings: PageSettings, calls: Sequence[ToolCall], state: StateView, site: Site
 ) -> Iterator[ToolCall]:
     browser = PageBrowser(site, settings)
@@ -52,7 +52,7 @@ def _pointed(
                 browser.session = browser.visit(state, str(given["url"]))
             continue
         name = str(given["element"])
-        yield from _brought_into_sight(dialect, browser, call, state)
+        yield from _scroll_to_element(dialect, browser, call, state)
         if call.tool in ("fill", "select_option", "clear"):
             browser.session = browser.enter(state, name, str(given.get("text", given.get("option", ""))))
         elif call.tool == "check":
@@ -61,7 +61,7 @@ def _pointed(
             browser.session = browser.follow(state, name)
 
 
-def _brought_into_sight(dialect: Dialect, browser: PageBrowser, call: ToolCall, state: StateView) -> Iterator[ToolCall]:
+def _scroll_to_element(dialect: Dialect, browser: PageBrowser, call: ToolCall, state: StateView) -> Iterator[ToolCall]:
     """The call, and before it the scrolling that brings its element into sight."""
     for _ in range(_MOST_SCROLLS):
         here = browser.session
