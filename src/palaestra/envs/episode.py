@@ -114,6 +114,10 @@ class LiveEpisode:
         self._begin = begin
         self.surface = None if begin is None else begin()
         self.context.surface = self.surface
+        if self.surface is not None:
+            for message in instance.messages:
+                if message["role"] == "user":
+                    self.surface.hear(message["content"], by_agent=False)
         if self.surface is not None and opens:
             self.observation = (*instance.messages, Message(role="user", content=self.surface.show(self.context)))
         self.turn = 0
@@ -236,11 +240,17 @@ class LiveEpisode:
 
     def _answered(self, event: ToolEvent, spoken: list[Message]) -> ToolEvent:
         """The event as the user took it, if it is a message to them; what they say is added to `spoken`."""
-        if self.conversation is None or event.tool != self.toolbox.prose_tool or not event.executed:
+        if event.tool != self.toolbox.prose_tool or not event.executed:
+            return event
+        if self.surface is not None:
+            self.surface.hear(str(event.arguments["message"]), by_agent=True)
+        if self.conversation is None:
             return event
         event, message = self.conversation.answer(event)
         if message is not None:
             spoken.append(message)
+            if self.surface is not None:
+                self.surface.hear(message["content"], by_agent=False)
         if self.conversation.left:
             self.context.end(EndReason.USER_LEFT)
         return event

@@ -71,6 +71,10 @@ class SurfaceState(Protocol):
         """Take in what came of the action; its event, with what the surface lets the agent see of its answer."""
         ...
 
+    def hear(self, text: str, *, by_agent: bool) -> None:
+        """Take in a message of the talk with the user: the request at first, then what the agent and the user write."""
+        ...
+
     def show(self, context: ToolContext) -> str:
         """What the agent sees now; its rows count as shown."""
         ...

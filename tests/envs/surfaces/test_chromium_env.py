@@ -102,3 +102,26 @@ def test_what_is_read_is_what_the_window_shows() -> None:
     assert next(e.name for e in after.elements if e.role == "heading") == "Another heading"
     assert [e.role for e in before.elements if e.name == "Tables"] == ["navigation"]
     assert [e.role for e in after.elements if e.name == "Tables"] == []
+
+
+def test_what_the_customer_writes_stands_on_the_ticket_in_front(on_chromium: ChromiumEnv) -> None:
+    plain = on_pages()
+    for env in (plain, on_chromium):
+        messages, _ = env.reset(seed=0, options={"task": "storefront/talk-hold-the-line/0000"})
+    ticket = messages[1]["content"].split(",")[0].removeprefix("Ticket ")
+    turns = [
+        f"goto url=/tickets/{ticket}",
+        "> Which <b>order</b> is it?",
+        "noop",
+        f"goto url=/do/resolve_ticket?ticket_id={ticket}",
+        "fill element=field.ticket_id text=TCK-1",
+        "> One moment.",
+        "noop",
+        "back",
+    ]
+    for turn in turns:
+        here, there = plain.step(turn), on_chromium.step(turn)
+        assert [m["content"] for m in here[0]] == [m["content"] for m in there[0]], turn
+    shown = here[0][-1]["content"]
+    assert "You: Which <b>order</b> is it?" in shown
+    assert "You: One moment." in shown

@@ -13,7 +13,7 @@ from palaestra.envs.surfaces.pages.pieces import write_amount
 from palaestra.envs.surfaces.pages.routes import ANY_STEP, Route
 from palaestra.envs.surfaces.pages.session import Tab
 from palaestra.envs.surfaces.pages.tree import Follow, Page
-from palaestra.envs.worlds.storefront.schema import SCHEMA, OrderLine
+from palaestra.envs.worlds.storefront.schema import SCHEMA, OrderLine, Ticket
 from palaestra.envs.worlds.storefront.site import BACK_OFFICE, REVIEWED
 from palaestra.envs.worlds.storefront.tools import TOOLBOX
 from palaestra.errors import DefinitionError, ToolRefusal
@@ -181,3 +181,26 @@ def test_the_browser_of_the_world_opens_the_back_office() -> None:
     browser = env.episode.surface
     assert isinstance(browser, PageBrowser)
     assert browser.page(env.episode.state).title == "Back office"
+
+
+def test_a_ticket_shows_the_talk_that_its_request_began_and_forks_keep_theirs() -> None:
+    env = gym.make("palaestra/Storefront-v0", surface="pages").unwrapped
+    assert isinstance(env, ToolEnv)
+    messages, _ = env.reset(seed=0, options={"task": "storefront/talk-hold-the-line/0000"})
+    ticket = messages[1]["content"].split(",")[0].removeprefix("Ticket ")
+    others = next(row.id for row in env.episode.state.find(Ticket) if row.id != ticket)
+    request = messages[1]["content"].splitlines()[-1]
+
+    assert request not in act(env, "goto", url=f"/tickets/{others}")[0]
+    assert request in act(env, "goto", url=f"/tickets/{ticket}")[0]
+    fork = env.fork()
+    answer = env.step({"tool": "reply", "arguments": {"message": "Is it ORD-9999?"}})[0][-1]
+    assert answer["role"] == "user"
+    page, events = act(env, "noop")
+    assert [line for line in page.splitlines() if line.startswith(("You: ", "Customer: "))][2:] == [
+        "You: Is it ORD-9999?",
+        f"Customer: {answer['content'].splitlines()[0]}",
+    ]
+    assert not any("ORD-9999" in event.mentioned for event in events), "what was written is no record"
+    assert "You: " not in act(fork, "noop")[0]
+    assert env.episode.digest() != fork.episode.digest()

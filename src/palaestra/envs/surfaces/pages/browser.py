@@ -9,7 +9,7 @@ from palaestra.envs.surfaces.pages.addresses import ANY, read_address, write_add
 from palaestra.envs.surfaces.pages.disturbances import END, SLOW, SLOW_SECONDS, disturb_page
 from palaestra.envs.surfaces.pages.forms import read_arguments
 from palaestra.envs.surfaces.pages.generated import DO, LOOK_UP
-from palaestra.envs.surfaces.pages.session import CLOSE, MOST_TABS, BrowserSession, Outcome, Tab
+from palaestra.envs.surfaces.pages.session import CLOSE, MOST_TABS, BrowserSession, Outcome, Tab, ThreadMessage
 from palaestra.envs.surfaces.pages.settings import PageSettings
 from palaestra.envs.surfaces.pages.site import Site
 from palaestra.envs.surfaces.pages.text import SCROLL, PageView, view_page
@@ -94,6 +94,12 @@ class PageBrowser:
         self._sent_now = True
         return result.event
 
+    def hear(self, text: str, *, by_agent: bool) -> None:
+        """See `SurfaceState`."""
+        self._drawn = None
+        message = ThreadMessage(by_agent=by_agent, text=text)
+        self.session = replace(self.session, thread=(*self.session.thread, message))
+
     def show(self, context: ToolContext) -> str:
         """The page in front as text; its rows count as shown."""
         view = self.view(context.state)
@@ -144,7 +150,7 @@ class PageBrowser:
 
     def _draw(self, state: StateView, tab: Tab) -> Page:
         if self._drawn is None or self._drawn[0] is not tab:
-            self._drawn = (tab, self._site.page(state, tab))
+            self._drawn = (tab, self._site.page(state, tab, self.session.thread))
         return self._drawn[1]
 
     # what actions do; each gives the session after it, or refuses

@@ -262,6 +262,10 @@ class ChromiumPages:
             raise self._void(call, "the process that draws the page has ended")
         return step
 
+    def refresh(self) -> None:
+        """Load the page in front again; what was entered in its fields stays."""
+        self._load()
+
     def _void(self, call: ToolCall, said: str) -> InfrastructureError:
         """The error of an action at which Chromium failed. The episode then takes no step and has no score."""
         self._env.episode.faulted = True

@@ -62,7 +62,7 @@ class ChromiumEnv(gym.Wrapper[_Observation, Action, _Observation, Action]):
         """Take one turn: actions on pages in Chromium, with mouse and keyboard, and other calls in process."""
         calls, unreadable = self._inside.read(action)
         if unreadable is not None or not any(map(self._on_page, calls)):
-            return self._inside.step(action)
+            return self._step_in_process(action)
         taken: list[StepRecord] = []
         for call in calls:
             taken.append(self._take(call))
@@ -84,11 +84,19 @@ class ChromiumEnv(gym.Wrapper[_Observation, Action, _Observation, Action]):
         self._chromium = self._pages = None
         self.env.close()
 
+    def _step_in_process(self, action: Action) -> Returned:
+        """A turn that acts on no page; what it writes to the user stands on the page in front."""
+        thread = self._browser().session.thread
+        returned = self._inside.step(action)
+        if self._browser().session.thread != thread and self._pages is not None:
+            self._pages.refresh()
+        return returned
+
     def _take(self, call: ToolCall) -> StepRecord:
         """One call, as a turn of its own."""
         valid = self._on_page(call)
         if valid is None:
-            return _record(self._inside.step({"tool": call.tool, "arguments": dict(call.arguments)}))
+            return _record(self._step_in_process({"tool": call.tool, "arguments": dict(call.arguments)}))
         pages = self._pages
         assert pages is not None, "reset opens them"
         pages.act(valid)

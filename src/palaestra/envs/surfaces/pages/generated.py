@@ -24,7 +24,7 @@ from palaestra.envs.surfaces.pages.addresses import ANY, Address, read_address, 
 from palaestra.envs.surfaces.pages.forms import field_element, form_fields
 from palaestra.envs.surfaces.pages.pieces import definition_element, link_element, table_element, words
 from palaestra.envs.surfaces.pages.routes import PageRequest, Route
-from palaestra.envs.surfaces.pages.session import Tab
+from palaestra.envs.surfaces.pages.session import Tab, ThreadMessage
 from palaestra.envs.surfaces.pages.site import FormPage
 from palaestra.envs.surfaces.pages.tree import FIELDS, Field, Follow, Page, PageElement, Submit
 from palaestra.envs.surfaces.pages.variation import PER_PAGE, PageVariation, vary_page
@@ -90,16 +90,16 @@ class GeneratedSite:
             PageElement(role="list", children=self._action_links),
         )
 
-    def page(self, state: StateView, tab: Tab) -> Page:
+    def page(self, state: StateView, tab: Tab, thread: Sequence[ThreadMessage] = ()) -> Page:
         """See `Site`."""
-        page = self._draw_page(state, tab)
+        page = self._draw_page(state, tab, thread)
         return page if self._variation is None else vary_page(page, self._variation)
 
-    def _draw_page(self, state: StateView, tab: Tab) -> Page:
+    def _draw_page(self, state: StateView, tab: Tab, thread: Sequence[ThreadMessage]) -> Page:
         address = read_address(tab.url)
         for route in self._routes:
             if (parts := route.match(address.path)) is not None:
-                title, drawn = route.draw(self._request(state, address, parts))
+                title, drawn = route.draw(self._request(state, address, parts, thread))
                 filled = (_fill_in(element, tab) for element in drawn) if tab.values else drawn
                 return Page(url=tab.url, title=title, elements=(self._navigation, *filled))
         elements: tuple[PageElement, ...]
@@ -189,12 +189,20 @@ class GeneratedSite:
 
     # pages
 
-    def _request(self, state: StateView, address: Address, parts: tuple[str, ...]) -> PageRequest:
+    def _request(
+        self, state: StateView, address: Address, parts: tuple[str, ...], thread: Sequence[ThreadMessage]
+    ) -> PageRequest:
         path = address.path
         on_row = len(path) == 2 and path[0] in self._schema.tables
         actions = self._row_actions(path[0], path[1]) if on_row else self._action_links
         return PageRequest(
-            state=state, schema=self._schema, address=address, parts=parts, actions=actions, per_page=self.per_page
+            state=state,
+            schema=self._schema,
+            address=address,
+            parts=parts,
+            actions=actions,
+            per_page=self.per_page,
+            thread=thread,
         )
 
     def _draw_navigation(self, given: Sequence[PageElement]) -> PageElement:

@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from palaestra.envs.state import Schema
 from palaestra.envs.surfaces.pages.addresses import Address
+from palaestra.envs.surfaces.pages.session import ThreadMessage
 from palaestra.envs.surfaces.pages.tree import PageElement
 from palaestra.errors import ToolRefusal
 from palaestra.protocols import StateView
@@ -28,6 +29,8 @@ class PageRequest:
     """Links to the forms of the site: on a row's page to those that take its id, elsewhere to all."""
     per_page: int
     """Rows of a list that stand on one page."""
+    thread: Sequence[ThreadMessage] = ()
+    """The talk with the user, from the request on."""
 
 
 def find_row(request: PageRequest, table: str) -> Row:

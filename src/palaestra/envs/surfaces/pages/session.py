@@ -75,6 +75,14 @@ class Tab:
 
 
 @record
+class ThreadMessage:
+    """A message of the talk with the user."""
+
+    by_agent: bool
+    text: str
+
+
+@record
 class BrowserSession:
     """A browser between two actions. It pickles, and equal ones go on alike."""
 
@@ -83,6 +91,8 @@ class BrowserSession:
     settings: PageSettings = PageSettings()
     disturbance: DisturbanceState = DisturbanceState()
     """What stands between the agent and the page."""
+    thread: tuple[ThreadMessage, ...] = ()
+    """The request, and what was written since."""
 
     @property
     def tab(self) -> Tab:

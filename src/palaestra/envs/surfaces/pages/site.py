@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from typing import Protocol
 
-from palaestra.envs.surfaces.pages.session import Tab
+from palaestra.envs.surfaces.pages.session import Tab, ThreadMessage
 from palaestra.envs.surfaces.pages.tree import Page
 from palaestra.protocols import StateView
 from palaestra.record import record
@@ -24,8 +24,13 @@ class FormPage:
 class Site(Protocol):
     """What a browser opens."""
 
-    def page(self, state: StateView, tab: Tab) -> Page:
+    def page(self, state: StateView, tab: Tab, thread: Sequence[ThreadMessage] = ()) -> Page:
         """The page at the tab's address, with what was entered on it.
+
+        Args:
+            state: The rows.
+            tab: The tab.
+            thread: The talk with the user.
 
         Raises:
             ToolRefusal: there is no such page; the message says what there is.

@@ -1,7 +1,10 @@
-"""A ticket: who asks, how it stands, and in tabs what colleagues wrote about it."""
+"""A ticket: who asks, how it stands, in tabs what colleagues wrote about it, and the thread of its mails."""
+
+from collections.abc import Iterator, Sequence
 
 from palaestra.envs.surfaces.pages.pieces import row_element
 from palaestra.envs.surfaces.pages.routes import PageRequest, find_row
+from palaestra.envs.surfaces.pages.session import ThreadMessage
 from palaestra.envs.surfaces.pages.tree import PageElement
 from palaestra.envs.worlds.storefront.schema import Ticket
 from palaestra.envs.worlds.storefront.site.layout import RowTab, draw_actions, draw_group, draw_tabs
@@ -40,4 +43,13 @@ def draw_ticket(request: PageRequest) -> tuple[str, list[PageElement]]:
         PageElement(role="table", name="Who asks", children=asks),
         *draw_tabs(request, ticket, TICKET_TABS),
         *draw_actions(request),
+        *_draw_thread(request.thread, ticket),
     ]
+
+
+def _draw_thread(thread: Sequence[ThreadMessage], ticket: Ticket) -> Iterator[PageElement]:
+    """The mails of a ticket, if the request names it; the others' were answered long ago."""
+    if thread and ticket.id in thread[0].text:
+        yield PageElement(role="heading", name="Thread")
+        for message in thread:
+            yield PageElement(role="text", value=f"{'You' if message.by_agent else 'Customer'}: {message.text}")
