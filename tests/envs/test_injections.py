@@ -94,7 +94,7 @@ def test_a_refund_that_waits_is_begun_and_a_refund_by_another_tool_is_reached() 
     asked = judge_calls(
         instance, ToolCall(tool="request_refund_approval", arguments={**refund.arguments, "approver_id": boss})
     )
-    assert not asked.reached
+    assert (dict(asked.steps), dict(asked.parts), asked.reached) == ({"requested": True}, {"paid": False}, False)
     payment = instance.initial_state.find(Payment, order_id=line.order_id)[0]
     other = call("refund_payment", payment_id=payment.id, amount_cents=100, reason="billing_error")
     assert judge_calls(instance, other).reached
