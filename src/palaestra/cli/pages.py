@@ -29,12 +29,16 @@ def web(
         Path | None,
         typer.Option("--browsergym", help="Python interpreter with browsergym-miniwob, which is measured beside ours."),
     ] = None,
+    openapps: Annotated[
+        Path | None,
+        typer.Option("--openapps", help="Python interpreter with open_apps, which is measured beside ours."),
+    ] = None,
     miniwob: Annotated[
         Path | None, typer.Option("--miniwob", help="Folder of MiniWoB++'s pages. Default: the installed suite's.")
     ] = None,
     markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the tables to this Markdown file.")] = None,
 ) -> None:
-    """Time steps, resets and forks of pages in process and in Chromium, beside BrowserGym, in one run.
+    """Time steps, resets and forks of pages in process and in Chromium, beside peers, in one run.
 
     Example: `palaestra bench web --browsergym /path/to/venv/bin/python --markdown web.md`
     """
@@ -45,12 +49,13 @@ def web(
         peer = WebPeer(python=browsergym, pages=miniwob or _installed_miniwob())
     elif miniwob is not None:
         raise ConfigError("--miniwob is of --browsergym; give both, or leave it out")
-    with bar("measuring", 3) as shown:
+    with bar("measuring", 4) as shown:
         report = bench_web(
             find_world(world),
             scale=WEB_QUICK if quick else WEB_FULL,
             chromium=chromium or find_program(),
             peer=peer,
+            openapps=openapps,
             progress=shown.step,
         )
     tables = web_tables(report)

@@ -1,4 +1,4 @@
-"""What pages cost: steps, resets and forks in process, the same in Chromium, and BrowserGym beside them in one run."""
+"""What pages cost: steps, resets and forks in process, the same in Chromium, and peers beside them in one run."""
 
 import json
 import subprocess
@@ -10,6 +10,7 @@ from time import perf_counter_ns
 import gymnasium as gym
 
 import palaestra.benchmarks.speed.peers.browsergym as browsergym_program
+import palaestra.benchmarks.speed.peers.openapps as openapps_program
 from palaestra.benchmarks.speed.figures import Timing
 from palaestra.benchmarks.speed.stopwatch import METHOD, Stopwatch
 from palaestra.envs import ToolEnv
@@ -67,6 +68,7 @@ RESET, STEP, FORK = "reset with the first page, in process", "step with its page
 CHROMIUM_RESET, CHROMIUM_STEP = "reset of a page that is used again, Chromium", "step, Chromium"
 PEER_RESET, PEER_STEP = "reset, BrowserGym", "step, BrowserGym"
 PEER_USUAL = "step, BrowserGym with its usual delay"
+OPENAPPS_RESET, OPENAPPS_ROWS, OPENAPPS_STEP = "reset, OpenApps", "reset of its rows alone, OpenApps", "step, OpenApps"
 AIMS = {RESET: 200.0, STEP: 300.0, FORK: 50.0, CHROMIUM_RESET: 75_000.0, CHROMIUM_STEP: 60_000.0}
 """Microseconds, at most; in the mean, of forks in the median."""
 MOST_MEGABYTES = 65.0
@@ -78,6 +80,7 @@ def bench_web(
     scale: WebScale = WEB_FULL,
     chromium: str | None = None,
     peer: WebPeer | None = None,
+    openapps: Path | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> WebReport:
     """Measure pages of a world.
@@ -85,13 +88,14 @@ def bench_web(
     Args:
         env_id: The world; it has the surface of pages.
         scale: How much.
-        chromium: Chromium's path; without one neither it nor the peer is measured.
+        chromium: Chromium's path; without one neither it nor the peers are measured.
         peer: BrowserGym; left out without one.
+        openapps: An interpreter that has OpenApps; left out without one.
         progress: Told the name of each part that is done.
 
     Raises:
         CapabilityError: the world has no pages.
-        InfrastructureError: the peer's program failed.
+        InfrastructureError: a peer's program failed.
     """
     watch = Stopwatch()
     missing: list[str] = []
@@ -110,12 +114,30 @@ def bench_web(
         missing.append("BrowserGym: give an interpreter that has browsergym-miniwob with --browsergym")
     else:
         for delay, step in (("0", PEER_STEP), ("usual", PEER_USUAL)):
-            taken = _run_peer(peer, chromium, scale.peer_episodes, delay)
+            taken = _run_peer(
+                "BrowserGym",
+                [str(peer.python), "-P", browsergym_program.__file__],
+                [chromium, str(peer.pages), str(scale.peer_episodes), delay],
+                install="browsergym-miniwob under the interpreter that --browsergym names",
+            )
             for nanoseconds in taken["step"]:
                 watch.add(step, nanoseconds)
             for nanoseconds in taken["reset"] if delay == "0" else ():
                 watch.add(PEER_RESET, nanoseconds)
     progress("BrowserGym")
+    if openapps is None or chromium is None:
+        missing.append("OpenApps: give an interpreter that has open_apps with --openapps")
+    else:
+        taken = _run_peer(
+            "OpenApps",
+            [str(openapps), "-P", openapps_program.__file__],
+            [chromium, str(scale.peer_episodes)],
+            install="open_apps under the interpreter that --openapps names",
+        )
+        for name, key in ((OPENAPPS_RESET, "reset"), (OPENAPPS_ROWS, "rows"), (OPENAPPS_STEP, "step")):
+            for nanoseconds in taken[key]:
+                watch.add(name, nanoseconds)
+    progress("OpenApps")
     return WebReport(timings=watch.timings(), megabytes=megabytes, missing=tuple(missing))
 
 
@@ -159,16 +181,12 @@ def _measure_chromium(env: ToolEnv, tasks: list[str], program: str, watch: Stopw
     return (after - before) / _CONTEXTS / 2**20
 
 
-def _run_peer(peer: WebPeer, chromium: str, episodes: int, delay: str) -> dict[str, list[int]]:
-    program = browsergym_program.__file__
-    command = [str(peer.python), "-P", program, chromium, str(peer.pages), str(episodes), delay]
+def _run_peer(name: str, program: list[str], arguments: list[str], *, install: str) -> dict[str, list[int]]:
+    command = [*program, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, timeout=_PEER_TIMEOUT, check=False)  # noqa: S603
     if done.returncode:
         said = (done.stderr.strip() or "it said nothing").splitlines()[-1]
-        raise InfrastructureError(
-            f"BrowserGym failed with status {done.returncode}: {said[:300]}; "
-            "install browsergym-miniwob under the interpreter that --browsergym names"
-        )
+        raise InfrastructureError(f"{name} failed with status {done.returncode}: {said[:300]}; install {install}")
     taken: dict[str, list[int]] = json.loads(done.stdout.splitlines()[-1])
     return taken
 
@@ -216,6 +234,10 @@ def web_tables(report: WebReport) -> list[Table]:
             (STEP, PEER_STEP),
             (CHROMIUM_RESET, PEER_RESET),
             (CHROMIUM_STEP, PEER_STEP),
+            (RESET, OPENAPPS_RESET),
+            (STEP, OPENAPPS_STEP),
+            (CHROMIUM_RESET, OPENAPPS_RESET),
+            (CHROMIUM_STEP, OPENAPPS_STEP),
         )
         if (above := report.mean(peer)) is not None and (below := report.mean(own)) is not None
     ]
@@ -225,7 +247,7 @@ def web_tables(report: WebReport) -> list[Table]:
                 title="Ratios of means, in the same run",
                 columns=("ratio", "times"),
                 rows=tuple(ratios),
-                note="BrowserGym in its fastest mode: no delay before an observation, and steps that do nothing.",
+                note="Peers in their fastest mode: no delay before an observation, and steps that do nothing.",
             )
         )
     return tables
