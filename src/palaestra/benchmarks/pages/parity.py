@@ -177,6 +177,7 @@ def _play(env: ToolEnv, chromium: "Chromium", item: ParityItem) -> ParityResult:
         for call in env.oracle() if item.run is None else _random_actions(env, item.run):
             if call.tool in env.world.toolbox:  # what talks and ends is no page
                 env.step({"tool": call.tool, "arguments": dict(call.arguments)})
+                pages.refresh()  # what was said stands on the ticket's page
                 continue
             kind = f"{_route(env)} {call.tool}"
             came = pages.act(call)
