@@ -119,9 +119,10 @@ def test_what_the_customer_writes_stands_on_the_ticket_in_front(on_chromium: Chr
         "noop",
         "back",
     ]
+    shown = ""
     for turn in turns:
-        here, there = plain.step(turn), on_chromium.step(turn)
-        assert [m["content"] for m in here[0]] == [m["content"] for m in there[0]], turn
-    shown = here[0][-1]["content"]
+        here, there = ([m["content"] for m in env.step(turn)[0]] for env in (plain, on_chromium))
+        assert here == there, turn
+        shown = here[-1]
     assert "You: Which <b>order</b> is it?" in shown
     assert "You: One moment." in shown

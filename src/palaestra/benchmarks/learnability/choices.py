@@ -171,11 +171,10 @@ class _Search:
 
     def _relations(self) -> tuple[list[Narrowing], list[Narrowing]]:
         """Features of what is always chosen and of what never is, those that reject most before others."""
-        always: set[str] = set.intersection(
-            *({n for n, h in one.having.items() if h & one.right} for one in self._examples)
-        )
-        ever: set[str] = set().union(*({n for n, h in one.having.items() if h & one.right} for one in self._examples))
-        every: set[str] = set().union(*(one.having for one in self._examples))
+        held = [frozenset(n for n, h in one.having.items() if h & one.right) for one in self._examples]
+        always = held[0].intersection(*held[1:])
+        ever = frozenset[str]().union(*held)
+        every = frozenset[str]().union(*(one.having for one in self._examples))
         positive = self._distinct([Narrowing(name=name) for name in sorted(always)])
         negative = self._distinct([Narrowing(name=name, lacks=True) for name in sorted(every - ever)])
         return positive[:_MOST_RELATIONS], negative[:_MOST_RELATIONS]

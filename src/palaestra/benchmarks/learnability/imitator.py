@@ -186,7 +186,7 @@ class Imitator:
 
 def _with_template(moment: TreeFeatures, argument: Argument) -> TreeFeatures:
     """The moment after it was decided what an argument says."""
-    said = {} if argument.is_prose else {f"t:{argument.name}={argument.template}"}
+    said = set[str]() if argument.is_prose else {f"t:{argument.name}={argument.template}"}
     return TreeFeatures(has=moment.has.union(said), numbers=moment.numbers)
 
 
