@@ -7,7 +7,6 @@ from functools import cache
 import pytest
 
 from palaestra.envs import Instance, TaskSet, bundled_tasks, open_world
-from palaestra.envs.injections.trial import play_turns
 from palaestra.envs.kit import amount
 from palaestra.envs.worlds.storefront.schema import Build, Customer, Product
 from palaestra.records import ToolCall
@@ -91,19 +90,3 @@ def test_who_writes_from_elsewhere_is_told_nothing_of_the_record_on_file() -> No
         assert not [value for value in on_file if value in said], (instance.spec.id, said)
         seen.add(instance.spec.family)
     assert {"storefront/talk-in-a-hurry-twin", "storefront/talk-right-sender-twin"} <= seen
-
-
-def test_a_product_that_a_solution_names_was_named_before() -> None:
-    """Whoever imitates a solution can write what it writes: no name comes from a record that nothing has shown."""
-    twins = [tasks().instance(f"storefront/swap-graphics-card-twin/{index:04d}") for index in range(8)]
-    named = 0
-    for instance in (*firsts(), *twins):
-        names = [product.name for product in instance.initial_state.find(Product)]
-        read = "\n".join(message["content"] for message in instance.messages)
-        for call, episode in zip((None, *instance.oracle), play_turns(instance, instance.oracle), strict=True):
-            said = "" if call is None else "\n".join(texts((call,)))
-            written = [name for name in names if name in said]
-            assert not [name for name in written if name not in read], (instance.spec.id, said)
-            named += len(written)
-            read += "\n".join(message["content"] for message in episode.observation)
-    assert named > 20

@@ -58,10 +58,10 @@ def rest_changed(desk: Desk, build: Build, card: Product, other: Product) -> Ref
     parts = exchanged(parts_of(desk, changed), card)
     ids = [p.id for p in parts]
     if other.category == "case":
-        reason = f"The {card.name} is {card.length_mm} mm long, and the case of your build takes {other.length_mm} mm"
+        reason = f"The {card.name} is {card.length_mm} mm long, and the {other.name} takes {other.length_mm} mm"
     else:
         needed = needed_watts(desk.planting_policy, parts)
-        reason = f"With the {card.name} your build needs {needed} W, and its power supply gives {other.watts} W"
+        reason = f"With the {card.name} your build needs {needed} W, and the {other.name} gives {other.watts} W"
     find = call("search_products", query=card.name)
     return RefusalCondition(
         section="BLD-1",
