@@ -1,6 +1,7 @@
 """Does a rendering show what decides? Imitators without gradient training, built from it and played."""
 
-from palaestra.benchmarks.learnability.imitator import Demonstration, Imitator
+from palaestra.benchmarks.learnability.demonstrations import Demonstration
+from palaestra.benchmarks.learnability.imitator import Imitator
 from palaestra.benchmarks.learnability.measure import (
     FamilyLearnability,
     demonstrate,

@@ -98,19 +98,19 @@ class Case(CaseFacts):
                 numbers[f"{group}:{name}.{key} days"] = value.days
             if value.gap is not None:
                 numbers[f"{group}:{name}.{key} gap"] = value.gap
-            has.update(f"{group}:{name}.{key} {one}" for one in self._compared(value))
+            has.update(f"{group}:{name}.{key} {one}" for one in self._comparisons(value))
             if len(value.numbers) == 1:
                 numbers[f"{group}:{name}.{key}"] = float(value.numbers[0])
             for mark in value.marks:
                 marked[mark].add(f"{name}.{key}")
-                has.update(f"r:{name}.{key}->{feature}" for feature in self._referred(mark))
+                has.update(f"r:{name}.{key}->{feature}" for feature in self._facts_of_reference(mark))
 
     def _join(self, has: set[str]) -> None:
         """How numbers of a record compare with those of the record that it names, of all such pairs."""
         found: dict[str, list[bool]] = defaultdict(list)
         for key, record in self.records.items():
             own = plain_numbers(record)
-            for other in self._joined(key) if own else ():
+            for other in self._neighbours(key) if own else ():
                 for column, number in plain_numbers(self.records[other]).items():
                     for name, count in own.items():
                         compared = f"{other[0]}.{other[1]}.{column} under {key[0]}.{key[1]}.{name}"

@@ -63,7 +63,7 @@ class CaseFacts(CaseMemory):
             for column, value in record.fields.items():
                 field = f"{place.key[0]}.{place.key[1]}.{column}"
                 yield from (f"{name} with {column}={word}" for word in self._words_in(field, value))
-                yield from (f"{name} with {column} {one}" for one in self._compared(value))
+                yield from (f"{name} with {column} {one}" for one in self._comparisons(value))
                 if value.days is not None:
                     yield from (f"{name} with {column} days>={limit}" for limit in _DAY_LIMITS if value.days >= limit)
                 for mark in value.marks:
@@ -74,7 +74,7 @@ class CaseFacts(CaseMemory):
                     if column != ABOUT:
                         if self._is_shared(place.key, column, mark):
                             yield f"{name} with {column} shared"
-                        yield from (f"{name} with {column}->{feature}" for feature in self._referred(mark))
+                        yield from (f"{name} with {column}->{feature}" for feature in self._facts_of_reference(mark))
 
     def _words_in(self, field: str, value: ReadValue) -> frozenset[str]:
         """The words of a field that may decide; of a name or count only how it compares and that it is zero."""
@@ -86,7 +86,7 @@ class CaseFacts(CaseMemory):
         """The words of a field, without the ranks between the least and the greatest."""
         return (word for word in self._words_in(field, value) if not word.startswith("#") or word == "#1")
 
-    def _compared(self, value: ReadValue) -> Iterator[str]:
+    def _comparisons(self, value: ReadValue) -> Iterator[str]:
         """How a value compares with values of the user and of other fields."""
         for word, mark in value.compared:
             for place in self.places.get(Candidate(sort="handle", text=mark), ()):
@@ -99,7 +99,7 @@ class CaseFacts(CaseMemory):
                 if mark in shown and len(shown) > 1:
                     yield f"{word} {name} {shown.index(mark)}"
 
-    def _referred(self, mark: str) -> tuple[str, ...]:
+    def _facts_of_reference(self, mark: str) -> tuple[str, ...]:
         """What the records say that a handle names."""
         if mark not in self._references:
             self._references[mark] = tuple(self._read_references(mark))
@@ -128,7 +128,7 @@ class CaseFacts(CaseMemory):
             if place.key is not None and f"{place.key[0]}.{place.key[1]}" != name and place.name != ABOUT:
                 yield f"{place.key[0]}.{place.key[1]}.{place.name}"
 
-    def _joined(self, key: RecordKey) -> Iterator[RecordKey]:
+    def _neighbours(self, key: RecordKey) -> Iterator[RecordKey]:
         """The records that a record names."""
         for column, value in self.records[key].fields.items():
             if column not in ("id", ABOUT):

@@ -5,11 +5,9 @@ order, each by a tree of its own, and each value among those shown by a rule tha
 given pieces of a rendering and nothing else.
 """
 
-import re
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import TypeAlias
 
 from palaestra.benchmarks.learnability.case import Case
@@ -22,12 +20,19 @@ from palaestra.benchmarks.learnability.choices import (
     learn_choice,
     learn_relation,
 )
-from palaestra.benchmarks.learnability.facts import UNWANTED, WANTED
+from palaestra.benchmarks.learnability.demonstrations import (
+    LEAST_REPEATED,
+    Demonstration,
+    fields_of_names,
+    find_constants,
+    kinds_by_tool,
+    numbers_in_text,
+    words_of_the_user,
+)
 from palaestra.benchmarks.learnability.memory import Candidate, Sort
-from palaestra.benchmarks.learnability.reading import words_of
 from palaestra.benchmarks.learnability.trees import Forest, Tree, TreeFeatures, grow
-from palaestra.benchmarks.learnability.turns import COLUMN, HOLE, HOLES, SORTS, AbstractTurn, Argument, abstract, freeze
-from palaestra.tools import Mark
+from palaestra.benchmarks.learnability.turns import COLUMN, HOLE, HOLES, SORTS, AbstractTurn, Argument, abstract
+from palaestra.benchmarks.learnability.wants import FOLDS, assign_folds, grow_wants, list_wants
 
 ArgumentKey: TypeAlias = tuple[str, str]
 """The shape of a turn, and an argument of it."""
@@ -35,27 +40,8 @@ HoleKey: TypeAlias = tuple[str, str, str, int]
 """A context, an argument, the words before a value or the sort of a value alone, and which of its kind it is."""
 WORD = HOLES["word"]
 _WORDS_BEFORE = 16
-_LONGEST_NAME = 80
-_LEAST_REPEATED = 2
-"""How often a value is chosen, at least, on average, where it is decided as a word is."""
-_MOST_WORDS = 8
-"""Different texts of a field up to which its words may decide; what has more is a name."""
-_LIST = re.compile("\\[\ue002(?:,\ue002)*\\]")
-_WORD = re.compile(r"[a-z_]+")
-_FOLDS = 4
 _MOST_PARTS = 3
 _LEAST_OF_PART = 2
-_LEAST_WORDS = 3
-"""Different words of an argument that repeats the user's, at least."""
-_NUMBERED = re.compile(r"\b\d+ [a-z]+")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Demonstration:
-    """A rendered episode: what was read before each turn, and the turn."""
-
-    read: tuple[tuple[str, ...], ...]
-    written: tuple[tuple[str, ...], ...]
 
 
 @dataclass(slots=True)
@@ -68,17 +54,6 @@ class _Lessons:
     choices: dict[HoleKey, list[tuple[TreeFeatures, ChoiceExample]]] = field(default_factory=lambda: defaultdict(list))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _WantExample:
-    """A value that a tool could be called with."""
-
-    tool: str
-    fold: int
-    """Of the demonstration; what is wanted in those of a fold is learnt from the others."""
-    features: TreeFeatures
-    label: str
-
-
 class Imitator:
     """Acts as the demonstrations did.
 
@@ -87,16 +62,16 @@ class Imitator:
     """
 
     def __init__(self, demonstrations: Sequence[Demonstration]) -> None:
-        self._names = _fields_of_names(demonstrations)
-        self._vocabulary = _repeated_words(demonstrations)
-        self._takes = _kinds_taken(demonstrations)
-        self._limits = frozenset(map(float, _numbers_named(demonstrations)))
-        self._frozen = _constants(demonstrations, self._vocabulary)
-        wants = _want_examples(demonstrations, self._takes, names=self._names, vocabulary=self._vocabulary)
-        self._wants = _grow_wants(wants, self._limits)
-        others = [_grow_wants([one for one in wants if one.fold != fold], self._limits) for fold in range(_FOLDS)]
+        self._names = fields_of_names(demonstrations)
+        self._vocabulary = words_of_the_user(demonstrations)
+        self._takes = kinds_by_tool(demonstrations)
+        self._limits = frozenset(map(float, numbers_in_text(demonstrations)))
+        self._frozen = find_constants(demonstrations, self._vocabulary)
+        wants = list_wants(demonstrations, self._takes, names=self._names, vocabulary=self._vocabulary)
+        self._wants = grow_wants(wants, self._limits)
+        others = [grow_wants([one for one in wants if one.fold != fold], self._limits) for fold in range(FOLDS)]
         lessons = _Lessons()
-        for demonstration, fold in zip(demonstrations, _folds(demonstrations), strict=True):
+        for demonstration, fold in zip(demonstrations, assign_folds(demonstrations), strict=True):
             self._learn(demonstration, lessons, replace(self.begin(), wants=others[fold]))
         self._shapes = {
             last: grow(lessons.moments[last], shapes, limits=self._limits) for last, shapes in lessons.shapes.items()
@@ -126,7 +101,7 @@ class Imitator:
                 own = () if argument.template.startswith(COLUMN) else argument.chosen
                 for hole, right in zip(_holes(turn.context(number), argument), own, strict=True):
                     example = ChoiceExample(
-                        among=_described(case, turn.tool, right.sort, before, argument), right=right
+                        among=_candidates_of(case, turn.tool, right.sort, before, argument), right=right
                     )
                     lessons.choices[hole].append((moment, example))
                     moment = _with_choice(moment, case, turn.tool, argument.name, right, before)
@@ -181,7 +156,7 @@ class Imitator:
         if isinstance(rule, Candidate):
             return rule
         sort = SORTS[HOLE.findall(argument.template)[len(argument.chosen)]]
-        return rule.choose(_described(case, tool, sort, before, argument))
+        return rule.choose(_candidates_of(case, tool, sort, before, argument))
 
 
 def _with_template(moment: TreeFeatures, argument: Argument) -> TreeFeatures:
@@ -200,7 +175,7 @@ def _with_choice(
     return TreeFeatures(has=moment.has | has, numbers=moment.numbers)
 
 
-def _described(
+def _candidates_of(
     case: Case, tool: str, sort: Sort, before: Mapping[str, Candidate], argument: Argument
 ) -> tuple[CandidateFacts, ...]:
     """The values that could be written, with their features."""
@@ -238,7 +213,7 @@ def _grow_rules(
     whole = Forest(trees=(Tree(label="0"),)), {"0": rule}
     if rule.wrong == 0 or len(examples) == 1:
         return whole
-    if rights[0].sort != "handle" and len(set(rights)) <= len(rights) // _LEAST_REPEATED:
+    if rights[0].sort != "handle" and len(set(rights)) <= len(rights) // LEAST_REPEATED:
         return grow(*by_value, limits=limits), values
     return _split(examples, rule, limits) if depth == 0 else whole
 
@@ -280,210 +255,3 @@ def _split(
         own = [one for (_, one), mine in zip(examples, labels, strict=True) if mine == label]
         rules[label] = learn_choice(own) if own else rule
     return tree, rules
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Constants:
-    """What of the turns is not chosen value by value."""
-
-    places: Mapping[tuple[str, str, str], frozenset[int]]
-    """By context, argument and template: the values that never vary, and those of many that were not always shown."""
-    columns: Mapping[tuple[str, str], str]
-    """By tool and argument: the field whose values a list consists of."""
-
-    def apply(self, turn: AbstractTurn) -> AbstractTurn:
-        """A turn with these values as part of its templates."""
-        applied = (self._applied(turn, number) for number in range(len(turn.arguments)))
-        return replace(turn, arguments=tuple(applied))
-
-    def _applied(self, turn: AbstractTurn, number: int) -> Argument:
-        argument = turn.arguments[number]
-        column = self.columns.get((turn.tool, argument.name))
-        if column is not None and _is_list(argument):
-            return replace(argument, template=f"{COLUMN}{column}")
-        return freeze(argument, self.places.get((turn.context(number), argument.name, argument.template), frozenset()))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _SeenArgument:
-    """An argument of a demonstration."""
-
-    argument: Argument
-    shown: tuple[bool, ...]
-    """Of each value: whether it had been shown."""
-    columns: frozenset[str]
-    """The fields whose values the list consists of."""
-
-
-def _constants(demonstrations: Sequence[Demonstration], vocabulary: Mapping[str, frozenset[str]]) -> _Constants:
-    """Values other than handles that are the same in every demonstration of a template, and the like."""
-    seen: dict[tuple[str, str, str], list[_SeenArgument]] = defaultdict(list)
-    lists: dict[tuple[str, str], list[_SeenArgument]] = defaultdict(list)
-    for demonstration in demonstrations:
-        case = Case(vocabulary=vocabulary)
-        for read, written in zip(demonstration.read, demonstration.written, strict=True):
-            case.read(read)
-            turn = abstract(written, case)
-            for number, argument in enumerate(turn.arguments):
-                one = _seen(argument, case)
-                seen[turn.context(number), argument.name, argument.template].append(one)
-                if _is_list(argument):
-                    lists[turn.tool, argument.name].append(one)
-            case.write(turn.outline, turn.tool, turn.chosen, turn.words)
-    columns: dict[tuple[str, str], list[str]] = {
-        key: sorted(set[str].intersection(*(set(one.columns) for one in ones))) for key, ones in lists.items()
-    }
-    return _Constants(
-        places={key: frozenset(_constant_places(ones)) for key, ones in seen.items()},
-        columns={
-            key: names[0]
-            for key, names in columns.items()
-            if names and len({len(one.argument.chosen) for one in lists[key]}) > 1
-        },
-    )
-
-
-def _seen(argument: Argument, case: Case) -> _SeenArgument:
-    names = (
-        {f"{key[0]}.{key[1]}.{column}" for key, record in case.records.items() for column in record.fields}
-        if _is_list(argument)
-        else set[str]()
-    )
-    marks = tuple(one.text for one in argument.chosen)
-    return _SeenArgument(
-        argument=argument,
-        shown=tuple(one in case.places for one in argument.chosen),
-        columns=frozenset(name for name in names if case.column(name) == marks),
-    )
-
-
-def _constant_places(ones: Sequence[_SeenArgument]) -> Iterator[int]:
-    for number, column in enumerate(zip(*(one.argument.chosen for one in ones), strict=True)):
-        shown = all(one.shown[number] for one in ones)
-        constant = column[0].sort in ("number", "text") and len(ones) > 1 and len(set(column)) == 1
-        few = column[0].sort == "number" and len(set(column)) <= len(ones) // _LEAST_REPEATED
-        if constant or not (shown or few):
-            yield number
-
-
-def _is_list(argument: Argument) -> bool:
-    """Whether an argument is a list of handles alone."""
-    return _LIST.fullmatch(argument.template) is not None
-
-
-def _kinds_taken(demonstrations: Sequence[Demonstration]) -> dict[str, frozenset[str]]:
-    """By tool that some demonstration calls several times: the kinds of handles that its calls name."""
-    kinds: dict[str, set[str]] = defaultdict(set)
-    several: set[str] = set()
-    for demonstration in demonstrations:
-        tools = Counter(str(written[0]).partition(" ")[0] for written in demonstration.written)
-        several |= {tool for tool, count in tools.items() if count > 1}
-        for written in demonstration.written:
-            tool = str(written[0]).partition(" ")[0]
-            kinds[tool] |= {p[1:].partition(".")[0] for p in written if isinstance(p, Mark) and "." in p}
-    return {tool: frozenset(found) for tool, found in sorted(kinds.items()) if found and tool in several}
-
-
-def _want_examples(
-    demonstrations: Sequence[Demonstration],
-    takes: Mapping[str, frozenset[str]],
-    *,
-    names: frozenset[str],
-    vocabulary: Mapping[str, frozenset[str]],
-) -> list[_WantExample]:
-    """By tool that is called several times: with which of the values that were shown it is still to be called.
-
-    Values are examples where the tool is called, and where it could be and never is again.
-    """
-    tools = [[str(written[0]).partition(" ")[0] for written in one.written] for one in demonstrations]
-    pairs = {pair for called in tools for pair in pairwise(called)}
-    known: dict[tuple[str, int, Candidate, frozenset[str]], _WantExample] = {}
-    folds = _folds(demonstrations)
-    for number, (demonstration, called) in enumerate(zip(demonstrations, tools, strict=True)):
-        case = Case(names=names, vocabulary=vocabulary)
-        for turn, (read, written) in enumerate(zip(demonstration.read, demonstration.written, strict=True)):
-            case.read(read)
-            for tool, kinds in takes.items():
-                may_follow = bool(case.tools) and (case.tools[-1], tool) in pairs
-                if not may_follow or (called[turn] != tool and tool in called[turn:]):
-                    continue
-                later = {
-                    str(piece)
-                    for name, other in zip(called[turn:], demonstration.written[turn:], strict=True)
-                    for piece in other
-                    if name == tool
-                }
-                for one in (one for kind in sorted(kinds) for one in case.unused_by(tool, kind)):
-                    features = case.known_of(one)
-                    label = WANTED if one.text in later else UNWANTED
-                    known[tool, number, one, features.has] = _WantExample(
-                        tool=tool, fold=folds[number], features=features, label=label
-                    )
-            chosen = abstract(written, case)
-            case.write(chosen.outline, chosen.tool, chosen.chosen, chosen.words)
-    return list(known.values())
-
-
-def _folds(demonstrations: Sequence[Demonstration]) -> list[int]:
-    """By demonstration: its fold; those that begin with the same text are in the same one."""
-    openings: dict[tuple[str, ...], int] = {}
-    return [openings.setdefault(one.read[0], len(openings)) % _FOLDS for one in demonstrations]
-
-
-def _grow_wants(examples: Sequence[_WantExample], limits: frozenset[float]) -> dict[str, Forest]:
-    """By tool: a forest that tells what is wanted from what is not."""
-    by_tool: dict[str, list[_WantExample]] = defaultdict(list)
-    for example in examples:
-        by_tool[example.tool].append(example)
-    return {
-        tool: grow([one.features for one in found], [one.label for one in found], limits=limits, trees=5)
-        for tool, found in by_tool.items()
-        if len({one.label for one in found}) > 1
-    }
-
-
-def _repeated_words(demonstrations: Sequence[Demonstration]) -> dict[str, frozenset[str]]:
-    """By argument that always repeats a single word of the user's, and not always the same: its words."""
-    values: dict[str, set[str]] = defaultdict(set)
-    others: set[str] = set()
-    for demonstration in demonstrations:
-        case = Case()
-        for read, written in zip(demonstration.read, demonstration.written, strict=True):
-            case.read(read)
-            said = {word for text in case.said for word in words_of(text)}
-            turn = abstract(written, case)
-            for argument in turn.arguments:
-                text = "".join(one.text for one in argument.chosen) if argument.template == WORD else argument.template
-                values[argument.name].add(text)
-                others |= {argument.name} if text not in said else set()
-            case.write(turn.outline, turn.tool, turn.chosen, turn.words)
-    return {
-        name: frozenset(words)
-        for name, words in sorted(values.items())
-        if name not in others and len(words) >= _LEAST_WORDS and all(_WORD.fullmatch(word) for word in words)
-    }
-
-
-def _fields_of_names(demonstrations: Sequence[Demonstration]) -> frozenset[str]:
-    """The fields that show many different texts or numbers."""
-    texts: dict[str, set[str]] = defaultdict(set)
-    for demonstration in demonstrations:
-        case = Case()
-        for read, written in zip(demonstration.read, demonstration.written, strict=True):
-            case.read(read)
-            for (tool, path, _), record in case.records.items():
-                for name, value in record.fields.items():
-                    if value.text and len(value.text) <= _LONGEST_NAME:
-                        texts[f"{tool}.{path}.{name}"].add(value.text)
-            turn = abstract(written, case)
-            case.write(turn.outline, turn.tool, turn.chosen, turn.words)
-    return frozenset(name for name, found in texts.items() if len(found) > _MOST_WORDS)
-
-
-def _numbers_named(demonstrations: Sequence[Demonstration]) -> Iterator[str]:
-    """The whole numbers that running text names, such as the days of a window."""
-    for demonstration in demonstrations:
-        for pieces in demonstration.read:
-            for piece in pieces:
-                if not isinstance(piece, Mark):
-                    yield from (word for word in words_of(" ".join(_NUMBERED.findall(piece))) if word.isdigit())

@@ -12,7 +12,8 @@ from typing import Any
 import gymnasium as gym
 
 from palaestra.agents import oracle, rollout
-from palaestra.benchmarks.learnability.imitator import Demonstration, Imitator
+from palaestra.benchmarks.learnability.demonstrations import Demonstration
+from palaestra.benchmarks.learnability.imitator import Imitator
 from palaestra.envs import ToolEnv
 from palaestra.steps import StepRecord
 from palaestra.table import Table

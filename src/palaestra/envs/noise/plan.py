@@ -73,7 +73,7 @@ class NoisePlan:
         self.material = world.noise or NoiseMaterial()
         self._root = Stream.root("noise", seed, instance.spec.id)
         self._plain = instance
-        self.toolbox = self._joined(toolbox)
+        self.toolbox = self._join_distractors(toolbox)
         self.spelling: Spelling | None = None
         if noise.renames:
             self.spelling = Spelling(tuple(self.toolbox), self.material.synonyms, self.stream("renames"))
@@ -105,7 +105,7 @@ class NoisePlan:
         """Calls in the world's own names, as the agent would write them."""
         return tuple(calls) if self.spelling is None else tuple(map(self.spelling.write, calls))
 
-    def _joined(self, toolbox: Toolbox) -> Toolbox:
+    def _join_distractors(self, toolbox: Toolbox) -> Toolbox:
         if not self.noise.distractors:
             return toolbox
         others = [tool for tool in departments() if tool.name not in toolbox]

@@ -1,4 +1,4 @@
-"""A site: addresses, and for each a pure function of the rows and the browser's tab that gives a page."""
+"""A site: addresses, and for each a pure function of rows, tab and talk with the user that gives a page."""
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet

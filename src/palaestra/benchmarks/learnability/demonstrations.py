@@ -1,0 +1,184 @@
+"""What the demonstrations of a family have in common: values that never vary, words, names and numbers."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from palaestra.benchmarks.learnability.case import Case
+from palaestra.benchmarks.learnability.reading import words_of
+from palaestra.benchmarks.learnability.turns import COLUMN, HOLES, AbstractTurn, Argument, abstract, freeze
+from palaestra.tools import Mark
+
+_WORD_HOLE = HOLES["word"]
+_LONGEST_NAME = 80
+LEAST_REPEATED = 2
+"""How often a value is chosen, at least, on average, where it is decided as a word is."""
+_MOST_WORDS = 8
+"""Different texts of a field up to which its words may decide; what has more is a name."""
+_LIST = re.compile("\\[\ue002(?:,\ue002)*\\]")
+_WORD = re.compile(r"[a-z_]+")
+_LEAST_WORDS = 3
+"""Different words of an argument that repeats the user's, at least."""
+_NUMBERED = re.compile(r"\b\d+ [a-z]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demonstration:
+    """A rendered episode: what was read before each turn, and the turn."""
+
+    read: tuple[tuple[str, ...], ...]
+    written: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Constants:
+    """What of the turns is not chosen value by value."""
+
+    places: Mapping[tuple[str, str, str], frozenset[int]]
+    """By context, argument and template: the values that never vary, and those of many that were not always shown."""
+    columns: Mapping[tuple[str, str], str]
+    """By tool and argument: the field whose values a list consists of."""
+
+    def apply(self, turn: AbstractTurn) -> AbstractTurn:
+        """A turn with these values as part of its templates."""
+        applied = (self._freeze_argument(turn, number) for number in range(len(turn.arguments)))
+        return replace(turn, arguments=tuple(applied))
+
+    def _freeze_argument(self, turn: AbstractTurn, number: int) -> Argument:
+        argument = turn.arguments[number]
+        column = self.columns.get((turn.tool, argument.name))
+        if column is not None and _is_list(argument):
+            return replace(argument, template=f"{COLUMN}{column}")
+        return freeze(argument, self.places.get((turn.context(number), argument.name, argument.template), frozenset()))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SeenArgument:
+    """An argument of a demonstration."""
+
+    argument: Argument
+    shown: tuple[bool, ...]
+    """Of each value: whether it had been shown."""
+    columns: frozenset[str]
+    """The fields whose values the list consists of."""
+
+
+def find_constants(demonstrations: Sequence[Demonstration], vocabulary: Mapping[str, frozenset[str]]) -> Constants:
+    """Values other than handles that are the same in every demonstration of a template, and the like."""
+    seen: dict[tuple[str, str, str], list[_SeenArgument]] = defaultdict(list)
+    lists: dict[tuple[str, str], list[_SeenArgument]] = defaultdict(list)
+    for demonstration in demonstrations:
+        case = Case(vocabulary=vocabulary)
+        for read, written in zip(demonstration.read, demonstration.written, strict=True):
+            case.read(read)
+            turn = abstract(written, case)
+            for number, argument in enumerate(turn.arguments):
+                one = _read_argument(argument, case)
+                seen[turn.context(number), argument.name, argument.template].append(one)
+                if _is_list(argument):
+                    lists[turn.tool, argument.name].append(one)
+            case.write(turn.outline, turn.tool, turn.chosen, turn.words)
+    columns: dict[tuple[str, str], list[str]] = {
+        key: sorted(set[str].intersection(*(set(one.columns) for one in ones))) for key, ones in lists.items()
+    }
+    return Constants(
+        places={key: frozenset(_constant_places(ones)) for key, ones in seen.items()},
+        columns={
+            key: names[0]
+            for key, names in columns.items()
+            if names and len({len(one.argument.chosen) for one in lists[key]}) > 1
+        },
+    )
+
+
+def _read_argument(argument: Argument, case: Case) -> _SeenArgument:
+    names = (
+        {f"{key[0]}.{key[1]}.{column}" for key, record in case.records.items() for column in record.fields}
+        if _is_list(argument)
+        else set[str]()
+    )
+    marks = tuple(one.text for one in argument.chosen)
+    return _SeenArgument(
+        argument=argument,
+        shown=tuple(one in case.places for one in argument.chosen),
+        columns=frozenset(name for name in names if case.column(name) == marks),
+    )
+
+
+def _constant_places(ones: Sequence[_SeenArgument]) -> Iterator[int]:
+    for number, column in enumerate(zip(*(one.argument.chosen for one in ones), strict=True)):
+        shown = all(one.shown[number] for one in ones)
+        constant = column[0].sort in ("number", "text") and len(ones) > 1 and len(set(column)) == 1
+        few = column[0].sort == "number" and len(set(column)) <= len(ones) // LEAST_REPEATED
+        if constant or not (shown or few):
+            yield number
+
+
+def _is_list(argument: Argument) -> bool:
+    """Whether an argument is a list of handles alone."""
+    return _LIST.fullmatch(argument.template) is not None
+
+
+def kinds_by_tool(demonstrations: Sequence[Demonstration]) -> dict[str, frozenset[str]]:
+    """By tool that some demonstration calls several times: the kinds of handles that its calls name."""
+    kinds: dict[str, set[str]] = defaultdict(set)
+    several: set[str] = set()
+    for demonstration in demonstrations:
+        tools = Counter(str(written[0]).partition(" ")[0] for written in demonstration.written)
+        several |= {tool for tool, count in tools.items() if count > 1}
+        for written in demonstration.written:
+            tool = str(written[0]).partition(" ")[0]
+            kinds[tool] |= {p[1:].partition(".")[0] for p in written if isinstance(p, Mark) and "." in p}
+    return {tool: frozenset(found) for tool, found in sorted(kinds.items()) if found and tool in several}
+
+
+def words_of_the_user(demonstrations: Sequence[Demonstration]) -> dict[str, frozenset[str]]:
+    """By argument that always repeats a single word of the user's, and not always the same: its words."""
+    values: dict[str, set[str]] = defaultdict(set)
+    others: set[str] = set()
+    for demonstration in demonstrations:
+        case = Case()
+        for read, written in zip(demonstration.read, demonstration.written, strict=True):
+            case.read(read)
+            said = {word for text in case.said for word in words_of(text)}
+            turn = abstract(written, case)
+            for argument in turn.arguments:
+                text = (
+                    "".join(one.text for one in argument.chosen)
+                    if argument.template == _WORD_HOLE
+                    else argument.template
+                )
+                values[argument.name].add(text)
+                others |= {argument.name} if text not in said else set()
+            case.write(turn.outline, turn.tool, turn.chosen, turn.words)
+    return {
+        name: frozenset(words)
+        for name, words in sorted(values.items())
+        if name not in others and len(words) >= _LEAST_WORDS and all(_WORD.fullmatch(word) for word in words)
+    }
+
+
+def fields_of_names(demonstrations: Sequence[Demonstration]) -> frozenset[str]:
+    """The fields that show many different texts or numbers."""
+    texts: dict[str, set[str]] = defaultdict(set)
+    for demonstration in demonstrations:
+        case = Case()
+        for read, written in zip(demonstration.read, demonstration.written, strict=True):
+            case.read(read)
+            for (tool, path, _), record in case.records.items():
+                for name, value in record.fields.items():
+                    if value.text and len(value.text) <= _LONGEST_NAME:
+                        texts[f"{tool}.{path}.{name}"].add(value.text)
+            turn = abstract(written, case)
+            case.write(turn.outline, turn.tool, turn.chosen, turn.words)
+    return frozenset(name for name, found in texts.items() if len(found) > _MOST_WORDS)
+
+
+def numbers_in_text(demonstrations: Sequence[Demonstration]) -> Iterator[str]:
+    """The whole numbers that running text names, such as the days of a window."""
+    for demonstration in demonstrations:
+        for pieces in demonstration.read:
+            for piece in pieces:
+                if not isinstance(piece, Mark):
+                    yield from (word for word in words_of(" ".join(_NUMBERED.findall(piece))) if word.isdigit())
