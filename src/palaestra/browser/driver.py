@@ -75,8 +75,11 @@ class Browser:
         )
 
     def memory(self) -> int:
-        """Bytes of all processes that this one began: proportional set size, as Linux tells it."""
-        return sum(map(_proportional_size, child_processes(os.getpid())))
+        """Bytes that all processes that this one began have written, shared pages in proportion; Linux alone tells.
+
+        Pages of the program's files are left out: their part grows when another browser on the machine ends.
+        """
+        return sum(map(_written_size, child_processes(os.getpid())))
 
     def close(self) -> None:
         """Close it. Closing one that is gone, or was never begun, is fine."""
@@ -163,12 +166,12 @@ def _parent(process: Path) -> int:
         return 0
 
 
-def _proportional_size(process: int) -> int:
+def _written_size(process: int) -> int:
     try:
         lines = Path(f"/proc/{process}/smaps_rollup").read_text().splitlines()
     except OSError:
         return 0
-    return sum(1024 * int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+    return sum(1024 * int(line.split()[1]) for line in lines if line.startswith(("Pss_Anon:", "Pss_Shmem:")))
 
 
 def _abort(route: Any) -> None:

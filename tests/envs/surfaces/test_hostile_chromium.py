@@ -171,5 +171,5 @@ def test_a_hundred_episodes_do_not_grow_chromium(chromium: Chromium) -> None:
             if number % 20 == 19:
                 pages.window.request_gc()
                 sizes.append(chromium.memory())
-    # A context that is left behind takes 70 MB. What other browsers share with this one is counted in parts.
+    # A context that is left behind takes 40 MB or more; one of twenty episodes would be found.
     assert sizes[-1] - sizes[0] < 200 * 2**20, sizes

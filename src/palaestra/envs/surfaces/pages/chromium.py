@@ -142,7 +142,7 @@ class Chromium:
         return ChromiumPages(env, browser, context)
 
     def memory(self) -> int:
-        """Bytes of all its processes, each shared page counted in parts (proportional set size); Linux alone tells."""
+        """Bytes that all its processes have written, shared pages in proportion; Linux alone tells."""
         return self._browser.memory()
 
 
