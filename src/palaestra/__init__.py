@@ -33,8 +33,8 @@ def register_world(place: str | Path, *, env_id: str | None = None) -> str:
     """Register a world pack, so that `gymnasium.make` and every command know it. The pack's code runs once it is used.
 
     Args:
-        place: A folder with `world.toml` in it, a Python file that defines `WORLD`, or "module:ATTRIBUTE". The code of
-            a file or module runs at once, since it has no manifest to read.
+        place: A folder with `world.toml` in it, a Python file that defines `WORLD`, a blueprint (YAML or JSON), or
+            "module:ATTRIBUTE". A file or module is read at once, since it has no manifest.
         env_id: Another environment id than the one that follows from the world's id and version.
 
     Returns:
