@@ -50,6 +50,16 @@ def read_blueprint(text: str, *, source: str = "blueprint") -> tuple[Blueprint, 
         raise_problems([_problem(places, plain, one) for one in error.errors(include_url=False)])
 
 
+def read_plain(text: str, *, source: str) -> dict[str, Plain]:
+    """The plain data of a document that is no whole blueprint, under the same bounds.
+
+    Raises:
+        BlueprintError: the text is no such document.
+    """
+    found: dict[str, Plain] = _read_plain(text, Places(source))
+    return found
+
+
 def load_blueprint(path: Path) -> tuple[Blueprint, Places]:
     """The blueprint in a file.
 

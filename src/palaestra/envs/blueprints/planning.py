@@ -106,9 +106,8 @@ class Planner:
             return []
         row = next(row for kind in self._kinds.values() if kind.table == table for row in [self._state.get(kind, key)])
         for tool in self._readers:
-            assert tool.reads is not None, "readers declare what they read"
-            if "search" in tool.name:
-                continue  # a search shows entries, not rows
+            if tool.reads is None or tool.reads.table != table or tool.reads.cursor is not None:
+                continue  # what has pages shows entries, not rows
             values = {column: getattr(row, column) for column in tool.reads.by.values()}
             arguments = self._arguments(tool, table, values)
             if arguments is not None:

@@ -122,7 +122,7 @@ def action_tool(blueprint: Blueprint, name: str, action: Action, kinds: Mapping[
         for argument, (_, kind) in named.items():
             if kind.name == "row" and arguments[argument] is not None:
                 context.state.get(kinds[kind.entity], arguments[argument])
-        names = {one: arguments[argument] for argument, (one, _) in named.items()}
+        names = {one: _read(kind, argument, arguments[argument]) for argument, (one, kind) in named.items()}
         today = context.clock.now.date()
         frame = Frame(state=context.state, kinds=kinds, rules=context.rules, today=today, names=names)
         return action.run(frame, context)
@@ -140,6 +140,16 @@ def action_tool(blueprint: Blueprint, name: str, action: Action, kinds: Mapping[
     )
 
 
+def _read(kind: ValueType, argument: str, value: Any) -> Any:
+    """An argument as expressions know it: a date is written as text in JSON."""
+    if kind.name != "date" or value is None:
+        return value
+    try:
+        return date.fromisoformat(value)
+    except ValueError:
+        raise ToolRefusal("invalid_arguments", f"{argument}: {value!r} is no day of the calendar") from None
+
+
 def _parameter(name: str, kind: ValueType, spec: ParameterSpec | None, kinds: Mapping[str, type[Row]]) -> Parameter:
     word = name.replace("_", " ")
     annotation: Any
@@ -151,7 +161,7 @@ def _parameter(name: str, kind: ValueType, spec: ParameterSpec | None, kinds: Ma
             marks = (Money(),) if kind.name == "money" else ()
             annotation = Annotated[(int, *marks, Field(ge=least, le=most))]  # type: ignore[assignment,unused-ignore]
         case "date":
-            annotation = date
+            annotation = Annotated[str, Field(json_schema_extra={"format": "date"})]
         case "flag":
             annotation = bool
         case "choice":
@@ -167,6 +177,8 @@ def _parameter(name: str, kind: ValueType, spec: ParameterSpec | None, kinds: Ma
 def _text(word: str, kind: ValueType) -> str:
     if kind.name == "row":
         return f"The {word}'s id."
+    if kind.name == "date":
+        return f"The {word}, as in 2026-05-31."
     return f"The {word}, in cents." if kind.name == "money" else f"The {word}."
 
 

@@ -1,0 +1,180 @@
+"""Worlds by number: a domain, some of its mechanisms and the joints between them become one blueprint.
+
+Equal numbers give equal blueprints, on every machine. No model takes part.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from palaestra.envs.blueprints import Blueprint, RefusalSpec, RequestSpec
+from palaestra.envs.blueprints.blueprint import EntitySpec, FieldSpec
+from palaestra.envs.synthesis.domain import Domain, domains
+from palaestra.envs.synthesis.part import Part, mechanisms
+from palaestra.errors import BlueprintError
+from palaestra.seeding import Stream
+
+MECHANISMS = (2, 3)
+"""The fewest and the most mechanisms of a world."""
+REQUESTS = (6, 9)
+"""The fewest and the most families of a world."""
+REFUSALS = (1, 3)
+"""The fewest and the most refusals of a request, besides blocks."""
+WORDINGS = 3
+"""The most wordings of a request in one world."""
+
+
+def world_id(number: int) -> str:
+    """The id of the world of a number."""
+    return f"synth-{number}"
+
+
+def generate_blueprint(number: int) -> Blueprint:
+    """The blueprint of a number.
+
+    Raises:
+        BlueprintError: the domain lacks words of a mechanism.
+    """
+    stream = Stream.root("synthesis", number)
+    domain = stream.split("domain").choice(list(domains().values()))
+    known = [name for name in domain.mechanisms if name in mechanisms()]
+    count = min(len(known), stream.split("count").between(*MECHANISMS))
+    chosen = stream.split("mechanisms").sample(known, count)
+    return join_parts(number, domain, sorted(chosen), stream)
+
+
+def join_parts(number: int, domain: Domain, chosen: Sequence[str], stream: Stream) -> Blueprint:
+    """The blueprint of a domain with these mechanisms.
+
+    Raises:
+        BlueprintError: the domain lacks words of a mechanism, or two mechanisms share a name.
+    """
+    parts = {name: mechanisms()[name].in_words(domain.words(name), stream.split("part", name)) for name in chosen}
+    requests = _add_blocks(parts, _choose_requests(parts, stream.split("requests")), stream.split("blocks"))
+    case, case_prefix = (part.strip() for part in domain.case.split(","))
+    whole = Blueprint(
+        id=world_id(number),
+        title=domain.title,
+        agent=domain.agent,
+        people=_singular(domain.person),
+        team=domain.team,
+        teams=domain.teams,
+        case=case,
+        case_prefix=case_prefix,
+        entities={**_people(domain, chosen, stream.split("people")), **_merged(parts, "entities")},
+        rules=_merged(parts, "rules"),
+        handbook=_merged(parts, "handbook"),
+        actions=_merged(parts, "actions"),
+        requests=requests,
+    )
+    return _prune(whole)
+
+
+def _people(domain: Domain, chosen: Sequence[str], stream: Stream) -> dict[str, EntitySpec]:
+    """The entities of those who ask and, where a mechanism needs them, of colleagues."""
+    singular, plural, prefix = (part.strip() for part in domain.person.split(","))
+    fields = {"name": FieldSpec(type="name"), "email": FieldSpec(type="email")}
+    joined = {"joined": FieldSpec(type="date", days=(-1500, -30))}
+    found = {
+        singular: EntitySpec(
+            description=f"A {singular.replace('_', ' ')} of the house.",
+            plural=plural,
+            prefix=prefix,
+            fields={**fields, **joined},
+            count=stream.between(20, 30),
+            first=stream.choice((101, 1001, 2001, 5001)),
+            tools=("get", "search"),
+            summary=("name",),
+        )
+    }
+    if any(mechanisms()[name].needs_staff for name in chosen):
+        singular, plural, prefix = (part.strip() for part in domain.staff.split(","))
+        found[singular] = EntitySpec(
+            description="A colleague.",
+            plural=plural,
+            prefix=prefix,
+            fields={
+                "name": FieldSpec(type="name"),
+                "mail": FieldSpec(type="email"),
+                "team": FieldSpec(type=f"choice {'|'.join(domain.teams)}"),
+                "limit": FieldSpec(type="money", between=(20_000, 200_000), step=10_000),
+                "away": FieldSpec(type="flag", percent=25),
+            },
+            count=12,
+            first=101,
+            tools=("get", "search"),
+            filters=("team",),
+            summary=("name", "limit", "away"),
+        )
+    return found
+
+
+def _choose_requests(parts: Mapping[str, Part], stream: Stream) -> dict[str, tuple[str, RequestSpec]]:
+    """By family: its mechanism, and the request with some of its refusals and wordings."""
+    every = [(mechanism, name, spec) for mechanism, part in parts.items() for name, spec in part.requests.items()]
+    count = min(len(every), stream.split("count").between(*REQUESTS))
+    picked = set(stream.split("pick").sample(range(len(every)), count))
+    found: dict[str, tuple[str, RequestSpec]] = {}
+    for place, (mechanism, name, spec) in enumerate(every):
+        if place in picked:
+            found[name] = mechanism, _vary(spec, stream.split(name))
+    return found
+
+
+def _vary(spec: RequestSpec, stream: Stream) -> RequestSpec:
+    """Some of the refusals, in their order, and some of the wordings."""
+    count = min(len(spec.refusals), stream.split("refusals").between(*REFUSALS))
+    kept = set(stream.split("which").sample(range(len(spec.refusals)), count))
+    # A section that says how a request is granted is read as a whole: what it refuses stays too.
+    kept |= {place for place, one in enumerate(spec.refusals) if one.section in spec.sections}
+    says = stream.split("says").sample(spec.says, min(WORDINGS, len(spec.says)))
+    refusals = tuple(one for place, one in enumerate(spec.refusals) if place in kept)
+    return replace(spec, refusals=refusals, says=tuple(says))
+
+
+def _add_blocks(
+    parts: Mapping[str, Part], requests: Mapping[str, tuple[str, RequestSpec]], stream: Stream
+) -> dict[str, RequestSpec]:
+    """The requests with each mechanism's blocks on some requests of the others."""
+    found = {name: spec for name, (_, spec) in requests.items()}
+    for mechanism, part in parts.items():
+        others = [name for name, (own, spec) in requests.items() if own != mechanism]
+        for number, block in enumerate(part.blocks):
+            if not others:
+                continue
+            chosen = stream.split(mechanism, number).sample(others, min(len(others), 1 + len(others) // 2))
+            for name in chosen:
+                found[name] = _with_block(found[name], block)
+    return found
+
+
+def _with_block(spec: RequestSpec, block: RefusalSpec) -> RequestSpec:
+    level = min(3, spec.level + 1)
+    return replace(spec, refusals=(*spec.refusals, block), level=level)
+
+
+def _merged(parts: Mapping[str, Part], kind: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for mechanism, part in parts.items():
+        for name, spec in getattr(part, kind).items():
+            if name in found:
+                raise BlueprintError(f"mechanism {mechanism}: {kind} {name!r} is another mechanism's; rename one")
+            found[name] = spec
+    return found
+
+
+def _prune(whole: Blueprint) -> Blueprint:
+    """The blueprint without sections, rules and actions that nothing uses."""
+    requests = whole.requests.values()
+    cited = {one.section for spec in requests for one in spec.refusals} | {key for r in requests for key in r.sections}
+    used = {step.action for spec in requests for step in spec.work}
+    handbook = {key: spec for key, spec in whole.handbook.items() if key in cited}
+    actions = {name: spec for name, spec in whole.actions.items() if name in used}
+    text = f"{[asdict(spec) for spec in (*requests, *actions.values(), *whole.entities.values())]}"
+    stated = f"{[spec.text for spec in handbook.values()]}"
+    rules = {name: spec for name, spec in whole.rules.items() if f"rules.{name}" in text and f"rules.{name}" in stated}
+    return replace(whole, handbook=handbook, actions=actions, rules=rules)
+
+
+def _singular(text: str) -> str:
+    return text.partition(",")[0].strip()
