@@ -5,7 +5,8 @@ Texts in braces are expressions (`"Please extend {loan.id}."`). Conditions and v
 and has a digest.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar, Literal, TypeAlias
@@ -19,6 +20,7 @@ Scalar: TypeAlias = int | bool | str
 """A value as a document writes it."""
 ReadTool: TypeAlias = str
 """`get`, `search`, or `list` and a reference field, as in `list member`."""
+_RULE = re.compile(r"\brules\.([a-z][a-z0-9_]*)")
 _STRICT = ConfigDict(extra="forbid", strict=False)
 
 
@@ -283,3 +285,8 @@ class Blueprint:
     def digest(self) -> str:
         """What tells it from every other blueprint."""
         return digest(self)
+
+
+def rules_in(parts: Sequence[object]) -> frozenset[str]:
+    """The rules that the texts and expressions of some parts of a blueprint name."""
+    return frozenset(_RULE.findall(repr(parts)))

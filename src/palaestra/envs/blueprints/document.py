@@ -27,6 +27,8 @@ Plain: TypeAlias = Any
 _ADAPTER = TypeAdapter(Blueprint)
 _INTEGER = re.compile(r"[-+]?(0|[1-9]\d*)")
 _WORDS: Mapping[str, bool | None] = {"true": True, "false": False, "null": None, "~": None, "": None}
+# Any: what the library's dumper is typed as is partly unknown.
+_yaml: Any = yaml
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -71,14 +73,16 @@ def load_blueprint(path: Path) -> tuple[Blueprint, Places]:
 
 def dump_blueprint(blueprint: Blueprint) -> str:
     """The document of a blueprint: YAML that `read_blueprint` reads as an equal one. Defaults are left out."""
-    text: str = yaml.safe_dump(_without_defaults(asdict(blueprint)), sort_keys=False, width=110, allow_unicode=True)
+    plain = _without_defaults(asdict(blueprint))
+    text: str = _yaml.safe_dump(plain, sort_keys=False, width=110, allow_unicode=True)
     return text
 
 
 def _without_defaults(value: Plain) -> Plain:
     """Plain data without empty texts, lists and mappings and missing values, which are what a part has by default."""
     if isinstance(value, dict):
-        parts = {key: _without_defaults(part) for key, part in value.items()}
+        whole = cast("dict[str, Plain]", value)
+        parts = {key: _without_defaults(part) for key, part in whole.items()}
         return {key: part for key, part in parts.items() if part not in ("", None, [], {})}
     return [_without_defaults(part) for part in value] if isinstance(value, (list, tuple)) else value
 
@@ -168,7 +172,7 @@ def _path_in(plain: Plain, location: tuple[str | int, ...]) -> Iterator[str | in
 def _has_part(plain: Plain, part: str | int) -> bool:
     if isinstance(plain, dict):
         return part in cast("dict[object, Plain]", plain)
-    return isinstance(plain, list) and isinstance(part, int) and part < len(cast("list[Plain]", plain))
+    return isinstance(plain, list) and isinstance(part, int) and part < len(plain)  # pyright: ignore[reportUnknownArgumentType]
 
 
 def _keys_beside(path: tuple[str | int, ...]) -> list[str]:

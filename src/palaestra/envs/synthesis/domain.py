@@ -75,7 +75,7 @@ _DOMAIN = TypeAdapter(Domain)
 @cache
 def domains() -> Mapping[str, Domain]:
     """Every domain, by id."""
-    found = sorted(files(__package__).joinpath(FOLDER).iterdir(), key=lambda file: file.name)
+    found = sorted(files("palaestra.envs.synthesis").joinpath(FOLDER).iterdir(), key=lambda file: file.name)
     read = [_read(file.name, file.read_text("utf-8")) for file in found if file.name.endswith(".yaml")]
     return {one.id: one for one in read}
 

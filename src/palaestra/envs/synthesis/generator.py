@@ -4,11 +4,11 @@ Equal numbers give equal blueprints, on every machine. No model takes part.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 from palaestra.envs.blueprints import Blueprint, RefusalSpec, RequestSpec
-from palaestra.envs.blueprints.blueprint import EntitySpec, FieldSpec
+from palaestra.envs.blueprints.blueprint import EntitySpec, FieldSpec, rules_in
 from palaestra.envs.synthesis.domain import Domain, domains
 from palaestra.envs.synthesis.part import Part, mechanisms
 from palaestra.errors import BlueprintError
@@ -138,7 +138,7 @@ def _add_blocks(
     """The requests with each mechanism's blocks on some requests of the others."""
     found = {name: spec for name, (_, spec) in requests.items()}
     for mechanism, part in parts.items():
-        others = [name for name, (own, spec) in requests.items() if own != mechanism]
+        others = [name for name, (own, _) in requests.items() if own != mechanism]
         for number, block in enumerate(part.blocks):
             if not others:
                 continue
@@ -149,8 +149,7 @@ def _add_blocks(
 
 
 def _with_block(spec: RequestSpec, block: RefusalSpec) -> RequestSpec:
-    level = min(3, spec.level + 1)
-    return replace(spec, refusals=(*spec.refusals, block), level=level)
+    return replace(spec, refusals=(*spec.refusals, block), level=2 if spec.level == 1 else 3)
 
 
 def _merged(parts: Mapping[str, Part], kind: str) -> dict[str, Any]:
@@ -170,9 +169,9 @@ def _prune(whole: Blueprint) -> Blueprint:
     used = {step.action for spec in requests for step in spec.work}
     handbook = {key: spec for key, spec in whole.handbook.items() if key in cited}
     actions = {name: spec for name, spec in whole.actions.items() if name in used}
-    text = f"{[asdict(spec) for spec in (*requests, *actions.values(), *whole.entities.values())]}"
-    stated = f"{[spec.text for spec in handbook.values()]}"
-    rules = {name: spec for name, spec in whole.rules.items() if f"rules.{name}" in text and f"rules.{name}" in stated}
+    used_rules = rules_in([*requests, *actions.values(), *whole.entities.values()])
+    stated = rules_in([*handbook.values()])
+    rules = {name: spec for name, spec in whole.rules.items() if name in used_rules & stated}
     return replace(whole, handbook=handbook, actions=actions, rules=rules)
 
 

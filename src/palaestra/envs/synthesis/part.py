@@ -96,7 +96,7 @@ _OWN = ("mechanism", "roles", "lists", "vary", "needs_staff")
 @cache
 def mechanisms() -> Mapping[str, Mechanism]:
     """Every mechanism, by name."""
-    found = sorted(files(__package__).joinpath(FOLDER).iterdir(), key=lambda file: file.name)
+    found = sorted(files("palaestra.envs.synthesis").joinpath(FOLDER).iterdir(), key=lambda file: file.name)
     read = [
         _read(file.name.removesuffix(".yaml"), file.read_text("utf-8")) for file in found if file.name.endswith(".yaml")
     ]

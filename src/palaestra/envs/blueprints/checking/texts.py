@@ -1,6 +1,6 @@
 """Rules, handbook, actions and requests: that their texts can be read, and that none is idle."""
 
-from palaestra.envs.blueprints.blueprint import Blueprint, RequestSpec
+from palaestra.envs.blueprints.blueprint import Blueprint, RequestSpec, rules_in
 from palaestra.envs.blueprints.checking.findings import Findings
 from palaestra.envs.blueprints.decision import Decider
 from palaestra.envs.blueprints.expressions import parse_expression
@@ -37,21 +37,14 @@ def check_handbook(blueprint: Blueprint, scopes: Scopes, findings: Findings) -> 
             ("handbook", key),
             "no request turns on it; cite it in a refusal or in `sections`, or remove it",
         )
-    text = _all_expressions(blueprint)
+    used = rules_in([*blueprint.requests.values(), *blueprint.actions.values(), *blueprint.entities.values()])
     for name, rule in blueprint.rules.items():
         path = ("rules", name)
         findings.expect(name in stated, path, f"no section states it; write {{rules.{name}}} in the section about it")
-        findings.expect(
-            f"rules.{name}" in text, path, "nothing goes by it; use it in a request or an action, or remove it"
-        )
+        findings.expect(name in used, path, "nothing goes by it; use it in a request or an action, or remove it")
         findings.expect(
             rule.value not in rule.instead, (*path, "instead"), f"{rule.value} is the rule's own; leave it out"
         )
-
-
-def _all_expressions(blueprint: Blueprint) -> str:
-    """The text of everything that rules can decide."""
-    return f"{blueprint.actions} {blueprint.requests} {blueprint.entities}"
 
 
 def check_actions(blueprint: Blueprint, scopes: Scopes, findings: Findings) -> dict[str, Action]:
