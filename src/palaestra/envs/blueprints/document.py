@@ -5,7 +5,7 @@ The text is bounded in size and depth, has no anchors and no tags, and its plain
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeAlias, cast
@@ -84,7 +84,9 @@ def _without_defaults(value: Plain) -> Plain:
         whole = cast("dict[str, Plain]", value)
         parts = {key: _without_defaults(part) for key, part in whole.items()}
         return {key: part for key, part in parts.items() if part not in ("", None, [], {})}
-    return [_without_defaults(part) for part in value] if isinstance(value, (list, tuple)) else value
+    if isinstance(value, (list, tuple)):
+        return [_without_defaults(part) for part in cast("Sequence[Plain]", value)]
+    return value
 
 
 def _read_plain(text: str, places: Places) -> Plain:

@@ -153,8 +153,14 @@ class _Request:
         return desk.pick(kind, fits, what=f"{name} for {self._name}", decides=True)
 
     def _choose_refusal(self, desk: CaseDraft[Row], drawn: _Drawn) -> Refusal:
-        """The refusal of the twin: one that what it plants makes the one that decides."""
-        order = desk.stream.split("refusal").shuffled(self._decider.refusals)
+        """The refusal of the twin: one that what it plants makes the one that decides.
+
+        They take turns over the instances of all splits, so that each of them decides some task.
+        """
+        instances = self._setting.blueprint.instances
+        earlier = sum(instances.get(split, 0) for split in SPLITS[: SPLITS.index(desk.split)])
+        first = (earlier + desk.place) % len(self._decider.refusals)
+        order = (*self._decider.refusals[first:], *self._decider.refusals[:first])
         if desk.is_rule_twin:
             return order[0]
         for refusal in order:

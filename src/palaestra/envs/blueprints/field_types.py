@@ -32,7 +32,7 @@ def parse_field_type(text: str, entities: Collection[str]) -> ValueType:
     if kind == "choice":
         options = tuple(option.strip() for option in rest.split("|"))
         if len(options) < 2 or not all(options) or len(set(options)) < len(options):
-            raise BlueprintError(f"{text!r}: a choice has at least two different texts, as in `choice a|b|c`")
+            raise BlueprintError(f"{text!r}: a choice has at least two different texts; write `choice a|b|c`")
         return ValueType("choice", options=options, optional=optional)
     raise BlueprintError(f"{UnknownNameError.of('type', kind, _WRITTEN)}; add ? where a value may be missing")
 

@@ -59,9 +59,7 @@ def check_entities(blueprint: Blueprint, types: Mapping[str, Mapping[str, ValueT
 
 def _check_count(spec: EntitySpec, types: Mapping[str, ValueType], path: Path, findings: Findings) -> None:
     if (spec.count is None) == (not spec.per):
-        findings.add(
-            path, "give one of `count` and `per`: how many rows there are, or how many for each row of another"
-        )
+        findings.add(path, "it has none or both of `count` and `per`; give the one that says how many rows there are")
     if spec.count is not None and not 0 < spec.count <= MOST_ROWS:
         findings.add((*path, "count"), f"{spec.count} rows; an entity has 1 to {MOST_ROWS}")
     for name, (least, most) in spec.per.items():
