@@ -33,12 +33,15 @@ BUNDLED: Mapping[str, str] = {
 """The packs that come with Palaestra: name to package."""
 DEFAULT = "storefront"
 """The world that commands take where none is named."""
+GENERATED: Mapping[str, str] = {"synth": "palaestra.envs.synthesis.worlds:WORLD_{number}"}
+"""Worlds without end: the first part of their ids, such as `synth` of `synth-17`, and where the one of a number is."""
 MANIFEST = "world.toml"
 ATTRIBUTE = "WORLD"
 """What a pack in a single file calls its world."""
 BLUEPRINTS = (".yaml", ".yml", ".json")
 """How the names of files end that hold a world as a blueprint."""
 
+_NUMBERED = re.compile(r"([a-z]+)-(0|[1-9]\d{0,8})")
 _NAME = re.compile(r"([a-z][a-z0-9]*(?:-[a-z0-9]+)*)-v(0|[1-9]\d*)")
 
 
@@ -249,6 +252,14 @@ def pack_at(place: str | Path, *, env_id: str | None = None) -> Pack:
     if (known := PACKS.at(text)) is not None:
         return known
     raise PackError(f"{text}: no world pack is there; give a folder with {MANIFEST}, a file, or module:ATTRIBUTE")
+
+
+def generated_place(name: str) -> str | None:
+    """Where the generated world of an id such as "synth-17" is found; `None` for every other name."""
+    match = _NUMBERED.fullmatch(name)
+    if match is None or match[1] not in GENERATED:
+        return None
+    return GENERATED[match[1]].format(number=match[2])
 
 
 def is_file_name(place: str) -> bool:

@@ -7,7 +7,16 @@ from pathlib import Path
 import palaestra
 from palaestra.envs.taskset import load_families
 from palaestra.errors import PackError, TaskError
-from palaestra.packs import ATTRIBUTE, BLUEPRINTS, DEFAULT, MANIFEST, PACKS, describe_failure, is_file_name
+from palaestra.packs import (
+    ATTRIBUTE,
+    BLUEPRINTS,
+    DEFAULT,
+    MANIFEST,
+    PACKS,
+    describe_failure,
+    generated_place,
+    is_file_name,
+)
 
 
 def find_world(world: str | None) -> str:
@@ -27,6 +36,8 @@ def find_world(world: str | None) -> str:
         return palaestra.register_world(world)
     if _names_module(world):
         return _find_in_module(world)
+    if (place := generated_place(world)) is not None:
+        return palaestra.register_world(place)
     return PACKS.find(world).env_id
 
 

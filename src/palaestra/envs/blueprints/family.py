@@ -101,9 +101,12 @@ class _Request:
     def make(self, desk: CaseDraft[Row]) -> Task:
         """A task of this request."""
         drawn = self._draw(desk)
+        # A rule twin has the rows of its task, which were planted by other rules than those that decide.
+        drawn.frame.rules = desk.planting_rules
         chosen = self._choose_refusal(desk, drawn)
         if desk.twin:
             _plant(chosen, drawn.frame, desk)
+        drawn.frame.rules = desk.rules
         task = _TaskWriter(self._setting, self._spec, self._decider, desk, drawn, self._answers)
         case = desk.open_case(drawn.asker, self._word(self._subject, desk, drawn, "subject"))
         prompt = desk.message(case, self._word(self._wordings(desk), desk, drawn, "body"))
@@ -126,6 +129,7 @@ class _Request:
                 frame.names[one] = _draw_value(self._stated[one], value, desk, one)
 
         def fits(row: Row) -> bool:
+            frame.rules = desk.rules  # `pick` asks by several rules
             self._name_target(frame, row)
             return bool(self._where.evaluate(frame)) and (bool(later) or self._decider.decide(frame).refusal is None)
 
@@ -144,6 +148,7 @@ class _Request:
         condition = self._stated_where.get(name)
 
         def fits(row: Row) -> bool:
+            frame.rules = desk.rules
             frame.names[name] = row.id
             return (condition is None or bool(condition.evaluate(frame))) and self._decider.decide(
                 frame
@@ -161,8 +166,6 @@ class _Request:
         earlier = sum(instances.get(split, 0) for split in SPLITS[: SPLITS.index(desk.split)])
         first = (earlier + desk.place) % len(self._decider.refusals)
         order = (*self._decider.refusals[first:], *self._decider.refusals[:first])
-        if desk.is_rule_twin:
-            return order[0]
         for refusal in order:
             mark = len(desk.state.journal)
             _plant(refusal, drawn.frame, desk)

@@ -1,7 +1,35 @@
 """Worlds without end: domains and mechanisms, joined by number into blueprints."""
 
 from palaestra.envs.synthesis.domain import Domain, domains
-from palaestra.envs.synthesis.generator import generate_blueprint, join_parts, world_id
+from palaestra.envs.synthesis.env import make_numbered
+from palaestra.envs.synthesis.generator import (
+    WORLD_SPLITS,
+    WorldPlan,
+    WorldSplit,
+    draw_plan,
+    generate_blueprint,
+    join_parts,
+    world_id,
+)
+from palaestra.envs.synthesis.listing import ListedWorld, listed_numbers, listed_worlds, save_listing
 from palaestra.envs.synthesis.part import Mechanism, Part, mechanisms
 
-__all__ = ["Domain", "Mechanism", "Part", "domains", "generate_blueprint", "join_parts", "mechanisms", "world_id"]
+__all__ = [
+    "WORLD_SPLITS",
+    "Domain",
+    "ListedWorld",
+    "Mechanism",
+    "Part",
+    "WorldPlan",
+    "WorldSplit",
+    "domains",
+    "draw_plan",
+    "generate_blueprint",
+    "join_parts",
+    "listed_numbers",
+    "listed_worlds",
+    "make_numbered",
+    "mechanisms",
+    "save_listing",
+    "world_id",
+]

@@ -4,16 +4,25 @@ Equal numbers give equal blueprints, on every machine. No model takes part.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias, get_args
 
 from palaestra.envs.blueprints import Blueprint, RefusalSpec, RequestSpec
 from palaestra.envs.blueprints.blueprint import EntitySpec, FieldSpec, rules_in
+from palaestra.envs.blueprints.expressions import parse_expression
+from palaestra.envs.blueprints.scopes import Scopes
 from palaestra.envs.synthesis.domain import Domain, domains
 from palaestra.envs.synthesis.part import Part, mechanisms
 from palaestra.errors import BlueprintError
 from palaestra.seeding import Stream
 
+WorldSplit: TypeAlias = Literal["train", "dev", "heldout-domain", "heldout-mechanism"]
+WORLD_SPLITS: tuple[WorldSplit, ...] = get_args(WorldSplit)
+"""Splits of worlds: known mechanisms in a domain that no training world has, and a mechanism that none has."""
+HELDOUT_MECHANISMS = frozenset({"logistics", "quality", "rostering"})
+DEV_DOMAINS = frozenset({"ferry_line", "optician", "print_shop"})
+HELDOUT_DOMAINS = frozenset({"airline_desk", "blood_bank", "campsite", "city_office", "harbour", "museum", "theatre"})
 MECHANISMS = (2, 3)
 """The fewest and the most mechanisms of a world."""
 REQUESTS = (6, 9)
@@ -24,9 +33,53 @@ WORDINGS = 3
 """The most wordings of a request in one world."""
 
 
+_TURNS: Mapping[int, WorldSplit] = {7: "dev", 8: "heldout-domain", 9: "heldout-mechanism"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorldPlan:
+    """What a world is made of."""
+
+    number: int
+    split: WorldSplit
+    domain: str
+    mechanisms: tuple[str, ...]
+
+
 def world_id(number: int) -> str:
     """The id of the world of a number."""
     return f"synth-{number}"
+
+
+def draw_plan(number: int) -> WorldPlan:
+    """What the world of a number is made of, before it is made.
+
+    Of ten numbers, one gives a world for development, one a world in a held-out domain, and one a world with a held-out
+    mechanism.
+    """
+    stream = Stream.root("synthesis", number)
+    split = _TURNS.get(number % 10, "train")
+    pool = {"dev": DEV_DOMAINS, "heldout-domain": HELDOUT_DOMAINS}.get(split)
+    every = sorted(domains())
+    trained = [name for name in every if name not in DEV_DOMAINS | HELDOUT_DOMAINS]
+    new = split == "heldout-mechanism"
+    fitting = [name for name in (trained if pool is None else every) if pool is None or name in pool]
+    fitting = [name for name in fitting if len(_known(name, heldout=False)) >= MECHANISMS[0]]
+    fitting = [name for name in fitting if not new or _known(name, heldout=True)]
+    if not fitting:
+        raise BlueprintError(f"world {number}: no domain has mechanisms for the split {split}; add one")
+    domain = stream.split("domain").choice(fitting)
+    known = _known(domain, heldout=False)
+    count = min(len(known), stream.split("count").between(*MECHANISMS))
+    chosen = stream.split("mechanisms").sample(known, count - new)
+    chosen += [stream.split("new").choice(_known(domain, heldout=True))] if new else []
+    return WorldPlan(number=number, split=split, domain=domain, mechanisms=tuple(sorted(chosen)))
+
+
+def _known(domain: str, *, heldout: bool) -> list[str]:
+    """The mechanisms that a domain has words for: those that are held out, or the others."""
+    names = [name for name in domains()[domain].mechanisms if name in mechanisms()]
+    return [name for name in names if (name in HELDOUT_MECHANISMS) is heldout]
 
 
 def generate_blueprint(number: int) -> Blueprint:
@@ -35,12 +88,8 @@ def generate_blueprint(number: int) -> Blueprint:
     Raises:
         BlueprintError: the domain lacks words of a mechanism.
     """
-    stream = Stream.root("synthesis", number)
-    domain = stream.split("domain").choice(list(domains().values()))
-    known = [name for name in domain.mechanisms if name in mechanisms()]
-    count = min(len(known), stream.split("count").between(*MECHANISMS))
-    chosen = stream.split("mechanisms").sample(known, count)
-    return join_parts(number, domain, sorted(chosen), stream)
+    plan = draw_plan(number)
+    return join_parts(number, domains()[plan.domain], plan.mechanisms, Stream.root("synthesis", number))
 
 
 def join_parts(number: int, domain: Domain, chosen: Sequence[str], stream: Stream) -> Blueprint:
@@ -83,8 +132,7 @@ def _people(domain: Domain, chosen: Sequence[str], stream: Stream) -> dict[str, 
             fields={**fields, **joined},
             count=stream.between(20, 30),
             first=stream.choice((101, 1001, 2001, 5001)),
-            tools=("get", "search"),
-            summary=("name",),
+            tools=("get",),
         )
     }
     if any(mechanisms()[name].needs_staff for name in chosen):
@@ -172,7 +220,31 @@ def _prune(whole: Blueprint) -> Blueprint:
     used_rules = rules_in([*requests, *actions.values(), *whole.entities.values()])
     stated = rules_in([*handbook.values()])
     rules = {name: spec for name, spec in whole.rules.items() if name in used_rules & stated}
-    return replace(whole, handbook=handbook, actions=actions, rules=rules)
+    kept = replace(whole, handbook=handbook, actions=actions, rules=rules)
+    return replace(kept, entities=_prune_tools(kept))
+
+
+def _prune_tools(whole: Blueprint) -> dict[str, EntitySpec]:
+    """The entities without tools that list rows which no condition goes through."""
+    scopes = Scopes(whole)
+    sets: set[tuple[str, str]] = set()
+    for spec in whole.requests.values():
+        scope = scopes.request(spec)
+        values = [value for step in spec.work for value in step.arguments.values() if isinstance(value, str)]
+        texts = [spec.where, *spec.reads, *spec.let.values(), spec.amount, *(step.when for step in spec.work), *values]
+        texts += [text for refusal in spec.refusals for text in (refusal.when, refusal.shows)]
+        for text in filter(None, texts):
+            with suppress(BlueprintError):  # a text that stands for itself, or what `check_blueprint` reports
+                sets |= parse_expression(text, scope).sets
+    return {
+        entity: replace(spec, tools=tuple(tool for tool in spec.tools if _is_needed(entity, tool, sets)))
+        for entity, spec in whole.entities.items()
+    }
+
+
+def _is_needed(entity: str, tool: str, sets: set[tuple[str, str]]) -> bool:
+    word, _, field = tool.partition(" ")
+    return word == "get" or (entity, f"{field}_id" if field else "") in sets
 
 
 def _singular(text: str) -> str:

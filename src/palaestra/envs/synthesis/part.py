@@ -17,6 +17,7 @@ A *block* is a rule by which one mechanism closes requests of others, such as ar
 (`asker`).
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -77,7 +78,7 @@ class Mechanism:
         """
         drawn = {name: str(stream.split(name).choice(values)) for name, values in self.vary.items()}
         try:
-            text = Template(self.text).substitute({**words, **drawn})
+            text = Template(_with_articles(self.text, words)).substitute({**words, **drawn})
         except (KeyError, ValueError) as error:
             raise BlueprintError(f"mechanism {self.name}: {error} has no words; add the role to the domain") from None
         plain = {key: value for key, value in read_plain(text, source=self.name).items() if key not in _OWN}
@@ -89,6 +90,18 @@ class Mechanism:
             raise BlueprintError(f"mechanism {self.name}: {place}: {first['msg']}; correct the document") from None
 
 
+def _with_articles(text: str, words: Mapping[str, str]) -> str:
+    """The document with "an" before the words that need it."""
+
+    def article(match: re.Match[str]) -> str:
+        needs_n = bool(_VOWEL.match(words.get(match[2], "")))
+        return f"{match[1]}n ${match[2]}" if needs_n else match[0]
+
+    return _ARTICLE.sub(article, text)
+
+
+_ARTICLE = re.compile(r"\b([Aa]) \$(\w+_word)\b")
+_VOWEL = re.compile(r"(?!uni|use|usa|uti|eu|one)[aeiou]|hour|hono|heir")
 _PART = TypeAdapter(Part)
 _OWN = ("mechanism", "roles", "lists", "vary", "needs_staff")
 

@@ -31,6 +31,8 @@ class Expression:
     type: ValueType
     rules: frozenset[str]
     """The rules that it names."""
+    sets: frozenset[tuple[str, str]]
+    """The sets of rows that it goes through: entity, and the column by which they name a row; empty for a table."""
     _evaluate: Callable[[Frame], Any]
 
     def evaluate(self, frame: Frame) -> Any:
@@ -57,8 +59,9 @@ def parse_expression(text: str, scope: Scope) -> Expression:
         raise ExpressionError(f"{text!r} is no expression: {said}; write for example `loan.due < today`") from None
     if sum(1 for _ in ast.walk(body)) > MAX_NODES or _depth(body, MAX_DEPTH) > MAX_DEPTH:
         raise ExpressionError(f"it has more than {MAX_NODES} parts, or is deeper than {MAX_DEPTH}; use `let`")
-    typed = _Reader(scope).read(body)
-    return Expression(text, typed.type, _rules_in(body, scope), typed.evaluate)
+    reader = _Reader(scope)
+    typed = reader.read(body)
+    return Expression(text, typed.type, _rules_in(body, scope), frozenset(reader.sets), typed.evaluate)
 
 
 def _rules_in(body: ast.expr, scope: Scope) -> frozenset[str]:
@@ -78,8 +81,9 @@ def _depth(node: ast.AST, left: int) -> int:
 class _Reader:
     """Reads the parts of an expression in a scope."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Scope, sets: set[tuple[str, str]] | None = None) -> None:
         self._scope = scope
+        self.sets: set[tuple[str, str]] = set() if sets is None else sets
 
     def read(self, node: ast.AST) -> Typed:
         """The typed part of a node."""
@@ -113,6 +117,7 @@ class _Reader:
             return Typed(DATE, lambda frame: frame.today)
         if name in self._scope.definitions:
             defined = self._scope.definitions[name]
+            self.sets |= defined.sets
             return Typed(defined.type, defined.evaluate, variables=frozenset({name}))
         if name in self._scope.variables:
             return Typed(self._scope.variables[name], lambda frame: frame.names[name], variables=frozenset({name}))
@@ -219,7 +224,8 @@ class _Reader:
             raise ExpressionError(f"the name {variable!r} is taken; choose another for the rows that are gone through")
         tests = _conjuncts(loop.ifs)
         entity, relation, base = self._rows_of(loop.iter)
-        inner = _Reader(self._scope.with_variables(**{variable: ValueType("row", entity)}))
+        self.sets.add((entity, "" if relation is None else relation.column))
+        inner = _Reader(self._scope.with_variables(**{variable: ValueType("row", entity)}), self.sets)
         equal, left = ({}, tests) if relation is not None else self._equalities(entity, variable, tests)
         rows = Typed(ValueType("rows", entity), _row_finder(entity, relation, base, equal))
         return over_rows(name, variable, rows, [inner.read(test) for test in left], inner.read(node.elt))
