@@ -114,10 +114,10 @@ class _RoleCase:
     def _saw_system(self) -> Criterion:
         return expect_read(self._system, fields=["owner_id"], id="saw-owner")
 
-    def _saw_approvals(self) -> Iterator[Criterion]:
-        for number, one in enumerate(self._request.approvals, 1):
-            fields = ["approver_id", "decided", "decision", "role_id"]
-            yield expect_read(one, fields=fields, id=f"saw-approval-{number}")
+    def _saw_approvals(self, *approvals: AccessApproval) -> Criterion:
+        first, *others = approvals
+        fields = ["approver_id", "decided", "decision", "role_id"]
+        return expect_read(first, *others, fields=fields, id="saw-approvals")
 
     def _saw_delegation(self) -> Criterion:
         first, *others = self._delegations
@@ -131,7 +131,7 @@ class _RoleCase:
         yield self._saw_role()
         if self._look_system():
             yield self._saw_system()
-        yield from self._saw_approvals()
+        yield self._saw_approvals(*self._request.approvals)
         if self._delegate is not None:
             yield self._saw_delegation()
             yield self._saw_delegate()
@@ -175,9 +175,7 @@ class _RoleCase:
             facts=tuple(self._facts()),
             sections=tuple(self._sections()),
             work=(call("grant_access", **arguments),),
-            done=(
-                expect_row(AccessGrant, {**nothing, **granted, "until": until, "status": "active"}, id="granted"),
-            ),
+            done=(expect_row(AccessGrant, {**nothing, **granted, "until": until, "status": "active"}, id="granted"),),
             message="You have the role now.",
         )
 
@@ -190,18 +188,18 @@ class _RoleCase:
         yield from self._not_qualified()
 
     def _lapsed(self) -> Iterator[Refusal]:
-        for one, saw in zip(self._request.approvals, self._saw_approvals(), strict=True):
+        for one in self._request.approvals:
             fresh = is_fresh(one.decided, self._desk.today, self._desk.rules.approval_days)
             if one.decision != "approved" or not fresh:
                 looks = (*self._look_role(), *self._look_approvals())
-                yield Refusal(section="ACC-1", evidence=one, facts=(saw,), looks=looks)
+                yield Refusal(section="ACC-1", evidence=one, facts=(self._saw_approvals(one),), looks=looks)
 
     def _not_delegated(self) -> Iterator[Refusal]:
         approval = self._request.approval
         if approval is None or self._delegate is None:
             return
         looks = (*self._look_role(), *self._look_approvals(), *self._look_delegate())
-        [saw] = self._saw_approvals()
+        saw = self._saw_approvals(approval)
         days = [one for one in self._delegations if one.scope == "access"]
         if not any(one.first <= approval.decided <= one.last for one in days):
             first, *others = [*days, *(one for one in self._delegations if one not in days)]
@@ -227,9 +225,9 @@ class _RoleCase:
         first, second = self._request.approvals
         if second.approver_id in (first.approver_id, self._asker.id):
             looks = (*self._look_role(), *self._look_system(), *self._look_approvals())
-            yield Refusal(
-                section="ACC-3", evidence=second, facts=tuple(self._saw_approvals()), looks=looks, others=(first,)
-            )
+            facts = (self._saw_approvals(first, second),)
+            others = (first,) if first.approver_id == second.approver_id else ()
+            yield Refusal(section="ACC-3", evidence=second, facts=facts, looks=looks, others=others)
 
     def _not_qualified(self) -> Iterator[Refusal]:
         rules, today = self._desk.rules, self._desk.today

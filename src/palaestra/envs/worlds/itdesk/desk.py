@@ -9,10 +9,18 @@ from palaestra.envs.task import Task, call
 from palaestra.envs.worlds.itdesk.letters import LETTERS
 from palaestra.envs.worlds.itdesk.policy import DeskRules
 from palaestra.envs.worlds.itdesk.population.people import AGENT_ID
-from palaestra.envs.worlds.itdesk.schema import ServiceRequest, StaffMember, Team, UserAccount
+from palaestra.envs.worlds.itdesk.schema import (
+    AccessApproval,
+    ApprovalDelegation,
+    ServiceRequest,
+    StaffMember,
+    Team,
+    UserAccount,
+)
 from palaestra.envs.worlds.itdesk.tools.toolbox import CASES
 from palaestra.records import Row, ToolCall
 from palaestra.rubrics import Allowance, Criterion
+from palaestra.rubrics.messages import Recipient
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +81,10 @@ class ITDeskDraft(CaseDraft[ServiceRequest]):
         """Somebody of permanent staff at work, under a lead, for whom `where` holds."""
         return self.pick(StaffMember, lambda one: is_ordinary(one) and where(one), what=what or "member of staff")
 
+    def draw_margin(self) -> int:
+        """How far from a limit of the handbook a day or a count lies: mostly at it."""
+        return 0 if self.stream.chance(60) else self.stream.between(1, 4)
+
     def lead_of(self, one: StaffMember) -> StaffMember:
         """Somebody's line manager."""
         return self.state.get(StaffMember, one.manager_id or AGENT_ID)
@@ -85,6 +97,18 @@ class ITDeskDraft(CaseDraft[ServiceRequest]):
     def account_of(self, one: StaffMember) -> UserAccount:
         """Somebody's account."""
         return self.state.find(UserAccount, staff_member_id=one.id)[0]
+
+    def recipient(self) -> Recipient | None:
+        """Who reads the messages: they know of those whom they manage, who decide for them, and of their rota."""
+        reader = super().recipient()
+        if reader is None or reader.key is None:
+            return reader
+        me = self.state.get(StaffMember, reader.key)
+        others = self.state.find(StaffMember)
+        known = {one.id for one in others if one.manager_id == me.id or (me.rota is not None and one.rota == me.rota)}
+        known |= {one.approver_id for one in self.state.find(AccessApproval, staff_member_id=me.id)}
+        known |= {one.delegate_id for one in self.state.find(ApprovalDelegation, staff_member_id=me.manager_id)}
+        return replace(reader, also=frozenset(known | {me.manager_id or me.id}))
 
     def opening(self, case: ServiceRequest) -> list[ToolCall]:
         """The calls that begin every request."""

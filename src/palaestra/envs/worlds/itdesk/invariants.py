@@ -1,6 +1,7 @@
 """What holds of the rows as they are populated."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from palaestra.envs import PopulatedWorld
 from palaestra.envs.kit import Rule, broken_rules, cases_name_their_policy_and_evidence, references_are_whole
@@ -87,5 +88,5 @@ def _pools_hold_their_seats(state: StateView) -> Iterator[str]:
 def _shifts_leave_rest(state: StateView) -> Iterator[str]:
     for one in state.find(StaffMember):
         shifts = [(shift.first, shift.last) for shift in state.find(OnCallShift, staff_member_id=one.id)]
-        if any(rest_between(a, b) < 20 for a, b in zip(shifts, shifts[1:], strict=False)):
+        if any(rest_between(a, b) < 20 for a, b in pairwise(shifts)):
             yield f"{one.id}: has shifts that are too near"

@@ -147,6 +147,33 @@ LETTERS: Mapping[str, LetterKind] = {
         ),
         ("A bit longer, that is.", "The same access, a later end."),
     ),
+    "offboard": _kind(
+        "account",
+        "name",
+        (
+            "{name} is no longer among us. Put the account on ice and strip it of whatever it may do.",
+            "We have parted from {name}: no more logins, no more roles, if you would.",
+        ),
+        ("All of it.", "Every single one."),
+    ),
+    "stand-in": _kind(
+        "access",
+        "name first last",
+        (
+            "I am away; between {first} and {last}, both included, {name} signs off access for my team.",
+            "Enter {name} as the one who approves access for me, {first} to {last}.",
+        ),
+        ("We have talked it through.", "It is only about access."),
+    ),
+    "wrong-tag": _kind(
+        "device",
+        "device",
+        (
+            "{device} was stolen from my bag. Put it down as lost.",
+            "I cannot find {device} any more; mark it as lost.",
+        ),
+        ("It carries that label.", "I am quite upset."),
+    ),
     "seat": _kind(
         "licence",
         "product",
@@ -223,7 +250,7 @@ LETTERS: Mapping[str, LetterKind] = {
         "change",
         "change",
         (
-            "As owner of the system I am fine with {change}; note my approval.",
+            "I am fine with {change}; note my approval.",
             "{change} has my blessing. Record it as approved.",
         ),
         ("I have read the plan.", "It may go ahead, from my side."),

@@ -19,11 +19,13 @@ class DeskRules:
     must_return: tuple[DeviceKind, ...] = ("laptop", "phone")
     approval_days: int = 30
     extension_days: int = 90
+    standing_days: int = 30
     training_days: int = 365
     idle_days: int = 60
     laptop_days: int = 1_095
     stock_first: str = "longest"
     most_monitors: int = 2
+    again_days: int = 30
     rest_days: int = 7
     low_notice_days: int = 3
     high_notice_days: int = 10
@@ -42,11 +44,13 @@ RULES = HandbookVariants(
         "must_return": (("laptop",), ("laptop", "phone", "token"), ("phone", "token")),
         "approval_days": (14, 21, 45),
         "extension_days": (45, 60, 120),
+        "standing_days": (14, 21, 45),
         "training_days": (180, 270, 540),
         "idle_days": (30, 45, 90),
         "laptop_days": (730, 900, 1_460),
         "stock_first": ("newest",),
         "most_monitors": (1, 3),
+        "again_days": (14, 21, 60),
         "rest_days": (5, 10, 14),
         "low_notice_days": (2, 5),
         "high_notice_days": (8, 14, 21),
@@ -61,11 +65,13 @@ RULES = HandbookVariants(
         "must_return": ("LEA-2",),
         "approval_days": ("ACC-1",),
         "extension_days": ("ACC-6",),
+        "standing_days": ("ACC-8",),
         "training_days": ("ACC-4",),
         "idle_days": ("LIC-2",),
         "laptop_days": ("HW-1",),
         "stock_first": ("HW-4",),
         "most_monitors": ("HW-2",),
+        "again_days": ("HW-5",),
         "rest_days": ("ONC-1",),
         "low_notice_days": ("MNT-1",),
         "high_notice_days": ("MNT-1",),
@@ -86,12 +92,12 @@ request goes to security with high priority by this section; the record that sho
 The line manager asks for the account of somebody who joins. It is opened at most {joiner} before their first day. An
 earlier request is declined by this section; the record that shows it is the joiner's.
 ## JOI-2 Contractors who join
-The account of a contractor expires on the last day of their contract, that of permanent staff never. A contract of more
-than {contractor} from its first to its last day goes to the people team with normal priority by this section; the
-record that shows it is the contractor's.
+The account of a contractor expires on the last day of their contract, that of permanent staff never. If that day is
+more than {contractor} after their first one, the request goes to the people team with normal priority by this section;
+the record that shows it is the contractor's.
 ## MOV-1 Movers
-Whoever moves to another department keeps the roles of the former one for {overlap} after the day of the move. From then
-on their new line manager may have the active roles revoked whose audience is the former department; roles for all and
+Whoever moves to another department keeps the roles of the former one at first. From {overlap} after the day of the move
+on, their new line manager may have the active roles revoked whose audience is the former department; roles for all and
 for other departments stay. An earlier request is declined by this section; the record that shows it is the mover's.
 ## LEA-1 Leavers
 At the line manager's request an account is frozen from {grace} after the leaver's last day on. An earlier request is
@@ -102,6 +108,10 @@ the request to close it is declined by this section; the record that shows it is
 ## LEA-3 Approvals of leavers
 An approval lapses when its approver leaves. A request that rests on one is declined by this section; the record that
 shows it is the approver's.
+## LEA-4 Leavers with systems
+Whoever asks to take everything from a leaver has the account frozen and all active roles revoked. If the leaver owns a
+system, nothing is changed, and the request goes to the board with high priority by this section until there is another
+owner; the record that shows it is the system.
 ## ACC-1 Approvals
 A role is granted on the approval of the line manager, of the owner of its system, or of both, as the role says; it is
 cited in the grant. An approval counts for {approval} after the day of its decision, and a refusal never. A request
@@ -120,18 +130,22 @@ by this section; the record that shows it is the training.
 Nobody holds a role together with one that excludes it; a revoked role is not held. Otherwise the request is declined by
 this section; the record that shows it is the grant of the other role.
 ## ACC-6 Limited access
-A grant that has a last day may be extended, but to no more than {extension} from the day it was granted to the new last
-day. A longer extension is declined by this section; the record that shows it is the grant.
+A grant that has a last day may be extended; the new one is at most {extension} after the day on which it was granted. A
+longer extension is declined by this section; the record that shows it is the grant.
 ## ACC-7 Contractors
 A role of a contractor ends with their contract: its last day is theirs. A contractor never becomes administrator; the
 request is declined by this section; the record that shows it is the role.
+## ACC-8 Standing in
+A line manager names somebody to decide in their place. The last day is at most {standing} after the first, and whoever
+stands in is away on none of the days. Otherwise the request is declined by this section; the record that shows it is
+the absence or, where the time is too long, the line manager's own.
 ## LIC-1 One seat each
 A person has one seat of a product. A request for a second one is declined by this section; the record that shows it is
 the seat that they have.
 ## LIC-2 No free seat
-Where all seats of a product are assigned, the one that has not been used for longest is released and assigned anew, if
-it was last used more than {idle} ago. Otherwise the request goes to procurement with normal priority by this section;
-the record that shows it is the pool.
+Where all seats of a product are assigned, the one that has not been used for longest is reassigned, if it was last used
+more than {idle} ago. Otherwise the request goes to procurement with normal priority by this section; the record that
+shows it is the pool.
 ## HW-1 New laptops
 A laptop is replaced once {laptop} have passed since it was bought. An earlier request is declined by this section; the
 record that shows it is the laptop.
@@ -145,13 +159,18 @@ goes with high priority by this section; the record that shows it is the device.
 A device comes from the stock of the person's own site: of those of its kind, the one that was bought {stock}. A device
 that it replaces is taken back. Where the site has none, the request goes to procurement with normal priority by this
 section; the record that shows it is the device that was to be replaced.
+## HW-5 Asking again
+Whoever was declined a monitor may ask again {again} after the day of the earlier request at the earliest. A request
+before that is declined by this section; the record that shows it is the earlier request.
 ## ONC-1 Rest between shifts
-A shift is handed over only within its rota. At least {rest} lie between two shifts of one person: from the last day of
-one to the first day of the next. Otherwise the request is declined by this section; the record that shows it is the
-shift that is too near.
+The first day of a person's shift is at least {rest} after the last day of their shift before. Otherwise the request is
+declined by this section; the record that shows it is the shift that is too near.
 ## ONC-2 Cover
 Whoever covers a shift is a member of the rota, is away on none of its days, and has their rest. Where nobody can, the
 request goes to operations with high priority by this section; the record that shows it is the shift.
+## ONC-3 Within the rota
+A shift is handed over to a member of its rota and to nobody else. Otherwise the request is declined by this section;
+the record that shows it is that of the person who was to take it.
 ## MNT-1 Notice of changes
 A change takes place on the weekday that its system has as its window. It is scheduled at least {low} ahead if its risk
 is low, and at least {high} ahead if it is high. Otherwise the request is declined by this section; the record that
@@ -160,14 +179,15 @@ shows it is the change.
 No change takes place on a day on which its system is frozen. Such a request is declined by this section; the record
 that shows it is the freeze.
 ## MNT-3 Who approves changes
-The owner of a system approves its changes, but not those that they carry out themselves. Otherwise the request is
-declined by this section; the record that shows it is the change.
+The owner of a system approves its changes, and nobody else does; the record that shows it is the system. Nobody
+approves a change that they carry out themselves; the record that shows it is the change. Such requests are declined by
+this section.
 ## MNT-4 Long changes
 A change of more than {hours} is for the change board, to whom the request goes with normal priority by this section;
 the record that shows it is the change.
 ## PRV-1 Questions about others
-Until when somebody has a role is told to themselves and to their line manager. A question by anybody else is declined
-by this section; the record that shows it is that of the person concerned.
+Until when a person has a role is told to nobody else but their line manager. Another question about it is declined by
+this section; the record that shows it is that of the person concerned.
 """
 
 _STOCK = {"longest": "longest ago", "newest": "last"}
@@ -185,10 +205,12 @@ def write_sections(rules: DeskRules) -> list[Section]:
             kinds=enumerate_words(rules.must_return),
             approval=count(rules.approval_days, "day"),
             extension=count(rules.extension_days, "day"),
+            standing=count(rules.standing_days, "day"),
             training=count(rules.training_days, "day"),
             idle=count(rules.idle_days, "day"),
             laptop=count(rules.laptop_days, "day"),
             stock=_STOCK[rules.stock_first],
+            again=count(rules.again_days, "day"),
             monitors=count(rules.most_monitors, "monitor"),
             rest=count(rules.rest_days, "day"),
             low=count(rules.low_notice_days, "day"),
@@ -212,4 +234,3 @@ def rest_between(first: tuple[date, date], second: tuple[date, date]) -> int:
 def is_fresh(decided: date, today: date, days: int) -> bool:
     """Whether what was decided or passed on a day still counts `days` later."""
     return (today - decided).days <= days
-

@@ -101,6 +101,8 @@ class AccessRole(Row):
     prefix: ClassVar[str] = "ROL-"
     system_id: SystemId
     name: Annotated[str, Searchable()]
+    group: str
+    """The group of the directory that carries it."""
     kind: RoleKind
     audience: Audience
     """The department that needs it, or all."""

@@ -28,6 +28,7 @@ from palaestra.envs.worlds.itdesk.invariants import records_are_sound
 from palaestra.envs.worlds.itdesk.policy import RULES, DeskRules, write_sections
 from palaestra.envs.worlds.itdesk.population import populate, world_start
 from palaestra.envs.worlds.itdesk.population.people import AGENT_ID
+from palaestra.envs.worlds.itdesk.promises import PROMISES
 from palaestra.envs.worlds.itdesk.schema import SCHEMA, ManagedDevice, StaffMember
 from palaestra.envs.worlds.itdesk.tools.toolbox import CASES, TOOLBOX
 from palaestra.protocols import State
@@ -75,20 +76,34 @@ ITDESK = World(
     rules=RULES,
     surfaces=generated_surfaces(SCHEMA, TOOLBOX, role=ROLE),
     draft=ITDeskDraft,
-    instances={"train": 4, "dev": 1, "heldout": 2, "heldout-policy": 2, "heldout-records": 2},
-    twin_instances={"train": 3, "dev": 1, "heldout": 1, "heldout-policy": 1, "heldout-records": 1},
+    instances={"train": 6, "dev": 2, "heldout": 3, "heldout-policy": 3, "heldout-records": 3},
+    twin_instances={"train": 4, "dev": 2, "heldout": 2, "heldout-policy": 2, "heldout-records": 2},
+    unseen_instances=6,
     families="palaestra.envs.worlds.itdesk.tasks",
     invariants=(records_are_sound,),
     # A real desk has them, and no task turns on them: an agent may look around and correct how it closed a request.
-    optional_tools=("reopen_service_request", "search_changes", "search_handbook", "search_requests"),
+    optional_tools=("reopen_service_request", "search_changes", "search_handbook"),
     guards={
-        "access": frozenset({"accounts", "grants", "approvals", "delegations", "roles", "systems", "trainings"}),
+        # No tool changes people, roles or the handbook, so a guard of their own would guard nothing.
+        "access": frozenset(
+            {
+                "staff",
+                "accounts",
+                "grants",
+                "approvals",
+                "delegations",
+                "roles",
+                "systems",
+                "trainings",
+                "handbook",
+            }
+        ),
         "equipment": frozenset({"devices", "pools", "seats"}),
         "duty": frozenset({"shifts", "absences", "changes", "freezes"}),
-        "people": frozenset({"staff", "handbook"}),
         "case": frozenset({"requests"}),
     },
     derive_facts=derive_facts,
+    promises=PROMISES,
     owners=frozenset({"staff"}),
     tempers=True,
     noise=case_noise(
@@ -103,4 +118,5 @@ ITDESK = World(
         contradictions=(note_about(CASES, ManagedDevice, _gave_back, whose=_holder),),
     ),
     release=Path(__file__).with_name("release.json"),
+    decided=Path(__file__).with_name("decided.json"),
 )

@@ -27,7 +27,9 @@ _STOCKED: tuple[DeviceKind, ...] = ("laptop", "phone", "monitor")
 _IN_STOCK = 3
 
 
-def draw_devices(stream: Stream, today: date, rules: DeskRules, staff: Sequence[StaffMember]) -> Iterator[ManagedDevice]:
+def draw_devices(
+    stream: Stream, today: date, rules: DeskRules, staff: Sequence[StaffMember]
+) -> Iterator[ManagedDevice]:
     """A laptop for everybody, for some a phone, a token and a monitor, and the stock of each site."""
     number = 0
 

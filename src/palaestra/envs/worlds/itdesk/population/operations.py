@@ -32,9 +32,7 @@ _TITLES = (
 _REASONS = ("Year-end closing", "Audit", "Trade fair", "Payroll run")
 
 
-def draw_duties(
-    stream: Stream, today: date, staff: Sequence[StaffMember]
-) -> Iterator[Row]:
+def draw_duties(stream: Stream, today: date, staff: Sequence[StaffMember]) -> Iterator[Row]:
     """Shifts of three days every ten days in each rota, in turns, and some absences that are over or far off."""
     number = 0
     rotas: tuple[Rota, ...] = get_args(Rota)

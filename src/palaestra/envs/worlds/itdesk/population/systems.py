@@ -44,7 +44,9 @@ def draw_systems(stream: Stream, staff: Sequence[StaffMember]) -> list[BusinessS
     owners = stream.sample([s for s in staff if s.status == "active" and s.contract == "permanent" and s.rota is None
                             and s.manager_id not in (None, "STF-101")], len(_SYSTEMS))  # fmt: skip
     return [
-        BusinessSystem(id=f"SYS-{21 + n}", name=name, owner_id=owners[n].id, window=stream.choice(get_args(Weekday)[:5]))
+        BusinessSystem(
+            id=f"SYS-{21 + n}", name=name, owner_id=owners[n].id, window=stream.choice(get_args(Weekday)[:5])
+        )
         for n, (name, _, _) in enumerate(_SYSTEMS)
     ]
 
@@ -62,6 +64,7 @@ def draw_roles(systems: Sequence[BusinessSystem]) -> list[AccessRole]:
                     id=keys[kind],
                     system_id=system.id,
                     name=f"{name} {kind}",
+                    group=f"grp-{name.lower()}-{kind}",
                     kind=kind,
                     audience=audience,
                     approved_by=_APPROVED_BY[kind],

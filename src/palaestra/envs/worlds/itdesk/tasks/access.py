@@ -1,7 +1,7 @@
 """Requests for roles: on the line manager's, the owner's or a delegate's approval, with a course, apart from others."""
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import date, timedelta
 
 from palaestra.envs.task import Task, family
 from palaestra.envs.worlds.itdesk.authority import RoleRequest, decide_role
@@ -13,6 +13,7 @@ from palaestra.envs.worlds.itdesk.schema import (
     ApprovalDelegation,
     BusinessSystem,
     RoleKind,
+    Scope,
     ServiceRequest,
     StaffMember,
     TrainingRecord,
@@ -55,10 +56,14 @@ def grant_role(desk: ITDeskDraft) -> Task:
     """A role on the line manager's approval; in the twin the approval is a day too old."""
     asker = desk.pick_member()
     role, earlier = _choose_role(desk, asker, ["reader"]), desk.stream.between(200, 300)
+    margin, first = desk.draw_margin(), desk.stream.chance(50)
     case, prompt = _ask(desk, asker, role)
-    _plant_history(desk, asker, role, days=earlier)
-    days = desk.planting_rules.approval_days + (1 if desk.twin else 0)
+    if first:
+        _plant_history(desk, asker, role, days=earlier)
+    days = desk.planting_rules.approval_days + (1 + margin if desk.twin else -margin)
     approval = plant_approval(desk, asker, role, asker.manager_id or "", desk.today - timedelta(days=days))
+    if not first:
+        _plant_history(desk, asker, role, days=earlier)
     return decide_role(desk, RoleRequest(case=case, prompt=prompt, asker=asker, role=role, approval=approval))
 
 
@@ -80,11 +85,15 @@ def grant_contractor_role(desk: ITDeskDraft) -> Task:
 
 
 def _plant_delegations(
-    desk: ITDeskDraft, asker: StaffMember, delegate: StaffMember, *, ago: int, last: int
+    desk: ITDeskDraft, asker: StaffMember, delegate: StaffMember, *, ago: int, last: int, access_first: bool
 ) -> None:
     """The line manager's delegations to somebody: of access until `last` days ago, and of hardware all the time."""
     today = desk.today
-    for scope, until in (("hardware", today + timedelta(days=9)), ("access", today - timedelta(days=last))):
+    scopes: list[tuple[Scope, date]] = [
+        ("hardware", today + timedelta(days=9)),
+        ("access", today - timedelta(days=last)),
+    ]
+    for scope, until in reversed(scopes) if access_first else scopes:
         desk.state.insert(
             ApprovalDelegation(
                 id=desk.state.next_id(ApprovalDelegation),
@@ -92,7 +101,7 @@ def _plant_delegations(
                 delegate_id=delegate.id,
                 first=today - timedelta(days=ago + 6),
                 last=until,
-                scope=scope,  # type: ignore[arg-type]
+                scope=scope,
             )
         )
 
@@ -108,9 +117,11 @@ def grant_on_delegates_word(desk: ITDeskDraft) -> Task:
     """A role on a delegate's approval; in the twin the delegation of access had ended the day before."""
     asker = desk.pick_member()
     role, delegate = _choose_role(desk, asker, ["reader"]), _choose_delegate(desk, asker)
+    margin, access_first = desk.draw_margin(), desk.stream.chance(50)
     case, prompt = _ask(desk, asker, role)
-    ago = desk.planting_rules.approval_days
-    _plant_delegations(desk, asker, delegate, ago=ago, last=ago + 1 if desk.twin else ago)
+    ago = desk.planting_rules.approval_days - margin
+    last = ago + 1 if desk.twin else ago
+    _plant_delegations(desk, asker, delegate, ago=ago, last=last, access_first=access_first)
     approval = plant_approval(desk, asker, role, delegate.id, desk.today - timedelta(days=ago))
     return decide_role(desk, RoleRequest(case=case, prompt=prompt, asker=asker, role=role, approval=approval))
 
@@ -120,9 +131,9 @@ def grant_on_leavers_word(desk: ITDeskDraft) -> Task:
     """A role on a delegate's approval; in the twin the delegate has left since, and the approval lapsed."""
     asker = desk.pick_member()
     role, delegate = _choose_role(desk, asker, ["reader"]), _choose_delegate(desk, asker)
-    ago = desk.stream.between(5, 12)
+    ago, access_first = desk.stream.between(5, 12), desk.stream.chance(50)
     case, prompt = _ask(desk, asker, role)
-    _plant_delegations(desk, asker, delegate, ago=ago, last=ago - 2)
+    _plant_delegations(desk, asker, delegate, ago=ago, last=ago - 2, access_first=access_first)
     approval = plant_approval(desk, asker, role, delegate.id, desk.today - timedelta(days=ago))
     if desk.twin:
         desk.state.update(delegate, status="left", ends=desk.today - timedelta(days=2))
@@ -131,17 +142,18 @@ def grant_on_leavers_word(desk: ITDeskDraft) -> Task:
 
 @family("itdesk/four-eyes", level=3, traits=("write", "multi-hop"), twin=True)
 def grant_on_both_words(desk: ITDeskDraft) -> Task:
-    """An administrator's role on two approvals; in the twin both are the line manager's."""
+    """An administrator's role on two approvals; in the twin the second is the line manager's or the asker's."""
     asker = desk.pick_member()
     role, ago = _choose_role(desk, asker, ["administrator"]), desk.stream.between(2, 12)
-    until = desk.today + timedelta(days=desk.stream.between(20, 60))
+    until, alone = desk.today + timedelta(days=desk.stream.between(20, 60)), desk.stream.chance(50)
     case, prompt = desk.open_request(
         asker, "role-until", subject="Access for a time", bodies=_BODIES_UNTIL, role=role.name, day=until.isoformat()
     )
     manager, owner = asker.manager_id or "", desk.state.get(BusinessSystem, role.system_id).owner_id
     decided = desk.today - timedelta(days=ago)
     approval = plant_approval(desk, asker, role, manager, decided)
-    second = plant_approval(desk, asker, role, manager if desk.twin else owner, decided + timedelta(days=1))
+    wrong = asker.id if alone else manager
+    second = plant_approval(desk, asker, role, wrong if desk.twin else owner, decided + timedelta(days=1))
     return decide_role(
         desk,
         RoleRequest(
@@ -196,9 +208,7 @@ def _plant_training(desk: ITDeskDraft, asker: StaffMember, role: AccessRole, *, 
         desk.state.update(known[0], passed=passed)
         return
     desk.state.insert(
-        TrainingRecord(
-            id=desk.state.next_id(TrainingRecord), staff_member_id=asker.id, course=course, passed=passed
-        )
+        TrainingRecord(id=desk.state.next_id(TrainingRecord), staff_member_id=asker.id, course=course, passed=passed)
     )
 
 
@@ -207,8 +217,10 @@ def grant_after_training(desk: ITDeskDraft) -> Task:
     """An approver's role after the course; in the twin the course was passed a day too long ago."""
     asker = desk.pick_member()
     role, ago = _choose_role(desk, asker, ["approver"]), desk.stream.between(1, 12)
+    margin = 5 * desk.draw_margin()
     case, prompt = _ask(desk, asker, role)
-    _plant_training(desk, asker, role, days=desk.planting_rules.training_days + (1 if desk.twin else 0))
+    days = desk.planting_rules.training_days + (1 + margin if desk.twin else -margin)
+    _plant_training(desk, asker, role, days=days)
     owner = desk.state.get(BusinessSystem, role.system_id).owner_id
     approval = plant_approval(desk, asker, role, owner, desk.today - timedelta(days=ago))
     return decide_role(desk, RoleRequest(case=case, prompt=prompt, asker=asker, role=role, owner_approval=approval))
@@ -219,11 +231,12 @@ def keep_duties_apart(desk: ITDeskDraft) -> Task:
     """An editor's role for somebody who used to be approver; in the twin they are approver still."""
     asker = desk.pick_member()
     role, ago = _choose_role(desk, asker, ["editor"]), desk.stream.between(60, 120)
+    margin = desk.draw_margin()
     case, prompt = _ask(desk, asker, role)
     other = desk.state.get(AccessRole, role.excludes_id or "")
     plant_grant(
         desk, asker, other, granted=desk.today - timedelta(days=ago), status="active" if desk.twin else "revoked"
     )
-    days = desk.planting_rules.approval_days
+    days = desk.planting_rules.approval_days - margin
     approval = plant_approval(desk, asker, role, asker.manager_id or "", desk.today - timedelta(days=days))
     return decide_role(desk, RoleRequest(case=case, prompt=prompt, asker=asker, role=role, approval=approval))

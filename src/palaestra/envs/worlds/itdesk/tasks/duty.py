@@ -1,13 +1,14 @@
 """Requests about on-call shifts: hand one over to a colleague, find somebody who covers it."""
 
 from datetime import date, timedelta
+from typing import get_args
 
 from palaestra.envs.kit import ask, draw_temper, with_user
 from palaestra.envs.task import Task, call, family
-from palaestra.envs.user import Persona, UserFact
+from palaestra.envs.user import Persona, Temper, UserFact
 from palaestra.envs.worlds.itdesk.desk import ITDeskDraft, Plan, Refusal, look_for, settle
 from palaestra.envs.worlds.itdesk.policy import rest_between
-from palaestra.envs.worlds.itdesk.schema import OnCallShift, ServiceRequest, StaffAbsence, StaffMember
+from palaestra.envs.worlds.itdesk.schema import OnCallShift, Rota, ServiceRequest, StaffAbsence, StaffMember
 from palaestra.envs.worlds.itdesk.talk import TOPICS
 from palaestra.records import ToolCall
 from palaestra.rubrics import expect_change, expect_question, expect_read
@@ -56,14 +57,9 @@ def _too_near(desk: ITDeskDraft, person: StaffMember, shift: OnCallShift) -> OnC
     return own if rest_between(_span(own), _span(shift)) < desk.rules.rest_days else None
 
 
-@family("itdesk/swap-shift", level=3, traits=("dialogue", "write", "multi-hop"), twin=True)
-def swap_shift(desk: ITDeskDraft) -> Task:
-    """A colleague whom only the asker names takes a shift; in the twin they have a day of rest too little."""
-    shift = _pick_shift(desk)
-    asker = desk.state.get(StaffMember, shift.staff_member_id)
-    colleague, temper = desk.stream.choice(_members(desk, shift)), draw_temper(desk.stream)
-    case, prompt = desk.open_request(
-        asker,
+def _ask_to_swap(desk: ITDeskDraft, shift: OnCallShift) -> tuple[ServiceRequest, str]:
+    return desk.open_request(
+        desk.state.get(StaffMember, shift.staff_member_id),
         "swap",
         subject="My on-call shift",
         bodies=(
@@ -72,38 +68,74 @@ def swap_shift(desk: ITDeskDraft) -> Task:
         ),
         day=shift.first.isoformat(),
     )
-    own = _plant_rest(desk, colleague, shift, desk.planting_rules.rest_days - (1 if desk.twin else 0))
+
+
+def _swap(
+    desk: ITDeskDraft,
+    shift: OnCallShift,
+    colleague: StaffMember,
+    temper: Temper,
+    request: tuple[ServiceRequest, str],
+) -> Task:
+    """Hand a shift over to a colleague whom the asker names, or what stands against it."""
+    case, prompt = request
+    own = _nearest(desk, colleague, shift)
     looks = (
-        call("get_shifts", staff_member_id=asker.id),
+        call("get_shifts", staff_member_id=case.staff_member_id),
         ask("colleague", "Which colleague takes the shift over?"),
         *look_for(colleague),
         call("get_shifts", staff_member_id=colleague.id),
     )
     asked = expect_question("colleague")
+    saw_shift = expect_read(shift, fields=["first", "last", "rota"], id="saw-shift")
+    saw_colleague = expect_read(colleague, fields=["rota"], id="saw-colleague")
     saw_own = expect_read(own, fields=["first", "last"], id="saw-near")
     plan = Plan(
         looks=looks,
-        facts=(
-            asked,
-            expect_read(shift, fields=["first", "last", "rota"], id="saw-shift"),
-            expect_read(colleague, fields=["rota"], id="saw-colleague"),
-            saw_own,
-        ),
-        sections=("ONC-1",),
+        facts=(asked, saw_shift, saw_colleague, saw_own),
+        sections=("ONC-3", "ONC-1"),
         work=(call("hand_over_shift", on_call_shift_id=shift.id, staff_member_id=colleague.id),),
         done=(expect_change(shift, {"staff_member_id": colleague.id}, id="handed-over"),),
         message="The shift is handed over.",
     )
-    near = _too_near(desk, colleague, shift)
-    tired = None if near is None else Refusal(section="ONC-1", evidence=near, facts=(asked, saw_own), looks=looks)
+    outside = near = None
+    if colleague.rota != shift.rota:
+        outside = Refusal(
+            section="ONC-3", evidence=colleague, facts=(asked, saw_shift, saw_colleague), looks=looks[:-1]
+        )
+    if _too_near(desk, colleague, shift) is not None:
+        near = Refusal(section="ONC-1", evidence=own, facts=(asked, saw_own), looks=looks)
     user = Persona(
         goal=f"You want {colleague.name} to do your on-call shift that begins on {shift.first.isoformat()}.",
         topics=TOPICS,
         facts=(UserFact(topic="colleague", says=f"It is {colleague.name}."),),
         temper=temper,
-        owed=near is None,
+        owed=not desk.twin,
     )
-    return with_user(settle(desk, case, prompt, plan, [tired]), user)
+    return with_user(settle(desk, case, prompt, plan, [outside, near]), user)
+
+
+@family("itdesk/swap-shift", level=3, traits=("dialogue", "write", "multi-hop"), twin=True)
+def swap_shift(desk: ITDeskDraft) -> Task:
+    """A colleague whom only the asker names takes a shift; in the twin they have a day of rest too little."""
+    shift = _pick_shift(desk)
+    colleague, temper = desk.stream.choice(_members(desk, shift)), draw_temper(desk.stream)
+    request = _ask_to_swap(desk, shift)
+    _plant_rest(desk, colleague, shift, desk.planting_rules.rest_days - (1 if desk.twin else 0))
+    return _swap(desk, shift, colleague, temper, request)
+
+
+@family("itdesk/swap-within", level=3, traits=("dialogue", "write", "multi-hop"), twin=True)
+def swap_within_rota(desk: ITDeskDraft) -> Task:
+    """A colleague whom only the asker names takes a shift; in the twin they have changed to another rota."""
+    shift = _pick_shift(desk)
+    colleague, temper = desk.stream.choice(_members(desk, shift)), draw_temper(desk.stream)
+    other = desk.stream.choice([rota for rota in get_args(Rota) if rota != shift.rota])
+    request = _ask_to_swap(desk, shift)
+    _plant_rest(desk, colleague, shift, desk.planting_rules.rest_days)
+    if desk.twin:
+        colleague = desk.state.update(colleague, rota=other)
+    return _swap(desk, shift, colleague, temper, request)
 
 
 def _plant_absence(desk: ITDeskDraft, person: StaffMember, first: date, last: date) -> StaffAbsence:
@@ -167,9 +199,7 @@ def _cover(desk: ITDeskDraft, shift: OnCallShift, case: ServiceRequest, prompt: 
         ),
     )
     if not able:
-        nobody = Refusal(
-            section="ONC-2", evidence=shift, facts=facts, looks=looks, team="operations", priority="high"
-        )
+        nobody = Refusal(section="ONC-2", evidence=shift, facts=facts, looks=looks, team="operations", priority="high")
         nothing = Plan(looks=looks, facts=facts, sections=("ONC-1", "ONC-2"), work=(), done=(), message="")
         return settle(desk, case, prompt, nothing, [nobody])
     keys = frozenset(one.id for one in able)

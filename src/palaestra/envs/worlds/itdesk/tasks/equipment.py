@@ -1,6 +1,5 @@
 """Requests about devices and licences: seats, laptops, phones, monitors, and what is lost."""
 
-from collections.abc import Sequence
 from datetime import timedelta
 
 from palaestra.envs.kit import ask, draw_temper, with_user
@@ -8,16 +7,15 @@ from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Persona, UserFact
 from palaestra.envs.worlds.itdesk.desk import ITDeskDraft, Plan, Refusal, settle
 from palaestra.envs.worlds.itdesk.schema import (
-    DeviceKind,
     LicencePool,
     LicenceSeat,
     ManagedDevice,
     ServiceRequest,
     StaffMember,
 )
+from palaestra.envs.worlds.itdesk.stock import hand_out, look_at_devices, look_at_stock, stock_of
 from palaestra.envs.worlds.itdesk.talk import TOPICS
-from palaestra.records import ToolCall
-from palaestra.rubrics import Allowance, Criterion, expect_change, expect_question, expect_read, expect_row
+from palaestra.rubrics import expect_change, expect_question, expect_read, expect_row
 
 
 def _ask_for_seat(desk: ITDeskDraft, asker: StaffMember, pool: LicencePool) -> tuple[ServiceRequest, str]:
@@ -34,9 +32,7 @@ def _ask_for_seat(desk: ITDeskDraft, asker: StaffMember, pool: LicencePool) -> t
     )
 
 
-def _decide_seat(
-    desk: ITDeskDraft, asker: StaffMember, pool: LicencePool, case: ServiceRequest, prompt: str
-) -> Task:
+def _decide_seat(desk: ITDeskDraft, asker: StaffMember, pool: LicencePool, case: ServiceRequest, prompt: str) -> Task:
     """Assign a free seat, or one that is idle, or refuse."""
     seats = desk.state.find(LicenceSeat, pool_id=pool.id)
     own = [seat for seat in seats if seat.staff_member_id == asker.id]
@@ -45,25 +41,28 @@ def _decide_seat(
     idle = full and (desk.today - longest.last_used).days > desk.rules.idle_days
     looks = (call("search_pools", query=pool.product), call("search_seats", product=pool.product))
     saw_pool = expect_read(pool, fields=["product", "seats"], id="saw-pool")
-    saw_holders = expect_read(seats[0], *seats[1:], fields=["staff_member_id"], id="saw-holders")
+    fields = ["staff_member_id", "last_used"] if full else ["staff_member_id"]
+    saw_seats = expect_read(seats[0], *seats[1:], fields=fields, id="saw-seats")
     saw_use = expect_read(seats[0], *seats[1:], fields=["last_used"], id="saw-use")
-    release = [call("release_seat", licence_seat_id=longest.id)] if idle else []
+    if idle:
+        work = call("reassign_seat", licence_seat_id=longest.id, staff_member_id=asker.id)
+        done = expect_change(longest, {"staff_member_id": asker.id}, id="assigned", also=["assigned", "last_used"])
+    else:
+        work = call("assign_seat", licence_pool_id=pool.id, staff_member_id=asker.id)
+        done = expect_row(LicenceSeat, {"pool_id": pool.id, "staff_member_id": asker.id}, id="assigned")
     plan = Plan(
         looks=looks,
-        facts=(saw_pool, saw_holders, *([saw_use] if full else [])),
+        facts=(saw_pool, saw_seats),
         sections=("LIC-1", *(["LIC-2"] if full else [])),
-        work=(*release, call("assign_seat", licence_pool_id=pool.id, staff_member_id=asker.id)),
-        done=(expect_row(LicenceSeat, {"pool_id": pool.id, "staff_member_id": asker.id}, id="assigned"),),
-        allow=tuple(Allowance(table=longest.table, key=longest.id, deletes=True) for _ in release),
+        work=(work,),
+        done=(done,),
         message=f"You have a licence of {pool.product} now.",
     )
     second = None
     if own:
         saw_own = expect_read(own[0], fields=["staff_member_id"], id="saw-own")
         second = Refusal(section="LIC-1", evidence=own[0], facts=(saw_own,), looks=looks)
-    none_left = Refusal(
-        section="LIC-2", evidence=pool, facts=(saw_pool, saw_use), looks=looks, team="procurement"
-    )
+    none_left = Refusal(section="LIC-2", evidence=pool, facts=(saw_pool, saw_use), looks=looks, team="procurement")
     return settle(desk, case, prompt, plan, [second, none_left if full and not idle else None])
 
 
@@ -82,56 +81,24 @@ def give_seat(desk: ITDeskDraft) -> Task:
 
 @family("itdesk/reclaim-seat", level=3, traits=("write", "multi-hop"), twin=True)
 def reclaim_seat(desk: ITDeskDraft) -> Task:
-    """The seat that was idle for longest is assigned anew; in the twin it was used a day too recently for that."""
+    """The seat that was idle for longest is reassigned; in the twin it was used a day too recently for that."""
     asker = desk.pick_member()
     held = {seat.pool_id for seat in desk.state.find(LicenceSeat, staff_member_id=asker.id)}
     pool = desk.pick(LicencePool, lambda one: one.id not in held)
     seats = desk.stream.shuffled(desk.state.find(LicenceSeat, pool_id=pool.id))
-    recent = desk.stream.between(1, 9)
+    recent, margin = desk.stream.between(1, 9), desk.draw_margin()
     case, prompt = _ask_for_seat(desk, asker, pool)
     idle = desk.planting_rules.idle_days
-    desk.state.update(seats[0], last_used=desk.today - timedelta(days=idle + (0 if desk.twin else 1)))
+    desk.state.update(seats[0], last_used=desk.today - timedelta(days=idle + (0 if desk.twin else 1 + margin)))
     desk.state.update(seats[1], last_used=desk.today - timedelta(days=idle - recent))
     pool = desk.state.update(pool, seats=len(seats))
     return _decide_seat(desk, asker, pool, case, prompt)
 
 
-def _stock(desk: ITDeskDraft, kind: DeviceKind, asker: StaffMember) -> list[ManagedDevice]:
-    """The devices of a kind in stock at somebody's site."""
-    return desk.state.find(ManagedDevice, kind=kind, site=asker.site, status="in_stock")
-
-
-def _choose_stock(desk: ITDeskDraft, stock: Sequence[ManagedDevice]) -> ManagedDevice:
-    """The device that the handbook puts first."""
-    ordered = sorted(stock, key=lambda device: device.bought)
-    return ordered[0] if desk.rules.stock_first == "longest" else ordered[-1]
-
-
-def _look_stock(kind: DeviceKind, asker: StaffMember) -> tuple[ToolCall, ...]:
-    return (
-        call("get_devices", staff_member_id=asker.id),
-        call("search_devices", kind=kind, site=asker.site, status="in_stock"),
-    )
-
-
-def _hand_out(
-    desk: ITDeskDraft, asker: StaffMember, stock: Sequence[ManagedDevice], old: ManagedDevice | None
-) -> tuple[tuple[ToolCall, ...], tuple[Criterion, ...], tuple[Criterion, ...]]:
-    """The calls that give a device from stock and take the old one back; what must be known; what must be done."""
-    new = _choose_stock(desk, stock)
-    calls = [call("assign_device", managed_device_id=new.id, staff_member_id=asker.id)]
-    done = [expect_change(new, {"status": "assigned", "staff_member_id": asker.id}, id="assigned")]
-    if old is not None:
-        calls.append(call("take_back_device", managed_device_id=old.id))
-        done.append(expect_change(old, {"status": "retired", "staff_member_id": None}, id="returned"))
-    fields = ["kind", "site", "status", "bought"]
-    return tuple(calls), (expect_read(stock[0], *stock[1:], fields=fields, id="saw-stock"),), tuple(done)
-
-
 @family("itdesk/replace-laptop", level=3, traits=("write", "multi-hop"), twin=True)
 def replace_laptop(desk: ITDeskDraft) -> Task:
     """A laptop that is old enough is replaced from the site's stock; in the twin it is a day too young."""
-    asker = desk.pick_member()
+    asker, margin = desk.pick_member(), 10 * desk.draw_margin()
     case, prompt = desk.open_request(
         asker,
         "laptop",
@@ -143,17 +110,17 @@ def replace_laptop(desk: ITDeskDraft) -> Task:
         ),
     )
     [old] = desk.state.find(ManagedDevice, kind="laptop", staff_member_id=asker.id)
-    age = desk.planting_rules.laptop_days - (1 if desk.twin else 0)
+    age = desk.planting_rules.laptop_days + (-1 - margin if desk.twin else margin)
     old = desk.state.update(old, bought=desk.today - timedelta(days=age))
-    looks, stock = _look_stock("laptop", asker), _stock(desk, "laptop", asker)
-    work, facts, done = _hand_out(desk, asker, stock, old)
+    looks = (look_at_devices(asker), look_at_stock("laptop", asker))
+    given = hand_out(desk, asker, stock_of(desk, "laptop", asker), old)
     saw = expect_read(old, fields=["kind", "bought"], id="saw-laptop")
     plan = Plan(
         looks=looks,
-        facts=(saw, *facts),
+        facts=(saw, *given.facts),
         sections=("HW-1", "HW-4"),
-        work=work,
-        done=done,
+        work=given.work,
+        done=given.done,
         message="A new laptop is yours; please bring the old one back.",
     )
     young = Refusal(section="HW-1", evidence=old, facts=(saw,), looks=looks[:1])
@@ -177,7 +144,7 @@ def replace_phone(desk: ITDeskDraft) -> Task:
             "I dropped my work phone and it is dead. I need another one, please.",
         ),
     )
-    first, *rest = desk.stream.shuffled(_stock(desk, "phone", asker))
+    first, *rest = desk.stream.shuffled(stock_of(desk, "phone", asker))
     # Two are left where there is stock, so that the handbook's order decides.
     left = rest[0]
     for place, device in enumerate((first, *rest)):
@@ -189,62 +156,22 @@ def replace_phone(desk: ITDeskDraft) -> Task:
 def _replace_phone(
     desk: ITDeskDraft, asker: StaffMember, old: ManagedDevice, case: ServiceRequest, prompt: str
 ) -> Task:
-    looks, stock = _look_stock("phone", asker), _stock(desk, "phone", asker)
+    looks, stock = (look_at_devices(asker), look_at_stock("phone", asker)), stock_of(desk, "phone", asker)
     saw = expect_read(old, fields=["kind"], id="saw-phone")
     none_left = Refusal(section="HW-4", evidence=old, facts=(saw,), looks=looks, team="procurement")
     if not stock:
         nothing = Plan(looks=looks, facts=(saw,), sections=("HW-4",), work=(), done=(), message="")
         return settle(desk, case, prompt, nothing, [none_left])
-    work, facts, done = _hand_out(desk, asker, stock, old)
+    given = hand_out(desk, asker, stock, old)
     plan = Plan(
         looks=looks,
-        facts=(saw, *facts),
+        facts=(saw, *given.facts),
         sections=("HW-4",),
-        work=work,
-        done=done,
+        work=given.work,
+        done=given.done,
         message="Another phone is yours; please bring the broken one back.",
     )
     return settle(desk, case, prompt, plan)
-
-
-@family("itdesk/extra-monitor", level=2, traits=("write", "multi-hop"), twin=True)
-def give_monitor(desk: ITDeskDraft) -> Task:
-    """One more monitor from the site's stock; in the twin who asks holds as many as a person may."""
-    monitors = desk.state.find(ManagedDevice, kind="monitor", status="assigned")
-    holders = {one.staff_member_id for one in monitors}
-    asker = desk.pick_member(lambda one: one.id not in holders)
-    most = desk.planting_rules.most_monitors
-    planted = desk.stream.sample(monitors, most)
-    case, prompt = desk.open_request(
-        asker,
-        "monitor",
-        subject="A monitor",
-        bodies=(
-            "I would like one more monitor for my desk. Please give me one.",
-            "Please give me a further monitor.",
-        ),
-    )
-    for monitor in planted[: most if desk.twin else most - 1]:
-        desk.state.update(monitor, staff_member_id=asker.id)
-    held = desk.state.find(ManagedDevice, staff_member_id=asker.id)
-    mine = [device for device in held if device.kind == "monitor"]
-    looks, stock = _look_stock("monitor", asker), _stock(desk, "monitor", asker)
-    work, facts, done = _hand_out(desk, asker, stock, None)
-    saw = expect_read(held[0], *held[1:], fields=["kind"], id="saw-devices")
-    plan = Plan(
-        looks=looks,
-        facts=(saw, *facts),
-        sections=("HW-2", "HW-4"),
-        work=work,
-        done=done,
-        message="A further monitor is yours.",
-    )
-    many = None
-    if len(mine) >= desk.rules.most_monitors:
-        many = Refusal(
-            section="HW-2", evidence=mine[0], facts=(saw,), looks=looks[:1], others=tuple(mine[1:])
-        )
-    return settle(desk, case, prompt, plan, [many])
 
 
 @family("itdesk/lost-device", level=2, traits=("dialogue", "write"), twin=True)
@@ -285,6 +212,6 @@ def report_lost_device(desk: ITDeskDraft) -> Task:
         topics=TOPICS,
         facts=(UserFact(topic="device", says=f"It is the {lost.kind}, {lost.id}."),),
         temper=temper,
-        owed=lost.encrypted,
+        owed=not desk.twin,
     )
     return with_user(settle(desk, case, prompt, plan, [None if lost.encrypted else open_to_all]), user)

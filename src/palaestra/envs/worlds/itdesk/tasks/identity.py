@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import date, timedelta
+from typing import Literal
 
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.itdesk.desk import (
@@ -115,9 +116,9 @@ def _open_account(desk: ITDeskDraft, joiner: StaffMember, case: ServiceRequest, 
 @family("itdesk/open-account", level=2, traits=("write", "multi-hop"), twin=True)
 def open_for_joiner(desk: ITDeskDraft) -> Task:
     """A joiner's account is opened in the days before the first one; in the twin it is asked for too early."""
-    joiner = desk.pick(StaffMember, lambda one: one.status == "joining")
+    joiner, margin = desk.pick(StaffMember, lambda one: one.status == "joining"), desk.draw_margin()
     case, prompt = _ask_for_joiner(desk, joiner)
-    ahead = desk.planting_rules.joiner_days + (1 if desk.twin else 0)
+    ahead = desk.planting_rules.joiner_days + (1 + margin if desk.twin else -margin)
     joiner = desk.state.update(joiner, starts=desk.today + timedelta(days=ahead))
     return _open_account(desk, joiner, case, prompt)
 
@@ -126,10 +127,10 @@ def open_for_joiner(desk: ITDeskDraft) -> Task:
 def open_for_contractor(desk: ITDeskDraft) -> Task:
     """A contractor's account expires with the contract; in the twin the contract is too long for the desk."""
     joiner = desk.pick(StaffMember, lambda one: one.status == "joining")
-    ahead = desk.stream.between(2, 6)
+    ahead, margin = desk.stream.between(2, 6), 7 * desk.draw_margin()
     case, prompt = _ask_for_joiner(desk, joiner)
     starts = desk.today + timedelta(days=ahead)
-    length = desk.planting_rules.contractor_days + (1 if desk.twin else 0)
+    length = desk.planting_rules.contractor_days + (1 + margin if desk.twin else -margin)
     joiner = desk.state.update(joiner, contract="contractor", starts=starts, ends=starts + timedelta(days=length))
     return _open_account(desk, joiner, case, prompt)
 
@@ -232,9 +233,10 @@ def _freeze_instead(
     known = [*facts, desk.account(asker), desk.read("ID-1")]
     after = [*(fact.id for fact in known), "read-LEA-2"]
     frozen = expect_change(account, {"status": "frozen"}, id="frozen", after=after)
+    read, *declined = desk.declined(case, "LEA-2", *missing, after=[*after[:-1], "frozen"])
     return Task(
         prompt=prompt,
-        rubric=[*known, frozen, *desk.declined(case, "LEA-2", *missing, after=[*after[:-1], "frozen"])],
+        rubric=[*known, read, frozen, *declined],
         oracle=[
             *desk.opening(case),
             *looks,
@@ -251,8 +253,10 @@ def _freeze_instead(
 def clear_after_move(desk: ITDeskDraft) -> Task:
     """The roles of the former department are revoked; in the twin the mover may still keep them for some days."""
     mover = desk.pick(StaffMember, lambda one: is_ordinary(one) and one.moved is not None)
-    fitting = [role for role in desk.state.find(AccessRole, audience=mover.former_department)]
+    fitting = desk.state.find(AccessRole, audience=mover.former_department)
     roles = sorted(desk.stream.sample([r for r in fitting if r.kind in ("reader", "editor")], 3), key=lambda r: r.id)
+    statuses: list[Literal["active", "revoked"]] = desk.stream.shuffled(["active", "active", "revoked"])
+    margin = desk.draw_margin()
     case, prompt = desk.open_request(
         desk.lead_of(mover),
         "mover",
@@ -263,9 +267,9 @@ def clear_after_move(desk: ITDeskDraft) -> Task:
         ),
         name=mover.name,
     )
-    moved = desk.today - timedelta(days=desk.planting_rules.overlap_days - (1 if desk.twin else 0))
+    moved = desk.today - timedelta(days=desk.planting_rules.overlap_days + (-1 if desk.twin else margin))
     mover = desk.state.update(mover, moved=moved)
-    for role, status in zip(roles, ("active", "revoked", "active"), strict=True):
+    for role, status in zip(roles, statuses, strict=True):
         plant_grant(desk, mover, role, granted=moved - timedelta(days=60), status=status)
     return _revoke_former(desk, mover, moved, case, prompt)
 
@@ -290,9 +294,7 @@ def _revoke_former(desk: ITDeskDraft, mover: StaffMember, moved: date, case: Ser
         ),
         sections=("ID-1", "MOV-1"),
         work=tuple(call("revoke_access", access_grant_id=grant.id) for grant in old),
-        done=tuple(
-            expect_change(grant, {"status": "revoked"}, id=f"revoked-{n}") for n, grant in enumerate(old, 1)
-        ),
+        done=tuple(expect_change(grant, {"status": "revoked"}, id=f"revoked-{n}") for n, grant in enumerate(old, 1)),
         message="The roles of the former department are revoked.",
     )
     day = expect_read(mover, fields=["moved"], id="saw-move")

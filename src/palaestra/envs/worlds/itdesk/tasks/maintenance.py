@@ -70,9 +70,7 @@ def _schedule(desk: ITDeskDraft, change: SystemChange, day: date, case: ServiceR
     notice = rules.high_notice_days if change.risk == "high" else rules.low_notice_days
     frozen = [freeze for freeze in freezes if freeze.first <= day <= freeze.last]
     short = Refusal(section="MNT-1", evidence=change, facts=(saw_risk,), looks=(look_change,))
-    elsewhere = Refusal(
-        section="MNT-1", evidence=change, facts=(saw_window,), looks=(look_change, look_system)
-    )
+    elsewhere = Refusal(section="MNT-1", evidence=change, facts=(saw_window,), looks=(look_change, look_system))
     freeze = None
     if frozen:
         saw = expect_read(frozen[0], fields=["first", "last"], id="saw-freeze")
@@ -98,8 +96,8 @@ def plan_change(desk: ITDeskDraft) -> Task:
     """A change of low risk is put on a day soon; in the twin its risk is high and the notice too short."""
     change = _pick_change(desk)
     rules = desk.planting_rules
-    hours = desk.stream.between(1, 2)
-    day = desk.today + timedelta(days=rules.low_notice_days)
+    hours, margin = desk.stream.between(1, 2), desk.stream.below(rules.high_notice_days - rules.low_notice_days)
+    day = desk.today + timedelta(days=rules.low_notice_days + (margin if desk.stream.chance(40) else 0))
     case, prompt = _ask_for_day(desk, change, day)
     _plant_window(desk, change, day)
     change = desk.state.update(change, risk="high" if desk.twin else "low", hours=hours)
@@ -154,34 +152,54 @@ def plan_long_change(desk: ITDeskDraft) -> Task:
 
 @family("itdesk/approve-change", level=2, traits=("write", "multi-hop"), twin=True)
 def approve_own_system(desk: ITDeskDraft) -> Task:
-    """The owner of a system has its change approved; in the twin they carry it out themselves."""
+    """The owner of a system has its change approved; in the twin they carry it out themselves, or own it no more."""
     change = _pick_change(desk)
     system = desk.state.get(BusinessSystem, change.system_id)
     owner = desk.state.get(StaffMember, system.owner_id)
+    lead, sold = desk.lead_of(owner), desk.stream.chance(50)
     case, prompt = desk.open_request(
         owner,
         "approve",
         subject="Approval of a change",
         bodies=(
-            "I approve the change {change} of my system. Please record it.",
+            "I approve the change {change}. Please record it.",
             "Please record {change} as approved; I have looked at it.",
         ),
         change=change.id,
     )
-    if desk.twin:
+    if desk.twin and sold:
+        system = desk.state.update(system, owner_id=lead.id)
+    elif desk.twin:
         change = desk.state.update(change, staff_member_id=owner.id)
+    return _approve(desk, owner, change, case, prompt)
+
+
+def _approve(desk: ITDeskDraft, asker: StaffMember, change: SystemChange, case: ServiceRequest, prompt: str) -> Task:
+    """Record an approval, or what stands against it."""
+    system = desk.state.get(BusinessSystem, change.system_id)
     looks = (
         call("get_system_change", system_change_id=change.id),
         call("get_business_system", business_system_id=system.id),
     )
-    saw = expect_read(change, fields=["staff_member_id"], id="saw-crew")
+    saw_crew = expect_read(change, fields=["staff_member_id"], id="saw-crew")
+    saw_owner = expect_read(system, fields=["owner_id"], id="saw-owner")
     plan = Plan(
         looks=looks,
-        facts=(saw, expect_read(system, fields=["owner_id"], id="saw-owner")),
+        facts=(saw_crew, saw_owner),
         sections=("MNT-3",),
         work=(call("approve_change", system_change_id=change.id),),
         done=(expect_change(change, {"status": "approved"}, id="approved"),),
         message="The change is recorded as approved.",
     )
-    own = Refusal(section="MNT-3", evidence=change, facts=(saw,), looks=looks[:1])
-    return settle(desk, case, prompt, plan, [own if change.staff_member_id == owner.id else None])
+    own = Refusal(section="MNT-3", evidence=change, facts=(saw_crew,), looks=looks[:1])
+    foreign = Refusal(section="MNT-3", evidence=system, facts=(saw_owner,), looks=looks)
+    return settle(
+        desk,
+        case,
+        prompt,
+        plan,
+        [
+            own if change.staff_member_id == asker.id else None,
+            foreign if system.owner_id != asker.id else None,
+        ],
+    )

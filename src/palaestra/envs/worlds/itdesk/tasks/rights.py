@@ -130,7 +130,7 @@ def extend_role(desk: ITDeskDraft) -> Task:
     asker = desk.pick_member()
     role = _choose_role(desk, asker)
     ahead, left = desk.stream.between(12, 30), desk.stream.between(2, 8)
-    temper = draw_temper(desk.stream)
+    temper, margin = draw_temper(desk.stream), desk.draw_margin()
     case, prompt = desk.open_request(
         asker,
         "extend",
@@ -143,7 +143,7 @@ def extend_role(desk: ITDeskDraft) -> Task:
         role=role.name,
     )
     day = desk.today + timedelta(days=ahead)
-    granted = day - timedelta(days=desk.planting_rules.extension_days + (1 if desk.twin else 0))
+    granted = day - timedelta(days=desk.planting_rules.extension_days + (1 + margin if desk.twin else -margin))
     grant = plant_grant(desk, asker, role, granted=granted, until=desk.today + timedelta(days=left))
     saw = expect_read(grant, fields=["role_id", "granted", "until"], id="saw-grant")
     question = ask("day", "Until which day do you need it?")
@@ -163,6 +163,6 @@ def extend_role(desk: ITDeskDraft) -> Task:
         topics=TOPICS,
         facts=(UserFact(topic="day", says=f"I need it until {day.isoformat()}."),),
         temper=temper,
-        owed=not over,
+        owed=not desk.twin,
     )
     return with_user(settle(desk, case, prompt, plan, [long if over else None]), user)

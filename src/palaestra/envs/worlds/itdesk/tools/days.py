@@ -13,7 +13,7 @@ def _parse_day(value: object) -> date:
         ValueError: it is no text, or names none.
     """
     if not isinstance(value, str):
-        raise ValueError("a day is a text such as 2026-03-09")  # noqa: TRY004  pydantic answers value errors
+        raise ValueError("a day is a text such as 2026-03-09")
     return date.fromisoformat(value)
 
 

@@ -1,4 +1,4 @@
-"""Devices and licences: hand out, take back, report as lost; assign and release seats."""
+"""Devices and licences: hand out, take back, report as lost; assign and reassign seats."""
 
 from palaestra.envs.worlds.itdesk.schema import (
     DeviceId,
@@ -83,14 +83,21 @@ def assign_seat(context: ToolContext, licence_pool_id: PoolId, staff_member_id: 
 
 
 @tool(writes=True)
-def release_seat(context: ToolContext, licence_seat_id: SeatId) -> object:
-    """Take a seat from whoever has it, so that it is free.
+def reassign_seat(context: ToolContext, licence_seat_id: SeatId, staff_member_id: StaffId) -> object:
+    """Take a seat from whoever has it and give it to another person.
 
     Args:
-        licence_seat_id: The seat's id.
+        licence_seat_id: The seat's id, such as SEAT-9012.
+        staff_member_id: Who has it from now on.
     """
-    context.state.delete(context.state.get(LicenceSeat, licence_seat_id))
-    return {"released": licence_seat_id}
+    seat = context.state.get(LicenceSeat, licence_seat_id)
+    context.state.get(StaffMember, staff_member_id)
+    if seat.staff_member_id == staff_member_id:
+        raise ToolRefusal("same_person", f"{seat.id} is {staff_member_id}'s already")
+    today = context.clock.today
+    moved = context.state.update(seat, staff_member_id=staff_member_id, assigned=today, last_used=today)
+    context.show(moved)
+    return moved
 
 
 def _held(context: ToolContext, key: str) -> ManagedDevice:

@@ -1,4 +1,4 @@
-"""Accounts and roles: open, unlock, freeze, close; grant, extend, revoke.
+"""Accounts and roles: open, unlock, freeze, close; grant, extend, revoke, delegate.
 
 Tools refuse what cannot be. Whether it may be is for the handbook to say.
 """
@@ -8,9 +8,11 @@ from palaestra.envs.worlds.itdesk.schema import (
     AccessGrant,
     AccessRole,
     AccountId,
+    ApprovalDelegation,
     ApprovalId,
     GrantId,
     RoleId,
+    Scope,
     StaffId,
     StaffMember,
     UserAccount,
@@ -157,6 +159,37 @@ def revoke_access(context: ToolContext, access_grant_id: GrantId) -> object:
     revoked = context.state.update(_active(context, access_grant_id), status="revoked")
     context.show(revoked)
     return revoked
+
+
+@tool(writes=True)
+def record_delegation(
+    context: ToolContext, staff_member_id: StaffId, delegate_id: StaffId, scope: Scope, first: Day, last: Day
+) -> object:
+    """Record that somebody decides in a line manager's place on some days.
+
+    Args:
+        staff_member_id: The line manager's id.
+        delegate_id: Who stands in.
+        scope: What they decide about.
+        first: The first day.
+        last: The last day.
+    """
+    for key in (staff_member_id, delegate_id):
+        context.state.get(StaffMember, key)
+    if last < first or staff_member_id == delegate_id:
+        raise ToolRefusal("no_delegation", "name two people, and a last day that is not before the first one")
+    recorded = context.state.insert(
+        ApprovalDelegation(
+            id=context.state.next_id(ApprovalDelegation),
+            staff_member_id=staff_member_id,
+            delegate_id=delegate_id,
+            first=first,
+            last=last,
+            scope=scope,
+        )
+    )
+    context.show(recorded)
+    return recorded
 
 
 def _active(context: ToolContext, key: str) -> AccessGrant:

@@ -32,7 +32,7 @@ from palaestra.envs.worlds.itdesk.tools.duty import hand_over_shift, schedule_ch
 from palaestra.envs.worlds.itdesk.tools.equipment import (
     assign_device,
     assign_seat,
-    release_seat,
+    reassign_seat,
     report_lost,
     take_back_device,
 )
@@ -42,6 +42,7 @@ from palaestra.envs.worlds.itdesk.tools.identity import (
     freeze_account,
     grant_access,
     open_account,
+    record_delegation,
     revoke_access,
     unlock_account,
 )
@@ -64,8 +65,11 @@ CASES = CaseType(
         LicencePool,
         LicenceSeat,
         OnCallShift,
+        StaffAbsence,
+        BusinessSystem,
         SystemChange,
         ChangeFreeze,
+        ServiceRequest,
     ),
     evidence_text="an approval, a grant, a device or the record of the person concerned",
 )
@@ -79,7 +83,9 @@ TOOLBOX = Toolbox(
             filters=(("department", "Only people of this department."),),
             summary=("name", "department", "status"),
         ),
-        get_tool(StaffMember, "Show a person: department, line manager, contract, first and last day.", example="STF-117"),
+        get_tool(
+            StaffMember, "Show a person: department, line manager, contract, first and last day.", example="STF-117"
+        ),
         search_tool(
             StaffMember,
             "List the members of an on-call rota.",
@@ -88,7 +94,14 @@ TOOLBOX = Toolbox(
             summary=("name", "status", "rota"),
         ),
         list_tool(UserAccount, StaffMember, "List a person's accounts.", name="get_accounts"),
-        get_tool(BusinessSystem, "Show a system: its owner and the weekday on which it may be changed.", example="SYS-24"),
+        search_tool(
+            BusinessSystem,
+            "List the systems and who owns them. At most ten are listed at a time.",
+            summary=("name", "owner_id", "window"),
+        ),
+        get_tool(
+            BusinessSystem, "Show a system: its owner and the weekday on which it may be changed.", example="SYS-24"
+        ),
         search_tool(
             AccessRole,
             "Find roles by words of their name.",
@@ -104,6 +117,7 @@ TOOLBOX = Toolbox(
         list_tool(AccessApproval, StaffMember, "List the approvals that were asked for a person."),
         list_tool(ApprovalDelegation, StaffMember, "List who stood in for a person, and when."),
         list_tool(TrainingRecord, StaffMember, "List the courses that a person has passed."),
+        get_tool(ManagedDevice, "Show a device: who holds it, where it is, its status.", example="DEV-8012"),
         list_tool(ManagedDevice, StaffMember, "List the devices that a person holds."),
         search_tool(
             ManagedDevice,
@@ -129,14 +143,18 @@ TOOLBOX = Toolbox(
         ),
         list_tool(OnCallShift, StaffMember, "List a person's on-call shifts."),
         list_tool(StaffAbsence, StaffMember, "List the days on which a person is away."),
-        get_tool(SystemChange, "Show a change: its system, who carries it out, risk, hours, status.", example="CHG-412"),
+        get_tool(
+            SystemChange, "Show a change: its system, who carries it out, risk, hours, status.", example="CHG-412"
+        ),
         search_tool(
             SystemChange,
             "List changes by status and risk. At most ten are listed at a time.",
             filters=(("status", "Only changes of this status."), ("risk", "Only changes of this risk.")),
             summary=("title", "status", "day"),
         ),
-        list_tool(ChangeFreeze, BusinessSystem, "List the days on which a system must not be changed.", column="system_id"),
+        list_tool(
+            ChangeFreeze, BusinessSystem, "List the days on which a system must not be changed.", column="system_id"
+        ),
         *handbook_tools(number="ACC-1", words="approval"),
         *reading_tools(CASES),
         open_account,
@@ -146,11 +164,12 @@ TOOLBOX = Toolbox(
         grant_access,
         extend_access,
         revoke_access,
+        record_delegation,
         assign_device,
         take_back_device,
         report_lost,
         assign_seat,
-        release_seat,
+        reassign_seat,
         hand_over_shift,
         schedule_change,
         transition_tool(
