@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from datetime import date, timedelta
 from typing import Any, cast
 
 from palaestra.records import Json, JsonSchema, ToolCall
@@ -9,6 +10,7 @@ from palaestra.seeding import Stream
 from palaestra.tools.tool import Tool
 
 _WORDS = ("order", "late", "gpu", "refund", "alpha", "9", "x-17", "Zoë")
+_FIRST_DAY = date(2026, 1, 1)
 
 
 def sample_value(schema: JsonSchema, stream: Stream) -> Json:
@@ -47,6 +49,8 @@ def _number(schema: JsonSchema, stream: Stream) -> float:
 
 
 def _string(schema: JsonSchema, stream: Stream) -> str:
+    if schema.get("format") == "date":
+        return (_FIRST_DAY + timedelta(days=stream.below(365))).isoformat()
     words = " ".join(stream.choice(_WORDS) for _ in range(stream.between(1, 3)))
     return words.ljust(schema.get("minLength", 0), "x")[: schema.get("maxLength", 200)]
 

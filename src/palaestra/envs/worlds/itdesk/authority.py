@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from palaestra.envs.task import Task, call
-from palaestra.envs.worlds.itdesk.desk import ITDeskDraft, Plan, Refusal, settle
+from palaestra.envs.worlds.itdesk.desk import ITDeskDraft, Plan, DeskRefusal, settle
 from palaestra.envs.worlds.itdesk.policy import is_fresh
 from palaestra.envs.worlds.itdesk.schema import (
     AccessApproval,
@@ -181,20 +181,20 @@ class _RoleCase:
 
     # What stands against it
 
-    def _refusals(self) -> Iterator[Refusal]:
+    def _refusals(self) -> Iterator[DeskRefusal]:
         yield from self._lapsed()
         yield from self._not_delegated()
         yield from self._not_four_eyes()
         yield from self._not_qualified()
 
-    def _lapsed(self) -> Iterator[Refusal]:
+    def _lapsed(self) -> Iterator[DeskRefusal]:
         for one in self._request.approvals:
             fresh = is_fresh(one.decided, self._desk.today, self._desk.rules.approval_days)
             if one.decision != "approved" or not fresh:
                 looks = (*self._look_role(), *self._look_approvals())
-                yield Refusal(section="ACC-1", evidence=one, facts=(self._saw_approvals(one),), looks=looks)
+                yield DeskRefusal(section="ACC-1", evidence=one, facts=(self._saw_approvals(one),), looks=looks)
 
-    def _not_delegated(self) -> Iterator[Refusal]:
+    def _not_delegated(self) -> Iterator[DeskRefusal]:
         approval = self._request.approval
         if approval is None or self._delegate is None:
             return
@@ -203,7 +203,7 @@ class _RoleCase:
         days = [one for one in self._delegations if one.scope == "access"]
         if not any(one.first <= approval.decided <= one.last for one in days):
             first, *others = [*days, *(one for one in self._delegations if one not in days)]
-            yield Refusal(
+            yield DeskRefusal(
                 section="ACC-2",
                 evidence=first,
                 facts=(saw, self._saw_delegation()),
@@ -212,14 +212,14 @@ class _RoleCase:
             )
         if self._delegate.status == "left":
             facts = (saw, self._saw_delegate())
-            yield Refusal(
+            yield DeskRefusal(
                 section="LEA-3",
                 evidence=self._delegate,
                 facts=facts,
                 looks=(*self._look_role(), *self._look_approvals(), looks[-1]),
             )
 
-    def _not_four_eyes(self) -> Iterator[Refusal]:
+    def _not_four_eyes(self) -> Iterator[DeskRefusal]:
         if self._role.approved_by != "both":
             return
         first, second = self._request.approvals
@@ -227,19 +227,19 @@ class _RoleCase:
             looks = (*self._look_role(), *self._look_system(), *self._look_approvals())
             facts = (self._saw_approvals(first, second),)
             others = (first,) if first.approver_id == second.approver_id else ()
-            yield Refusal(section="ACC-3", evidence=second, facts=facts, looks=looks, others=others)
+            yield DeskRefusal(section="ACC-3", evidence=second, facts=facts, looks=looks, others=others)
 
-    def _not_qualified(self) -> Iterator[Refusal]:
+    def _not_qualified(self) -> Iterator[DeskRefusal]:
         rules, today = self._desk.rules, self._desk.today
         training, other = self._training, self._other
         saw_role = self._saw_role()
         if self._role.course and training and not is_fresh(training.passed, today, rules.training_days):
             saw = expect_read(training, fields=["course", "passed"], id="saw-training")
             looks = (*self._look_role(), *self._look_training())
-            yield Refusal(section="ACC-4", evidence=training, facts=(saw_role, saw), looks=looks)
+            yield DeskRefusal(section="ACC-4", evidence=training, facts=(saw_role, saw), looks=looks)
         if other is not None and other.status == "active":
             saw = expect_read(other, fields=["role_id", "status"], id="saw-other")
             looks = (*self._look_role(), *self._look_grants())
-            yield Refusal(section="ACC-5", evidence=other, facts=(saw_role, saw), looks=looks)
+            yield DeskRefusal(section="ACC-5", evidence=other, facts=(saw_role, saw), looks=looks)
         if self._asker.contract == "contractor" and self._role.kind == "administrator":
-            yield Refusal(section="ACC-7", evidence=self._role, facts=(saw_role,), looks=self._look_role())
+            yield DeskRefusal(section="ACC-7", evidence=self._role, facts=(saw_role,), looks=self._look_role())

@@ -24,7 +24,7 @@ from palaestra.rubrics.messages import Recipient
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refusal:
+class DeskRefusal:
     """Why a request must not be fulfilled."""
 
     section: str
@@ -134,7 +134,7 @@ def read_calls(sections: Sequence[str]) -> list[ToolCall]:
 
 
 def settle(
-    desk: ITDeskDraft, case: ServiceRequest, prompt: str, plan: Plan, refusals: Sequence[Refusal | None] = ()
+    desk: ITDeskDraft, case: ServiceRequest, prompt: str, plan: Plan, refusals: Sequence[DeskRefusal | None] = ()
 ) -> Task:
     """The task of a request: the work or, where one of the refusals is given, the first of them.
 
@@ -165,7 +165,7 @@ def settle(
     )
 
 
-def _refuse(desk: ITDeskDraft, case: ServiceRequest, prompt: str, plan: Plan, refusal: Refusal) -> Task:
+def _refuse(desk: ITDeskDraft, case: ServiceRequest, prompt: str, plan: Plan, refusal: DeskRefusal) -> Task:
     asker = desk.state.get(StaffMember, case.staff_member_id)
     told = "The handbook does not allow it."
     if refusal.team is not None:

@@ -60,10 +60,10 @@ def _is_extended(before: Row | None, after: Row) -> bool:
 
 
 def _is_assigned(before: Row | None, after: Row) -> bool:
-    if isinstance(after, ManagedDevice | LicenceSeat):
-        held = None if before is None else before.staff_member_id  # type: ignore[attr-defined]
-        return after.staff_member_id is not None and held != after.staff_member_id
-    return False
+    if not isinstance(after, ManagedDevice | LicenceSeat):
+        return False
+    held = before.staff_member_id if isinstance(before, ManagedDevice | LicenceSeat) else None
+    return after.staff_member_id is not None and held != after.staff_member_id
 
 
 def _is_lost(_before: Row | None, after: Row) -> bool:

@@ -6,7 +6,7 @@ from typing import get_args
 from palaestra.envs.kit import ask, draw_temper, with_user
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Persona, Temper, UserFact
-from palaestra.envs.worlds.itdesk.desk import ITDeskDraft, Plan, Refusal, look_for, settle
+from palaestra.envs.worlds.itdesk.desk import ITDeskDraft, Plan, DeskRefusal, look_for, settle
 from palaestra.envs.worlds.itdesk.policy import rest_between
 from palaestra.envs.worlds.itdesk.schema import OnCallShift, Rota, ServiceRequest, StaffAbsence, StaffMember
 from palaestra.envs.worlds.itdesk.talk import TOPICS
@@ -100,11 +100,11 @@ def _swap(
     )
     outside = near = None
     if colleague.rota != shift.rota:
-        outside = Refusal(
+        outside = DeskRefusal(
             section="ONC-3", evidence=colleague, facts=(asked, saw_shift, saw_colleague), looks=looks[:-1]
         )
     if _too_near(desk, colleague, shift) is not None:
-        near = Refusal(section="ONC-1", evidence=own, facts=(asked, saw_own), looks=looks)
+        near = DeskRefusal(section="ONC-1", evidence=own, facts=(asked, saw_own), looks=looks)
     user = Persona(
         goal=f"You want {colleague.name} to do your on-call shift that begins on {shift.first.isoformat()}.",
         topics=TOPICS,
@@ -199,7 +199,9 @@ def _cover(desk: ITDeskDraft, shift: OnCallShift, case: ServiceRequest, prompt: 
         ),
     )
     if not able:
-        nobody = Refusal(section="ONC-2", evidence=shift, facts=facts, looks=looks, team="operations", priority="high")
+        nobody = DeskRefusal(
+            section="ONC-2", evidence=shift, facts=facts, looks=looks, team="operations", priority="high"
+        )
         nothing = Plan(looks=looks, facts=facts, sections=("ONC-1", "ONC-2"), work=(), done=(), message="")
         return settle(desk, case, prompt, nothing, [nobody])
     keys = frozenset(one.id for one in able)

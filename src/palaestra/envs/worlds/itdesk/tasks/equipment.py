@@ -5,7 +5,7 @@ from datetime import timedelta
 from palaestra.envs.kit import ask, draw_temper, with_user
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Persona, UserFact
-from palaestra.envs.worlds.itdesk.desk import ITDeskDraft, Plan, Refusal, settle
+from palaestra.envs.worlds.itdesk.desk import ITDeskDraft, Plan, DeskRefusal, settle
 from palaestra.envs.worlds.itdesk.schema import (
     LicencePool,
     LicenceSeat,
@@ -61,8 +61,8 @@ def _decide_seat(desk: ITDeskDraft, asker: StaffMember, pool: LicencePool, case:
     second = None
     if own:
         saw_own = expect_read(own[0], fields=["staff_member_id"], id="saw-own")
-        second = Refusal(section="LIC-1", evidence=own[0], facts=(saw_own,), looks=looks)
-    none_left = Refusal(section="LIC-2", evidence=pool, facts=(saw_pool, saw_use), looks=looks, team="procurement")
+        second = DeskRefusal(section="LIC-1", evidence=own[0], facts=(saw_own,), looks=looks)
+    none_left = DeskRefusal(section="LIC-2", evidence=pool, facts=(saw_pool, saw_use), looks=looks, team="procurement")
     return settle(desk, case, prompt, plan, [second, none_left if full and not idle else None])
 
 
@@ -123,7 +123,7 @@ def replace_laptop(desk: ITDeskDraft) -> Task:
         done=given.done,
         message="A new laptop is yours; please bring the old one back.",
     )
-    young = Refusal(section="HW-1", evidence=old, facts=(saw,), looks=looks[:1])
+    young = DeskRefusal(section="HW-1", evidence=old, facts=(saw,), looks=looks[:1])
     return settle(
         desk, case, prompt, plan, [young if (desk.today - old.bought).days < desk.rules.laptop_days else None]
     )
@@ -158,7 +158,7 @@ def _replace_phone(
 ) -> Task:
     looks, stock = (look_at_devices(asker), look_at_stock("phone", asker)), stock_of(desk, "phone", asker)
     saw = expect_read(old, fields=["kind"], id="saw-phone")
-    none_left = Refusal(section="HW-4", evidence=old, facts=(saw,), looks=looks, team="procurement")
+    none_left = DeskRefusal(section="HW-4", evidence=old, facts=(saw,), looks=looks, team="procurement")
     if not stock:
         nothing = Plan(looks=looks, facts=(saw,), sections=("HW-4",), work=(), done=(), message="")
         return settle(desk, case, prompt, nothing, [none_left])
@@ -204,7 +204,7 @@ def report_lost_device(desk: ITDeskDraft) -> Task:
         done=(expect_change(lost, {"status": "lost"}, id="reported"),),
         message="The device is reported as lost and will be wiped.",
     )
-    open_to_all = Refusal(
+    open_to_all = DeskRefusal(
         section="HW-3", evidence=lost, facts=(asked, saw), looks=looks, team="security", priority="high"
     )
     user = Persona(

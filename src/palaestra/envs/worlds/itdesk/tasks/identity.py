@@ -8,7 +8,7 @@ from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.itdesk.desk import (
     ITDeskDraft,
     Plan,
-    Refusal,
+    DeskRefusal,
     is_ordinary,
     look_for,
     read_calls,
@@ -53,7 +53,7 @@ def unlock_own_account(desk: ITDeskDraft) -> Task:
         done=(expect_change(account, {"status": "active"}, id="unlocked"),),
         message="Your account is unlocked.",
     )
-    often = Refusal(section="ID-2", evidence=account, facts=(saw,), looks=(look,), team="security", priority="high")
+    often = DeskRefusal(section="ID-2", evidence=account, facts=(saw,), looks=(look,), team="security", priority="high")
     return settle(desk, case, prompt, plan, [often if account.lockouts >= desk.rules.most_lockouts else None])
 
 
@@ -98,8 +98,8 @@ def _open_account(desk: ITDeskDraft, joiner: StaffMember, case: ServiceRequest, 
         ),
         message="The account is open.",
     )
-    early = Refusal(section="JOI-1", evidence=joiner, facts=(starts,), looks=looks)
-    long = Refusal(section="JOI-2", evidence=joiner, facts=(span,), looks=looks, team="people")
+    early = DeskRefusal(section="JOI-1", evidence=joiner, facts=(starts,), looks=looks)
+    long = DeskRefusal(section="JOI-2", evidence=joiner, facts=(span,), looks=looks, team="people")
     length = (joiner.ends - joiner.starts).days if joiner.ends else 0
     return settle(
         desk,
@@ -168,7 +168,7 @@ def freeze_leaver(desk: ITDeskDraft) -> Task:
         message="The account is frozen.",
     )
     ends = expect_read(leaver, fields=["ends"], id="saw-end")
-    early = Refusal(section="LEA-1", evidence=leaver, facts=(ends,), looks=looks)
+    early = DeskRefusal(section="LEA-1", evidence=leaver, facts=(ends,), looks=looks)
     over = (desk.today - (leaver.ends or desk.today)).days >= desk.rules.grace_days
     return settle(desk, case, prompt, plan, [None if over else early])
 
@@ -298,5 +298,5 @@ def _revoke_former(desk: ITDeskDraft, mover: StaffMember, moved: date, case: Ser
         message="The roles of the former department are revoked.",
     )
     day = expect_read(mover, fields=["moved"], id="saw-move")
-    early = Refusal(section="MOV-1", evidence=mover, facts=(day,), looks=looks)
+    early = DeskRefusal(section="MOV-1", evidence=mover, facts=(day,), looks=looks)
     return settle(desk, case, prompt, plan, [early if (desk.today - moved).days < desk.rules.overlap_days else None])

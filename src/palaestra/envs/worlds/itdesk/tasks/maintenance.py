@@ -4,7 +4,7 @@ from datetime import date, timedelta
 from typing import get_args
 
 from palaestra.envs.task import Task, call, family
-from palaestra.envs.worlds.itdesk.desk import ITDeskDraft, Plan, Refusal, settle
+from palaestra.envs.worlds.itdesk.desk import ITDeskDraft, Plan, DeskRefusal, settle
 from palaestra.envs.worlds.itdesk.schema import (
     BusinessSystem,
     ChangeFreeze,
@@ -69,14 +69,14 @@ def _schedule(desk: ITDeskDraft, change: SystemChange, day: date, case: ServiceR
     )
     notice = rules.high_notice_days if change.risk == "high" else rules.low_notice_days
     frozen = [freeze for freeze in freezes if freeze.first <= day <= freeze.last]
-    short = Refusal(section="MNT-1", evidence=change, facts=(saw_risk,), looks=(look_change,))
-    elsewhere = Refusal(section="MNT-1", evidence=change, facts=(saw_window,), looks=(look_change, look_system))
+    short = DeskRefusal(section="MNT-1", evidence=change, facts=(saw_risk,), looks=(look_change,))
+    elsewhere = DeskRefusal(section="MNT-1", evidence=change, facts=(saw_window,), looks=(look_change, look_system))
     freeze = None
     if frozen:
         saw = expect_read(frozen[0], fields=["first", "last"], id="saw-freeze")
         looks: tuple[ToolCall, ...] = (look_change, look_freezes)
-        freeze = Refusal(section="MNT-2", evidence=frozen[0], facts=(saw,), looks=looks)
-    long = Refusal(section="MNT-4", evidence=change, facts=(saw_hours,), looks=(look_change,), team="board")
+        freeze = DeskRefusal(section="MNT-2", evidence=frozen[0], facts=(saw,), looks=looks)
+    long = DeskRefusal(section="MNT-4", evidence=change, facts=(saw_hours,), looks=(look_change,), team="board")
     return settle(
         desk,
         case,
@@ -191,8 +191,8 @@ def _approve(desk: ITDeskDraft, asker: StaffMember, change: SystemChange, case: 
         done=(expect_change(change, {"status": "approved"}, id="approved"),),
         message="The change is recorded as approved.",
     )
-    own = Refusal(section="MNT-3", evidence=change, facts=(saw_crew,), looks=looks[:1])
-    foreign = Refusal(section="MNT-3", evidence=system, facts=(saw_owner,), looks=looks)
+    own = DeskRefusal(section="MNT-3", evidence=change, facts=(saw_crew,), looks=looks[:1])
+    foreign = DeskRefusal(section="MNT-3", evidence=system, facts=(saw_owner,), looks=looks)
     return settle(
         desk,
         case,

@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import cast
 
 from palaestra.envs.task import Task, call, family
-from palaestra.envs.worlds.itdesk.desk import ITDeskDraft, Plan, Refusal, settle
+from palaestra.envs.worlds.itdesk.desk import ITDeskDraft, Plan, DeskRefusal, settle
 from palaestra.envs.worlds.itdesk.schema import ManagedDevice, ServiceRequest, StaffMember
 from palaestra.envs.worlds.itdesk.stock import hand_out, look_at_devices, look_at_stock, stock_of
 from palaestra.rubrics import expect_read
@@ -57,10 +57,10 @@ def _give_monitor(desk: ITDeskDraft, asker: StaffMember, case: ServiceRequest, p
     )
     many = again = None
     if len(mine) >= desk.rules.most_monitors:
-        many = Refusal(section="HW-2", evidence=mine[0], facts=(saw,), looks=(look_held,), others=tuple(mine[1:]))
+        many = DeskRefusal(section="HW-2", evidence=mine[0], facts=(saw,), looks=(look_held,), others=tuple(mine[1:]))
     for one in earlier:
         if (desk.today - one.opened.date()).days < desk.rules.again_days:
-            again = Refusal(section="HW-5", evidence=one, facts=saw_earlier, looks=look_earlier)
+            again = DeskRefusal(section="HW-5", evidence=one, facts=saw_earlier, looks=look_earlier)
     return settle(desk, case, prompt, plan, [many, again])
 
 

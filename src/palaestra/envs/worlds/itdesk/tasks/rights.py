@@ -5,7 +5,7 @@ from datetime import date, timedelta
 from palaestra.envs.kit import ask, draw_temper, with_user
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Persona, UserFact
-from palaestra.envs.worlds.itdesk.desk import ITDeskDraft, Plan, Refusal, look_for, settle
+from palaestra.envs.worlds.itdesk.desk import ITDeskDraft, Plan, DeskRefusal, look_for, settle
 from palaestra.envs.worlds.itdesk.planting import plant_grant
 from palaestra.envs.worlds.itdesk.schema import AccessGrant, AccessRole, ServiceRequest, StaffMember
 from palaestra.envs.worlds.itdesk.talk import TOPICS
@@ -24,12 +24,12 @@ def _look_grant(person: StaffMember, role: AccessRole) -> tuple[ToolCall, ...]:
     return call("search_roles", query=role.name), call("get_grants", staff_member_id=person.id)
 
 
-def _not_the_manager(asker: StaffMember, person: StaffMember, section: str) -> Refusal | None:
+def _not_the_manager(asker: StaffMember, person: StaffMember, section: str) -> DeskRefusal | None:
     """The refusal of what somebody asks about a person whose line manager they are not."""
     if person.manager_id == asker.id:
         return None
     saw = expect_read(person, fields=["manager_id"], id="saw-manager")
-    return Refusal(section=section, evidence=person, facts=(saw,), looks=look_for(person))
+    return DeskRefusal(section=section, evidence=person, facts=(saw,), looks=look_for(person))
 
 
 @family("itdesk/take-role", level=2, traits=("write", "multi-hop"), twin=True)
@@ -156,7 +156,7 @@ def extend_role(desk: ITDeskDraft) -> Task:
         done=(expect_change(grant, {"until": day}, id="extended"),),
         message="The role is yours until then.",
     )
-    long = Refusal(section="ACC-6", evidence=grant, facts=(expect_question("day"), saw), looks=looks)
+    long = DeskRefusal(section="ACC-6", evidence=grant, facts=(expect_question("day"), saw), looks=looks)
     over = (day - grant.granted).days > desk.rules.extension_days
     user = Persona(
         goal=f"You want to keep the role {role.name} until {day.isoformat()}.",

@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from palaestra.envs.task import Task, call, family
-from palaestra.envs.worlds.itdesk.desk import ITDeskDraft, Plan, Refusal, is_ordinary, look_for, settle
+from palaestra.envs.worlds.itdesk.desk import ITDeskDraft, Plan, DeskRefusal, is_ordinary, look_for, settle
 from palaestra.envs.worlds.itdesk.schema import ApprovalDelegation, StaffAbsence, StaffMember
 from palaestra.rubrics import expect_read, expect_row
 
@@ -50,8 +50,8 @@ def name_stand_in(desk: ITDeskDraft) -> Task:
         message="The delegation is recorded.",
     )
     saw = expect_read(absence, fields=["first", "last"], id="saw-absence")
-    missing = Refusal(section="ACC-8", evidence=absence, facts=(saw,), looks=looks)
-    long = Refusal(section="ACC-8", evidence=asker)
+    missing = DeskRefusal(section="ACC-8", evidence=absence, facts=(saw,), looks=looks)
+    long = DeskRefusal(section="ACC-8", evidence=asker)
     return settle(
         desk,
         case,

@@ -1,11 +1,12 @@
 """Requests of kinds that no training has: everything of a leaver at once, and a device with a wrong number."""
 
 from datetime import timedelta
+from typing import Literal
 
 from palaestra.envs.kit import PAGE, draw_temper, with_user
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Persona, UserFact
-from palaestra.envs.worlds.itdesk.desk import ITDeskDraft, Plan, Refusal, look_for, settle
+from palaestra.envs.worlds.itdesk.desk import ITDeskDraft, Plan, DeskRefusal, look_for, settle
 from palaestra.envs.worlds.itdesk.planting import plant_grant
 from palaestra.envs.worlds.itdesk.schema import (
     AccessGrant,
@@ -38,7 +39,8 @@ def take_everything(desk: ITDeskDraft) -> Task:
         name=leaver.name,
     )
     account = desk.state.update(desk.account_of(leaver), status="active")
-    for role, status in zip(roles, ("active", "revoked", "active"), strict=True):
+    statuses: tuple[Literal["active", "revoked"], ...] = ("active", "revoked", "active")
+    for role, status in zip(roles, statuses, strict=True):
         plant_grant(desk, leaver, role, granted=(leaver.ends or desk.today) - timedelta(days=90), status=status)
     if desk.twin:
         desk.state.update(system, owner_id=leaver.id)
@@ -79,11 +81,11 @@ def _offboard(desk: ITDeskDraft, leaver: StaffMember, account_id: str, case: Ser
         ),
         message="The account is frozen and the roles are revoked.",
     )
-    refusals: list[Refusal] = []
+    refusals: list[DeskRefusal] = []
     if owned:
         saw = expect_read(owned[0], fields=["owner_id"], id="saw-owned")
         refusals.append(
-            Refusal(
+            DeskRefusal(
                 section="LEA-4",
                 evidence=owned[0],
                 facts=(saw,),
@@ -121,7 +123,11 @@ def correct_device_number(desk: ITDeskDraft) -> Task:
         device=wrong.id,
     )
     lost = desk.state.update(lost, encrypted=not desk.twin)
-    looks = (call("get_devices", staff_member_id=asker.id), _look_again(wrong))
+    looks = (
+        call("get_managed_device", managed_device_id=wrong.id),
+        call("get_devices", staff_member_id=asker.id),
+        _look_again(wrong),
+    )
     asked, saw = expect_question("device"), expect_read(lost, fields=["encrypted"], id="saw-device")
     plan = Plan(
         looks=looks,
@@ -131,7 +137,9 @@ def correct_device_number(desk: ITDeskDraft) -> Task:
         done=(expect_change(lost, {"status": "lost"}, id="reported"),),
         message="The device is reported as lost and will be wiped.",
     )
-    unsafe = Refusal(section="HW-3", evidence=lost, facts=(asked, saw), looks=looks, team="security", priority="high")
+    unsafe = DeskRefusal(
+        section="HW-3", evidence=lost, facts=(asked, saw), looks=looks, team="security", priority="high"
+    )
     user = Persona(
         goal=f"You lost {lost.id}, a {lost.kind}, and want it reported.",
         topics=TOPICS,

@@ -1,7 +1,7 @@
 """On-call shifts and changes of systems: hand over, schedule."""
 
+from palaestra.envs.kit import Day
 from palaestra.envs.worlds.itdesk.schema import ChangeId, OnCallShift, ShiftId, StaffId, StaffMember, SystemChange
-from palaestra.envs.worlds.itdesk.tools.days import Day
 from palaestra.errors import ToolRefusal
 from palaestra.tools import ToolContext, tool
 

@@ -3,6 +3,7 @@
 Tools refuse what cannot be. Whether it may be is for the handbook to say.
 """
 
+from palaestra.envs.kit import Day
 from palaestra.envs.worlds.itdesk.schema import (
     AccessApproval,
     AccessGrant,
@@ -17,7 +18,6 @@ from palaestra.envs.worlds.itdesk.schema import (
     StaffMember,
     UserAccount,
 )
-from palaestra.envs.worlds.itdesk.tools.days import Day
 from palaestra.errors import ToolRefusal
 from palaestra.tools import ToolContext, tool
 
