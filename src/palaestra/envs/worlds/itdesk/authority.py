@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from palaestra.envs.task import Task, call
-from palaestra.envs.worlds.itdesk.desk import ITDeskDraft, Plan, DeskRefusal, settle
+from palaestra.envs.worlds.itdesk.desk import DeskRefusal, ITDeskDraft, Plan, settle
 from palaestra.envs.worlds.itdesk.policy import is_fresh
 from palaestra.envs.worlds.itdesk.schema import (
     AccessApproval,

@@ -6,7 +6,7 @@ from typing import get_args
 from palaestra.envs.kit import ask, draw_temper, with_user
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Persona, Temper, UserFact
-from palaestra.envs.worlds.itdesk.desk import ITDeskDraft, Plan, DeskRefusal, look_for, settle
+from palaestra.envs.worlds.itdesk.desk import DeskRefusal, ITDeskDraft, Plan, look_for, settle
 from palaestra.envs.worlds.itdesk.policy import rest_between
 from palaestra.envs.worlds.itdesk.schema import OnCallShift, Rota, ServiceRequest, StaffAbsence, StaffMember
 from palaestra.envs.worlds.itdesk.talk import TOPICS

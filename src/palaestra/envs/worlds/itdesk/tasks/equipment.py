@@ -5,7 +5,7 @@ from datetime import timedelta
 from palaestra.envs.kit import ask, draw_temper, with_user
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Persona, UserFact
-from palaestra.envs.worlds.itdesk.desk import ITDeskDraft, Plan, DeskRefusal, settle
+from palaestra.envs.worlds.itdesk.desk import DeskRefusal, ITDeskDraft, Plan, settle
 from palaestra.envs.worlds.itdesk.schema import (
     LicencePool,
     LicenceSeat,

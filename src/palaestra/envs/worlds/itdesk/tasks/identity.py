@@ -6,9 +6,9 @@ from typing import Literal
 
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.itdesk.desk import (
+    DeskRefusal,
     ITDeskDraft,
     Plan,
-    DeskRefusal,
     is_ordinary,
     look_for,
     read_calls,

@@ -4,7 +4,7 @@ from datetime import date, timedelta
 from typing import get_args
 
 from palaestra.envs.task import Task, call, family
-from palaestra.envs.worlds.itdesk.desk import ITDeskDraft, Plan, DeskRefusal, settle
+from palaestra.envs.worlds.itdesk.desk import DeskRefusal, ITDeskDraft, Plan, settle
 from palaestra.envs.worlds.itdesk.schema import (
     BusinessSystem,
     ChangeFreeze,

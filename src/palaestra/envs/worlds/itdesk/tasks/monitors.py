@@ -4,7 +4,7 @@ from datetime import timedelta
 from typing import cast
 
 from palaestra.envs.task import Task, call, family
-from palaestra.envs.worlds.itdesk.desk import ITDeskDraft, Plan, DeskRefusal, settle
+from palaestra.envs.worlds.itdesk.desk import DeskRefusal, ITDeskDraft, Plan, settle
 from palaestra.envs.worlds.itdesk.schema import ManagedDevice, ServiceRequest, StaffMember
 from palaestra.envs.worlds.itdesk.stock import hand_out, look_at_devices, look_at_stock, stock_of
 from palaestra.rubrics import expect_read

@@ -5,7 +5,7 @@ from datetime import date, timedelta
 from palaestra.envs.kit import ask, draw_temper, with_user
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Persona, UserFact
-from palaestra.envs.worlds.itdesk.desk import ITDeskDraft, Plan, DeskRefusal, look_for, settle
+from palaestra.envs.worlds.itdesk.desk import DeskRefusal, ITDeskDraft, Plan, look_for, settle
 from palaestra.envs.worlds.itdesk.planting import plant_grant
 from palaestra.envs.worlds.itdesk.schema import AccessGrant, AccessRole, ServiceRequest, StaffMember
 from palaestra.envs.worlds.itdesk.talk import TOPICS

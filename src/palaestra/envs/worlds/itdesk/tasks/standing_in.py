@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from palaestra.envs.task import Task, call, family
-from palaestra.envs.worlds.itdesk.desk import ITDeskDraft, Plan, DeskRefusal, is_ordinary, look_for, settle
+from palaestra.envs.worlds.itdesk.desk import DeskRefusal, ITDeskDraft, Plan, is_ordinary, look_for, settle
 from palaestra.envs.worlds.itdesk.schema import ApprovalDelegation, StaffAbsence, StaffMember
 from palaestra.rubrics import expect_read, expect_row
 

@@ -6,7 +6,7 @@ from typing import Literal
 from palaestra.envs.kit import PAGE, draw_temper, with_user
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Persona, UserFact
-from palaestra.envs.worlds.itdesk.desk import ITDeskDraft, Plan, DeskRefusal, look_for, settle
+from palaestra.envs.worlds.itdesk.desk import DeskRefusal, ITDeskDraft, Plan, look_for, settle
 from palaestra.envs.worlds.itdesk.planting import plant_grant
 from palaestra.envs.worlds.itdesk.schema import (
     AccessGrant,
