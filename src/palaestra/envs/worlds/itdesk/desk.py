@@ -9,6 +9,7 @@ from palaestra.envs.task import Task, call
 from palaestra.envs.worlds.itdesk.letters import LETTERS
 from palaestra.envs.worlds.itdesk.policy import DeskRules
 from palaestra.envs.worlds.itdesk.population.people import AGENT_ID
+from palaestra.envs.worlds.itdesk.reasons import REASONS
 from palaestra.envs.worlds.itdesk.schema import (
     AccessApproval,
     ApprovalDelegation,
@@ -167,9 +168,6 @@ def settle(
 
 def _refuse(desk: ITDeskDraft, case: ServiceRequest, prompt: str, plan: Plan, refusal: DeskRefusal) -> Task:
     asker = desk.state.get(StaffMember, case.staff_member_id)
-    told = "The handbook does not allow it."
-    if refusal.team is not None:
-        told = f"The handbook leaves that to another team, {refusal.team}; they will look into it."
     condition = RefusalCondition(
         section=refusal.section,
         evidence=refusal.evidence,
@@ -177,7 +175,7 @@ def _refuse(desk: ITDeskDraft, case: ServiceRequest, prompt: str, plan: Plan, re
         lookups=refusal.looks,
         team=refusal.team,
         priority=refusal.priority,
-        message=told,
+        message=REASONS[refusal.section],
         others=tuple((refusal.section, row) for row in refusal.others),
     )
     path = [*desk.opening(case), *plan.looks, *read_calls(plan.sections)]

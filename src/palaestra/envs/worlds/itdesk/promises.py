@@ -18,6 +18,7 @@ _THE = r"(?:(?:the|your|this|that|their|his|her|a|an|both|all|these|those)\s+)?(
 _ACCOUNT = r"(?:accounts?|logins?|UA-\d+)"
 _ROLE = r"(?:roles?|access|grants?|permissions?|GRA-\d+|ROL-\d+)"
 _DEVICE = r"(?:devices?|laptops?|phones?|monitors?|DEV-\d+)"
+_NOT_BEFORE = r"(?![^.]*\b(?:earlier|already|before|ago)\b)"
 _CHANGE = r"(?:changes?|CHG-\d+)"
 
 
@@ -51,8 +52,8 @@ def _is_granted(before: Row | None, after: Row) -> bool:
     return before is None and isinstance(after, AccessGrant)
 
 
-def _is_revoked(_before: Row | None, after: Row) -> bool:
-    return isinstance(after, AccessGrant) and after.status == "revoked"
+def _is_revoked(before: Row | None, after: Row) -> bool:
+    return before is not after and isinstance(after, AccessGrant) and after.status == "revoked"
 
 
 def _is_extended(before: Row | None, after: Row) -> bool:
@@ -134,7 +135,8 @@ PROMISES = (
     ),
     Promise(
         name="a role that is revoked",
-        says=words(*_done("(?:revoked|removed|taken\\s+away)", _ROLE)),
+        # "Your other role was revoked before" reports the past.
+        says=words(*(f"{one}{_NOT_BEFORE}" for one in _done("(?:revoked|removed|taken\\s+away)", _ROLE))),
         denies=words(*_denial("(?:revoke[d]?|remove[d]?|take[n]?\\s+away)", _ROLE)),
         rows={"grants": _is_revoked},
     ),
@@ -149,7 +151,8 @@ PROMISES = (
         says=words(
             *_done("(?:assigned|given|replaced)", rf"(?:{_DEVICE}|licen[cs]es?|seats?|SEAT-\d+)"),
             rf"\b(?:new|another|further|replacement)\s+{_DEVICE}\s+{ADVERB}yours\b",
-            r"\byou\s+(?:now\s+)?have\s+(?:a|the)\s+(?:licen[cs]e|seat)\b",
+            r"\byou\s+now\s+have\s+(?:a|the)\s+(?:licen[cs]e|seat)\b",
+            r"\byou\s+have\s+(?:a|the)\s+(?:licen[cs]e|seat)\b[^.]*\bnow\b",
         ),
         denies=words(*_denial("(?:assign(?:ed)?|give[n]?|replace[d]?)", rf"(?:{_DEVICE}|licen[cs]es?|seats?)")),
         rows={"devices": _is_assigned, "seats": _is_assigned},
@@ -180,7 +183,7 @@ PROMISES = (
     ),
     Promise(
         name="a change that is approved",
-        says=words(*_done("approved", _CHANGE), rf"{WE}recorded\s+(?:your|the)\s+approval\b"),
+        # A sentence that speaks of an approval counts as hedged in every world, so only the denial can be false.
         denies=words(*_denial("approve[d]?", _CHANGE)),
         rows={"changes": _is_approved},
     ),

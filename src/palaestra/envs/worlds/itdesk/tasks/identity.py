@@ -256,7 +256,7 @@ def clear_after_move(desk: ITDeskDraft) -> Task:
     fitting = desk.state.find(AccessRole, audience=mover.former_department)
     roles = sorted(desk.stream.sample([r for r in fitting if r.kind in ("reader", "editor")], 3), key=lambda r: r.id)
     statuses: list[Literal["active", "revoked"]] = desk.stream.shuffled(["active", "active", "revoked"])
-    margin = desk.draw_margin()
+    margin, granted = desk.draw_margin(), desk.today - timedelta(days=desk.stream.between(90, 300))
     case, prompt = desk.open_request(
         desk.lead_of(mover),
         "mover",
@@ -270,7 +270,7 @@ def clear_after_move(desk: ITDeskDraft) -> Task:
     moved = desk.today - timedelta(days=desk.planting_rules.overlap_days + (-1 if desk.twin else margin))
     mover = desk.state.update(mover, moved=moved)
     for role, status in zip(roles, statuses, strict=True):
-        plant_grant(desk, mover, role, granted=moved - timedelta(days=60), status=status)
+        plant_grant(desk, mover, role, granted=granted, status=status)
     return _revoke_former(desk, mover, moved, case, prompt)
 
 
