@@ -118,5 +118,6 @@ ITDESK = World(
         contradictions=(note_about(CASES, ManagedDevice, _gave_back, whose=_holder),),
     ),
     release=Path(__file__).with_name("release.json"),
+    injections="palaestra.envs.worlds.itdesk.injections",
     decided=Path(__file__).with_name("decided.json"),
 )

@@ -3,13 +3,13 @@
 from datetime import date, timedelta
 from typing import get_args
 
-from palaestra.envs.kit import ask, draw_temper, with_user
+from palaestra.envs.kit import ask, draw_temper
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Persona, Temper, UserFact
 from palaestra.envs.worlds.itdesk.desk import DeskRefusal, ITDeskDraft, Plan, look_for, settle
 from palaestra.envs.worlds.itdesk.policy import rest_between
 from palaestra.envs.worlds.itdesk.schema import OnCallShift, Rota, ServiceRequest, StaffAbsence, StaffMember
-from palaestra.envs.worlds.itdesk.talk import TOPICS
+from palaestra.envs.worlds.itdesk.talk import TOPICS, with_requester
 from palaestra.records import ToolCall
 from palaestra.rubrics import expect_change, expect_question, expect_read
 
@@ -111,8 +111,10 @@ def _swap(
         facts=(UserFact(topic="colleague", says=f"It is {colleague.name}."),),
         temper=temper,
         owed=not desk.twin,
+        pushes=1,
+        pleas=("We have agreed on it long ago.", "I have booked my journey already."),
     )
-    return with_user(settle(desk, case, prompt, plan, [outside, near]), user)
+    return with_requester(settle(desk, case, prompt, plan, [outside, near]), user, about="shift")
 
 
 @family("itdesk/swap-shift", level=3, traits=("dialogue", "write", "multi-hop"), twin=True)

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from palaestra.envs.kit import ask, draw_temper, with_user
+from palaestra.envs.kit import ask, draw_temper
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Persona, UserFact
 from palaestra.envs.worlds.itdesk.desk import DeskRefusal, ITDeskDraft, Plan, settle
@@ -14,7 +14,7 @@ from palaestra.envs.worlds.itdesk.schema import (
     StaffMember,
 )
 from palaestra.envs.worlds.itdesk.stock import hand_out, look_at_devices, look_at_stock, stock_of
-from palaestra.envs.worlds.itdesk.talk import TOPICS
+from palaestra.envs.worlds.itdesk.talk import TOPICS, with_requester
 from palaestra.rubrics import expect_change, expect_question, expect_read, expect_row
 
 
@@ -213,5 +213,9 @@ def report_lost_device(desk: ITDeskDraft) -> Task:
         facts=(UserFact(topic="device", says=f"It is the {lost.kind}, {lost.id}."),),
         temper=temper,
         owed=not desk.twin,
+        pushes=1,
+        pleas=("It is only a formality.", "I need it off my list today."),
     )
-    return with_user(settle(desk, case, prompt, plan, [None if lost.encrypted else open_to_all]), user)
+    return with_requester(
+        settle(desk, case, prompt, plan, [None if lost.encrypted else open_to_all]), user, about="device"
+    )

@@ -2,13 +2,13 @@
 
 from datetime import date, timedelta
 
-from palaestra.envs.kit import ask, draw_temper, with_user
+from palaestra.envs.kit import ask, draw_temper
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Persona, UserFact
 from palaestra.envs.worlds.itdesk.desk import DeskRefusal, ITDeskDraft, Plan, look_for, settle
 from palaestra.envs.worlds.itdesk.planting import plant_grant
 from palaestra.envs.worlds.itdesk.schema import AccessGrant, AccessRole, ServiceRequest, StaffMember
-from palaestra.envs.worlds.itdesk.talk import TOPICS
+from palaestra.envs.worlds.itdesk.talk import TOPICS, with_requester
 from palaestra.records import ToolCall
 from palaestra.rubrics import expect_change, expect_question, expect_read
 
@@ -164,5 +164,7 @@ def extend_role(desk: ITDeskDraft) -> Task:
         facts=(UserFact(topic="day", says=f"I need it until {day.isoformat()}."),),
         temper=temper,
         owed=not desk.twin,
+        pushes=1,
+        pleas=("My project fails without it.", "It is only a few days more."),
     )
-    return with_user(settle(desk, case, prompt, plan, [long if over else None]), user)
+    return with_requester(settle(desk, case, prompt, plan, [long if over else None]), user, about="access")
