@@ -151,7 +151,7 @@ LETTERS: Mapping[str, LetterKind] = {
         "account",
         "name",
         (
-            "{name} is no longer among us. Put the account on ice and strip it of whatever it may do.",
+            "{name} does not work here any more. Put the account on ice and strip it of whatever it may do.",
             "We have parted from {name}: no more logins, no more roles, if you would.",
         ),
         ("All of it.", "Every single one."),

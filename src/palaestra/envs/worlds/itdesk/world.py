@@ -1,15 +1,15 @@
 """The world `palaestra/ITDesk-v0`: the service desk of a company's IT.
 
 State
-    Eighteen tables: people, accounts, systems, roles, grants, approvals, delegations, courses, devices, licence pools
+    Seventeen tables: people, accounts, systems, roles, grants, approvals, delegations, courses, devices, licence pools
     and seats, on-call rotas and shifts, absences, changes, freezes, service requests, the handbook. A virtual clock.
 Actions
-    43 tools for the role "desk": search and read, open and close accounts, grant and revoke roles, hand out devices and
+    46 tools for the role "desk": search and read, open and close accounts, grant and revoke roles, hand out devices and
     seats, hand over shifts, schedule changes, talk, finish, give up.
 Observations
     A request under the briefing, then one JSON answer for each call; in some tasks the requester answers.
 Policy
-    The desk's handbook, 27 sections with seventeen numbers and choices. Tasks turn on them; tools do not enforce them.
+    The desk's handbook, 32 sections with nineteen numbers and choices. Tasks turn on them; tools do not enforce them.
 Seeds
     World seeds 1000-1007 (train), 2000-2001 (dev), 3000-3002 (heldout), 4000-4002 (heldout-policy), 2500-2502
     (heldout-records).

@@ -1,6 +1,7 @@
 """Requests about accounts: unlock, open for joiners, close and freeze for leavers, clear away after a move."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 from typing import Literal
 
@@ -233,10 +234,10 @@ def _freeze_instead(
     known = [*facts, desk.account(asker), desk.read("ID-1")]
     after = [*(fact.id for fact in known), "read-LEA-2"]
     frozen = expect_change(account, {"status": "frozen"}, id="frozen", after=after)
-    read, *declined = desk.declined(case, "LEA-2", *missing, after=[*after[:-1], "frozen"])
+    read, *closed, told = desk.declined(case, "LEA-2", *missing, after=after[:-1])
     return Task(
         prompt=prompt,
-        rubric=[*known, read, frozen, *declined],
+        rubric=[*known, read, frozen, *closed, replace(told, after=(*told.after, "frozen"))],
         oracle=[
             *desk.opening(case),
             *looks,
