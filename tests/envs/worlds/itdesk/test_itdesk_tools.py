@@ -14,8 +14,8 @@ from palaestra.envs.worlds.itdesk.schema import (
     SCHEMA,
     AccessGrant,
     AccessRole,
+    LicenceAssignment,
     LicencePool,
-    LicenceSeat,
     ManagedDevice,
     OnCallShift,
     ServiceRequest,
@@ -136,15 +136,15 @@ def test_a_lost_device_stays_with_its_holder(state: Overlay) -> None:
 
 def test_a_seat_is_assigned_while_there_is_one(state: Overlay) -> None:
     pool = state.find(LicencePool)[0]
-    taken = len(state.find(LicenceSeat, pool_id=pool.id))
+    taken = len(state.find(LicenceAssignment, pool_id=pool.id))
     for number in range(pool.seats - taken):
         assert error(state, "assign_seat", licence_pool_id=pool.id, staff_member_id=f"STF-{110 + number}") is None
     assert error(state, "assign_seat", licence_pool_id=pool.id, staff_member_id="STF-120") == "no_seat"
-    seat = state.find(LicenceSeat, pool_id=pool.id)[0]
+    seat = state.find(LicenceAssignment, pool_id=pool.id)[0]
     same = seat.staff_member_id
     assert error(state, "reassign_seat", licence_seat_id=seat.id, staff_member_id=same) == "same_person"
     assert error(state, "reassign_seat", licence_seat_id=seat.id, staff_member_id="STF-121") is None
-    assert state.get(LicenceSeat, seat.id).last_used == TODAY
+    assert state.get(LicenceAssignment, seat.id).last_used == TODAY
 
 
 def test_a_shift_that_is_over_stays_as_it_was(state: Overlay) -> None:

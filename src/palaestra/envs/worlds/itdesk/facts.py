@@ -8,7 +8,7 @@ from palaestra.envs.worlds.itdesk.schema import (
     AccessApproval,
     AccessGrant,
     ChangeFreeze,
-    LicenceSeat,
+    LicenceAssignment,
     ManagedDevice,
     OnCallShift,
     StaffMember,
@@ -51,7 +51,7 @@ def _days_of(row: Row, rules: DeskRules) -> Iterator[tuple[date, int]]:
             yield row.passed, rules.training_days
         case ManagedDevice():
             yield row.bought, rules.laptop_days
-        case LicenceSeat():
+        case LicenceAssignment():
             yield row.last_used, rules.idle_days
         case OnCallShift():
             yield row.first, -rules.rest_days

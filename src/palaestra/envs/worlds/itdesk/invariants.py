@@ -13,8 +13,8 @@ from palaestra.envs.worlds.itdesk.schema import (
     AccessGrant,
     AccessRole,
     BusinessSystem,
+    LicenceAssignment,
     LicencePool,
-    LicenceSeat,
     ManagedDevice,
     OnCallShift,
     StaffMember,
@@ -80,7 +80,7 @@ def _devices_have_a_place(state: StateView) -> Iterator[str]:
 
 def _pools_hold_their_seats(state: StateView) -> Iterator[str]:
     for pool in state.find(LicencePool):
-        holders = [seat.staff_member_id for seat in state.find(LicenceSeat, pool_id=pool.id)]
+        holders = [seat.staff_member_id for seat in state.find(LicenceAssignment, pool_id=pool.id)]
         if len(holders) > pool.seats or len(holders) != len(set(holders)):
             yield f"{pool.id}: {len(holders)} of {pool.seats} seats are assigned, to {len(set(holders))} people"
 

@@ -4,7 +4,7 @@ from palaestra.envs.kit.promise_words import ADVERB, IS, NOT, TURNED_DOWN, WE, w
 from palaestra.envs.worlds.itdesk.schema import (
     AccessGrant,
     ApprovalDelegation,
-    LicenceSeat,
+    LicenceAssignment,
     ManagedDevice,
     OnCallShift,
     ServiceRequest,
@@ -61,9 +61,9 @@ def _is_extended(before: Row | None, after: Row) -> bool:
 
 
 def _is_assigned(before: Row | None, after: Row) -> bool:
-    if not isinstance(after, ManagedDevice | LicenceSeat):
+    if not isinstance(after, ManagedDevice | LicenceAssignment):
         return False
-    held = before.staff_member_id if isinstance(before, ManagedDevice | LicenceSeat) else None
+    held = before.staff_member_id if isinstance(before, ManagedDevice | LicenceAssignment) else None
     return after.staff_member_id is not None and held != after.staff_member_id
 
 

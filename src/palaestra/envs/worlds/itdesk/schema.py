@@ -197,7 +197,7 @@ class LicencePool(Row):
 
 
 @record
-class LicenceSeat(Row):
+class LicenceAssignment(Row):
     """A seat that somebody has."""
 
     table: ClassVar[str] = "seats"
@@ -281,7 +281,7 @@ SCHEMA = Schema(
     TrainingRecord,
     ManagedDevice,
     LicencePool,
-    LicenceSeat,
+    LicenceAssignment,
     OnCallShift,
     StaffAbsence,
     SystemChange,

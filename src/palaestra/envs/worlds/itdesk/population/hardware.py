@@ -7,8 +7,8 @@ from typing import get_args
 from palaestra.envs.worlds.itdesk.policy import DeskRules
 from palaestra.envs.worlds.itdesk.schema import (
     DeviceKind,
+    LicenceAssignment,
     LicencePool,
-    LicenceSeat,
     ManagedDevice,
     Site,
     StaffMember,
@@ -76,7 +76,7 @@ def draw_pools(stream: Stream, today: date, staff: Sequence[StaffMember]) -> Ite
             number += 1
             assigned = today - timedelta(days=stream.between(150, 400))
             used = today - timedelta(days=stream.between(0, 25))
-            yield LicenceSeat(
+            yield LicenceAssignment(
                 id=f"SEAT-{9000 + number}",
                 pool_id=pool.id,
                 product=product,

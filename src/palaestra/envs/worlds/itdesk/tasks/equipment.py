@@ -7,8 +7,8 @@ from palaestra.envs.task import Task, call, family
 from palaestra.envs.user import Persona, UserFact
 from palaestra.envs.worlds.itdesk.desk import DeskRefusal, ITDeskDraft, Plan, settle
 from palaestra.envs.worlds.itdesk.schema import (
+    LicenceAssignment,
     LicencePool,
-    LicenceSeat,
     ManagedDevice,
     ServiceRequest,
     StaffMember,
@@ -34,7 +34,7 @@ def _ask_for_seat(desk: ITDeskDraft, asker: StaffMember, pool: LicencePool) -> t
 
 def _decide_seat(desk: ITDeskDraft, asker: StaffMember, pool: LicencePool, case: ServiceRequest, prompt: str) -> Task:
     """Assign a free seat, or one that is idle, or refuse."""
-    seats = desk.state.find(LicenceSeat, pool_id=pool.id)
+    seats = desk.state.find(LicenceAssignment, pool_id=pool.id)
     own = [seat for seat in seats if seat.staff_member_id == asker.id]
     full = len(seats) >= pool.seats
     longest = min(seats, key=lambda seat: (seat.last_used, seat.id))
@@ -49,7 +49,7 @@ def _decide_seat(desk: ITDeskDraft, asker: StaffMember, pool: LicencePool, case:
         done = expect_change(longest, {"staff_member_id": asker.id}, id="assigned", also=["assigned", "last_used"])
     else:
         work = call("assign_seat", licence_pool_id=pool.id, staff_member_id=asker.id)
-        done = expect_row(LicenceSeat, {"pool_id": pool.id, "staff_member_id": asker.id}, id="assigned")
+        done = expect_row(LicenceAssignment, {"pool_id": pool.id, "staff_member_id": asker.id}, id="assigned")
     plan = Plan(
         looks=looks,
         facts=(saw_pool, saw_seats),
@@ -70,9 +70,9 @@ def _decide_seat(desk: ITDeskDraft, asker: StaffMember, pool: LicencePool, case:
 def give_seat(desk: ITDeskDraft) -> Task:
     """A free seat of a product; in the twin who asks has one already."""
     asker = desk.pick_member()
-    held = {seat.pool_id for seat in desk.state.find(LicenceSeat, staff_member_id=asker.id)}
+    held = {seat.pool_id for seat in desk.state.find(LicenceAssignment, staff_member_id=asker.id)}
     pool = desk.pick(LicencePool, lambda one: one.id not in held)
-    mine = desk.stream.choice(desk.state.find(LicenceSeat, pool_id=pool.id))
+    mine = desk.stream.choice(desk.state.find(LicenceAssignment, pool_id=pool.id))
     case, prompt = _ask_for_seat(desk, asker, pool)
     if desk.twin:
         desk.state.update(mine, staff_member_id=asker.id)
@@ -83,9 +83,9 @@ def give_seat(desk: ITDeskDraft) -> Task:
 def reclaim_seat(desk: ITDeskDraft) -> Task:
     """The seat that was idle for longest is reassigned; in the twin it was used a day too recently for that."""
     asker = desk.pick_member()
-    held = {seat.pool_id for seat in desk.state.find(LicenceSeat, staff_member_id=asker.id)}
+    held = {seat.pool_id for seat in desk.state.find(LicenceAssignment, staff_member_id=asker.id)}
     pool = desk.pick(LicencePool, lambda one: one.id not in held)
-    seats = desk.stream.shuffled(desk.state.find(LicenceSeat, pool_id=pool.id))
+    seats = desk.stream.shuffled(desk.state.find(LicenceAssignment, pool_id=pool.id))
     recent, margin = desk.stream.between(1, 9), desk.draw_margin()
     case, prompt = _ask_for_seat(desk, asker, pool)
     idle = desk.planting_rules.idle_days

@@ -2,8 +2,8 @@
 
 from palaestra.envs.worlds.itdesk.schema import (
     DeviceId,
+    LicenceAssignment,
     LicencePool,
-    LicenceSeat,
     ManagedDevice,
     PoolId,
     SeatId,
@@ -66,11 +66,11 @@ def assign_seat(context: ToolContext, licence_pool_id: PoolId, staff_member_id: 
     """
     pool = context.state.get(LicencePool, licence_pool_id)
     context.state.get(StaffMember, staff_member_id)
-    if len(context.state.find(LicenceSeat, pool_id=pool.id)) >= pool.seats:
+    if len(context.state.find(LicenceAssignment, pool_id=pool.id)) >= pool.seats:
         raise ToolRefusal("no_seat", f"all {pool.seats} seats of {pool.id} are assigned")
     seat = context.state.insert(
-        LicenceSeat(
-            id=context.state.next_id(LicenceSeat),
+        LicenceAssignment(
+            id=context.state.next_id(LicenceAssignment),
             pool_id=pool.id,
             product=pool.product,
             staff_member_id=staff_member_id,
@@ -90,7 +90,7 @@ def reassign_seat(context: ToolContext, licence_seat_id: SeatId, staff_member_id
         licence_seat_id: The seat's id, such as SEAT-9012.
         staff_member_id: Who has it from now on.
     """
-    seat = context.state.get(LicenceSeat, licence_seat_id)
+    seat = context.state.get(LicenceAssignment, licence_seat_id)
     context.state.get(StaffMember, staff_member_id)
     if seat.staff_member_id == staff_member_id:
         raise ToolRefusal("same_person", f"{seat.id} is {staff_member_id}'s already")
