@@ -144,15 +144,20 @@ def check_report(a: Assessment, claim: Claim) -> None:
         a.refuse("RPT-1", claim, "saw-claim")
 
 
-def unpaid_premiums(state: StateView, claim: Claim) -> list[Premium]:
-    """The premiums of a claim's contract that are unpaid."""
-    return [p for p in state.find(Premium, contract_id=claim.contract_id) if p.paid_on is None]
+def unpaid_premiums(state: StateView, claim: Claim, today: date) -> list[Premium]:
+    """The premiums of a claim's contract that are due and unpaid."""
+    return [p for p in due_premiums(state, claim, today) if p.paid_on is None]
+
+
+def due_premiums(state: StateView, claim: Claim, today: date) -> list[Premium]:
+    """The premiums of a claim's contract that are due, paid or not, the latest one last."""
+    return [p for p in state.find(Premium, contract_id=claim.contract_id) if p.due <= today]
 
 
 def check_premiums(a: Assessment, claim: Claim) -> None:
     """Whether an overdue premium stands against a payment (PRE-1)."""
-    unpaid = unpaid_premiums(a.state, claim)
-    shown = unpaid or a.state.find(Premium, contract_id=claim.contract_id)[-1:]
+    unpaid = unpaid_premiums(a.state, claim, a.today)
+    shown = unpaid or due_premiums(a.state, claim, a.today)[-1:]
     fact = expect_read(*shown, fields=["due", "reminded", "paid_on", "amount_cents"], id="saw-premium")
     a.look(call("get_premiums", contract_id=claim.contract_id), fact)
     if not unpaid:
@@ -271,7 +276,7 @@ def assess_items(a: Assessment, claim: Claim) -> int:
 
 def deduct_arrears(a: Assessment, claim: Claim, cents: int) -> int:
     """A compensation less the premiums that are unpaid (PRE-2)."""
-    unpaid = [premium for premium in unpaid_premiums(a.state, claim) if premium.due <= a.today]
+    unpaid = unpaid_premiums(a.state, claim, a.today)
     if not unpaid:
         return cents
     a.read("PRE-2")

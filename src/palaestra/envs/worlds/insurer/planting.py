@@ -2,6 +2,7 @@
 
 from datetime import date, timedelta
 
+from palaestra.envs.worlds.insurer.assessment import due_premiums
 from palaestra.envs.worlds.insurer.claim_population import make_invoice
 from palaestra.envs.worlds.insurer.desk import InsurerDraft
 from palaestra.envs.worlds.insurer.schema import (
@@ -87,7 +88,7 @@ def plant_settled(desk: InsurerDraft, claim: Claim, day: date, cents: int) -> Cl
 
 
 def plant_unpaid(desk: InsurerDraft, claim: Claim, reminded: date | None) -> Premium:
-    """The latest premium of the claim's contract, still unpaid."""
-    premium = desk.state.find(Premium, contract_id=claim.contract_id)[-1]
+    """The latest premium of the claim's contract that is due, still unpaid."""
+    premium = due_premiums(desk.state, claim, desk.today)[-1]
     due = premium.due if reminded is None else min(premium.due, reminded - timedelta(days=10))
     return desk.state.update(premium, paid_on=None, reminded=reminded, due=due)

@@ -187,13 +187,14 @@ def _covers(stream: Stream, contracts: list[Contract]) -> list[Cover]:
 
 
 def _premiums(stream: Stream, contracts: list[Contract], today: date) -> list[Premium]:
+    """Premiums of each contract, quarter by quarter, and one that is not due yet."""
     made: list[Premium] = []
     for contract in contracts:
         latest = today - timedelta(days=stream.between(60, 88))
         cents = 100 * stream.between(70, 260)
-        for number in reversed(range(_PREMIUMS)):
+        for number in reversed(range(-1, _PREMIUMS)):
             due = latest - timedelta(days=91 * number)
-            late = stream.chance(20)
+            late = number >= 0 and stream.chance(20)
             paid = due + timedelta(days=stream.between(12, 19) if late else stream.below(6))
             made.append(
                 Premium(
@@ -202,7 +203,7 @@ def _premiums(stream: Stream, contracts: list[Contract], today: date) -> list[Pr
                     due=due,
                     amount_cents=cents,
                     reminded=due + timedelta(days=10) if late else None,
-                    paid_on=paid,
+                    paid_on=paid if number >= 0 else None,
                     claim_id=None,
                 )
             )

@@ -25,30 +25,33 @@ from palaestra.envs.worlds.insurer.tools.money import Cents
 from palaestra.errors import ToolRefusal
 from palaestra.tools import ToolContext, tool
 
+Day = Annotated[str, Field(min_length=10, max_length=10)]
+
 
 @tool(writes=True)
 def register_claim(
-    context: ToolContext, contract_id: ContractId, peril: Peril, loss_day: date, estimate_cents: Cents
+    context: ToolContext, contract_id: ContractId, peril: Peril, loss_day: Day, estimate_cents: Cents
 ) -> object:
     """Register a loss that is reported today as a claim.
 
     Args:
         contract_id: The contract's id, such as CON-2012.
         peril: What caused the loss.
-        loss_day: The day on which it happened.
+        loss_day: The day on which it happened, such as 2026-03-14.
         estimate_cents: What it seems to come to, in cents.
     """
     contract = context.state.get(Contract, contract_id)
     if not context.state.find(Cover, contract_id=contract_id, peril=peril):
         raise ToolRefusal("no_cover", f"{contract.id} has no cover against {peril}")
-    if loss_day > context.clock.today:
-        raise ToolRefusal("bad_day", f"{loss_day} has not come yet")
+    day = _parse_day(loss_day)
+    if day > context.clock.today:
+        raise ToolRefusal("bad_day", f"{day} has not come yet")
     claim = context.state.insert(
         Claim(
             id=context.state.next_id(Claim),
             contract_id=contract_id,
             peril=peril,
-            loss_day=loss_day,
+            loss_day=day,
             reported=context.clock.today,
             estimate_cents=estimate_cents,
             status="open",
@@ -140,6 +143,13 @@ def release_repair(context: ToolContext, claim_id: ClaimId, garage_id: GarageId,
     )
     context.show(released)
     return released
+
+
+def _parse_day(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError as error:
+        raise ToolRefusal("bad_day", f"{text} is no day of the calendar") from error
 
 
 def _document(context: ToolContext, claim_id: str, kind: DocumentKind, reference: str | None) -> ClaimDocument:
