@@ -45,7 +45,7 @@ def pay_invoice(
     invoice = context.state.get(Invoice, invoice_id)
     if amount_cents > invoice.total_cents:
         raise ToolRefusal("too_much", f"{invoice_id} comes to {invoice.total_cents} cents")
-    claim = _open_claim(context, invoice.claim_id)
+    claim = _standing_claim(context, invoice.claim_id)
     return _pay(context, claim, "invoice", amount_cents, approver_id, invoice)
 
 
@@ -60,7 +60,7 @@ def pay_compensation(
         amount_cents: How much is paid, in cents.
         approver_id: The colleague who has to approve; left out where you pay alone.
     """
-    claim = _open_claim(context, claim_id)
+    claim = _standing_claim(context, claim_id)
     made = _pay(context, claim, "compensation", amount_cents, approver_id)
     settled = context.state.update(claim, status="settled")
     context.show(settled)
@@ -75,7 +75,7 @@ def pay_advance(context: ToolContext, claim_id: ClaimId, amount_cents: Cents) ->
         claim_id: The claim's id.
         amount_cents: How much is paid, in cents.
     """
-    return _pay(context, _open_claim(context, claim_id), "advance", amount_cents, None)
+    return _pay(context, _standing_claim(context, claim_id), "advance", amount_cents, None)
 
 
 @tool(writes=True)
@@ -179,10 +179,11 @@ def demand_recovery(
     return demanded
 
 
-def _open_claim(context: ToolContext, claim_id: str) -> Claim:
+def _standing_claim(context: ToolContext, claim_id: str) -> Claim:
+    """A claim that was not withdrawn; on a settled one more may be paid."""
     claim = context.state.get(Claim, claim_id)
-    if claim.status != "open":
-        raise ToolRefusal("not_open", f"{claim_id} is {claim.status}, not open")
+    if claim.status == "withdrawn":
+        raise ToolRefusal("withdrawn", f"{claim_id} was withdrawn")
     return claim
 
 
