@@ -155,15 +155,17 @@ def due_premiums(state: StateView, claim: Claim, today: date) -> list[Premium]:
 
 
 def check_premiums(a: Assessment, claim: Claim) -> None:
-    """Whether an overdue premium stands against a payment (PRE-1)."""
-    unpaid = unpaid_premiums(a.state, claim, a.today)
-    shown = unpaid or due_premiums(a.state, claim, a.today)[-1:]
-    fact = expect_read(*shown, fields=["due", "reminded", "paid_on", "amount_cents"], id="saw-premium")
+    """Whether a premium that was overdue on the day of the loss stands against a payment (PRE-1)."""
+    due = due_premiums(a.state, claim, a.today)
+    asked = [p for p in due if p.paid_on is None or (p.due <= claim.loss_day < p.paid_on)]
+    fact = expect_read(
+        *(asked or due[-1:]), fields=["due", "reminded", "paid_on", "amount_cents"], id="saw-premium"
+    )
     a.look(call("get_premiums", contract_id=claim.contract_id), fact)
-    if not unpaid:
+    if not asked:
         return
     a.read("PRE-1")
-    for premium in unpaid:
+    for premium in asked:
         if premium.reminded is not None and (claim.loss_day - premium.reminded).days > a.rules.grace_days:
             a.refuse("PRE-1", premium, "saw-claim", "saw-premium")
 

@@ -16,8 +16,8 @@ A loss is reported at most {report} after its day, theft and burglary at most {t
 is declined by this section; the record that shows it is the claim.
 ## PRE-1 Premiums that are overdue
 A contract pays nothing if, on the day of the loss, a premium was unpaid whose reminder had been sent more than {grace}
-before. The matter is declined by this section; the record that shows it is the premium. Without a reminder, or with
-a later one, the cover holds.
+before; a payment after the loss does not change that. The matter is declined by this section; the record that shows it
+is the premium. Without a reminder, or with a later one, the cover holds.
 ## PRE-2 Arrears
 What a policyholder is paid is reduced by every premium of the contract that is due and unpaid. The payment is made
 for what is left, and each such premium is set off against the claim. Payments to garages are not reduced.

@@ -87,8 +87,8 @@ def plant_settled(desk: InsurerDraft, claim: Claim, day: date, cents: int) -> Cl
     return old
 
 
-def plant_unpaid(desk: InsurerDraft, claim: Claim, reminded: date | None) -> Premium:
-    """The latest premium of the claim's contract that is due, still unpaid."""
+def plant_overdue(desk: InsurerDraft, claim: Claim, reminded: date, *, paid_on: date | None = None) -> Premium:
+    """The latest premium of the claim's contract that is due, overdue on the day of the loss, and paid after it or not."""
     premium = due_premiums(desk.state, claim, desk.today)[-1]
-    due = premium.due if reminded is None else min(premium.due, reminded - timedelta(days=10))
-    return desk.state.update(premium, paid_on=None, reminded=reminded, due=due)
+    due = min(premium.due, reminded - timedelta(days=10))
+    return desk.state.update(premium, paid_on=paid_on, reminded=reminded, due=due)

@@ -26,6 +26,7 @@ from palaestra.envs.worlds.insurer.desk import InsurerDraft
 from palaestra.envs.worlds.insurer.facts import derive_facts
 from palaestra.envs.worlds.insurer.handbook import write_sections
 from palaestra.envs.worlds.insurer.population import ACTOR_ID, populate, world_start
+from palaestra.envs.worlds.insurer.promises import PROMISES
 from palaestra.envs.worlds.insurer.rules import RULES
 from palaestra.envs.worlds.insurer.schema import SCHEMA
 from palaestra.envs.worlds.insurer.tools import CASES, TOOLBOX
@@ -92,6 +93,7 @@ INSURER = World(
         "case": frozenset({"matters"}),
     },
     owners=frozenset({"policyholders"}),
+    promises=PROMISES,
     derive_facts=derive_facts,
     tempers=True,
     noise=case_noise(

@@ -211,7 +211,7 @@ def _check_repair(a: Assessment, contract: Contract, estimate: ClaimDocument) ->
 @family("insurer/talk-withdraw", level=2, traits=("dialogue", "write"), twin=True)
 def talk_withdraw(desk: InsurerDraft) -> Task:
     """One of two open claims is withdrawn, and only the policyholder knows which; in the twin money was paid on it."""
-    claim = desk.pick_claim("fire", "water", "burglary")
+    claim = desk.pick_claim("fire", "water", "burglary", "theft", "glass")
     holder, temper = desk.holder(claim), draw_temper(desk.stream)
     cents = 100 * desk.stream.between(90, 300)
     matter, prompt = desk.open_matter(

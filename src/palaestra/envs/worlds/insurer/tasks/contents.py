@@ -18,7 +18,7 @@ from palaestra.envs.worlds.insurer.planting import (
     move_settled,
     plant_payment,
     plant_settled,
-    plant_unpaid,
+    plant_overdue,
     settled_claim,
 )
 from palaestra.envs.worlds.insurer.schema import Claim, ClaimDocument, ClaimPayment, LossItem, Matter, Peril, Premium
@@ -171,7 +171,7 @@ def settle_arrears(desk: InsurerDraft) -> Task:
     """A premium is unpaid and set off; in the twin its reminder is so old that nothing is paid."""
     claim, matter, prompt = _draw(desk, "fire", "water")
     days = desk.planting_rules.grace_days + (1 if desk.twin else -desk.stream.between(0, 5))
-    plant_unpaid(desk, claim, claim.loss_day - timedelta(days=days))
+    plant_overdue(desk, claim, claim.loss_day - timedelta(days=days))
     return _settle(desk, matter, prompt, claim)
 
 
@@ -190,6 +190,22 @@ def ask_for_report(desk: InsurerDraft) -> Task:
     reported = claim.loss_day + timedelta(days=rules.theft_days + (1 if desk.twin else 0))
     desk.state.update(claim, estimate_cents=rules.police_from_cents + above, reported=reported)
     _lose_report(desk, claim)
+    return _settle(desk, matter, prompt, claim)
+
+
+@family("insurer/settle-small-burglary", level=3, traits=("write", "arithmetic", "policy-exception"), twin=True)
+def settle_small_burglary(desk: InsurerDraft) -> Task:
+    """A burglary that needs no police report, since its estimate is just low enough; in the twin it was paid before."""
+    claim, matter, prompt = _draw(desk, "burglary")
+    cents = [1_000 * desk.stream.between(16, 40) for _ in range(3)]
+    days = 1 + desk.stream.below(5)
+    claim = desk.state.update(claim, estimate_cents=desk.planting_rules.police_from_cents)
+    for item, price in zip(desk.state.find(LossItem, claim_id=claim.id), cents, strict=True):
+        desk.state.update(item, price_cents=price, bought=claim.loss_day - timedelta(days=200))
+    desk.state.update(desk.cover(claim), deductible_cents=15_000)
+    _lose_report(desk, claim)
+    day = claim.loss_day - timedelta(days=0 if desk.twin else days)
+    move_settled(desk, claim, settled_claim(desk, claim), day)
     return _settle(desk, matter, prompt, claim)
 
 

@@ -7,7 +7,7 @@ from palaestra.envs.kit import amount
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.insurer.assessment import assess_claim, assess_invoice, find_approver
 from palaestra.envs.worlds.insurer.desk import ClaimAction, InsurerDraft, decide, name_colleague
-from palaestra.envs.worlds.insurer.planting import plant_invoice, plant_payment, plant_unpaid
+from palaestra.envs.worlds.insurer.planting import plant_invoice, plant_overdue, plant_payment
 from palaestra.envs.worlds.insurer.population import ACTOR_ID
 from palaestra.envs.worlds.insurer.schema import Adjuster, Claim, ClaimPayment, Garage, Invoice, Matter, Team
 from palaestra.rubrics import expect_row
@@ -86,12 +86,22 @@ def pay_outside_garage(desk: InsurerDraft) -> Task:
     return _settle(desk, matter, prompt, claim, invoice)
 
 
-@family("insurer/pay-in-arrears", level=3, traits=("write", "arithmetic", "policy-exception"), twin=True)
-def pay_in_arrears(desk: InsurerDraft) -> Task:
-    """The premium was overdue, and its reminder as old as it may be; in the twin it is a day older."""
+@family("insurer/pay-late-premium", level=3, traits=("write", "arithmetic", "policy-exception"), twin=True)
+def pay_after_late_premium(desk: InsurerDraft) -> Task:
+    """A premium was paid after the loss, and its reminder is as old as it may be; in the twin it is a day older."""
     claim, invoice, matter, prompt = _draw(desk, 35, 70, of_cents=desk.planting_rules.own_limit_cents)
+    paid = claim.loss_day + timedelta(days=desk.stream.between(1, 9))
     days = desk.planting_rules.grace_days + (1 if desk.twin else 0)
-    plant_unpaid(desk, claim, claim.loss_day - timedelta(days=days))
+    plant_overdue(desk, claim, claim.loss_day - timedelta(days=days), paid_on=paid)
+    return _settle(desk, matter, prompt, claim, invoice)
+
+
+@family("insurer/pay-late-report", level=3, traits=("write", "arithmetic"), twin=True)
+def pay_after_late_report(desk: InsurerDraft) -> Task:
+    """The loss was reported on the last day for it; in the twin a day later."""
+    claim, invoice, matter, prompt = _draw(desk, 35, 70, of_cents=desk.planting_rules.own_limit_cents)
+    days = desk.planting_rules.report_days + (1 if desk.twin else 0)
+    desk.state.update(claim, loss_day=claim.reported - timedelta(days=days))
     return _settle(desk, matter, prompt, claim, invoice)
 
 
