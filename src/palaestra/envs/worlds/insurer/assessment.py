@@ -158,9 +158,7 @@ def check_premiums(a: Assessment, claim: Claim) -> None:
     """Whether a premium that was overdue on the day of the loss stands against a payment (PRE-1)."""
     due = due_premiums(a.state, claim, a.today)
     asked = [p for p in due if p.paid_on is None or (p.due <= claim.loss_day < p.paid_on)]
-    fact = expect_read(
-        *(asked or due[-1:]), fields=["due", "reminded", "paid_on", "amount_cents"], id="saw-premium"
-    )
+    fact = expect_read(*(asked or due[-1:]), fields=["due", "reminded", "paid_on", "amount_cents"], id="saw-premium")
     a.look(call("get_premiums", contract_id=claim.contract_id), fact)
     if not asked:
         return
@@ -294,9 +292,7 @@ def find_approver(a: Assessment, claim: Claim, cents: int) -> None:
     if cents <= a.rules.own_limit_cents:
         return
     team: Team = "claims" if cents <= a.rules.four_eyes_cents else "controlling"
-    able = [
-        c for c in a.state.find(Adjuster, team=team) if c.approval_limit_cents >= cents and c.id != ACTOR_ID
-    ]
+    able = [c for c in a.state.find(Adjuster, team=team) if c.approval_limit_cents >= cents and c.id != ACTOR_ID]
     fields = ["approval_limit_cents", "on_leave", "related_to_id"]
     a.look(call("search_adjusters", team=team), expect_read(*able, fields=fields, id="saw-approvers"))
     a.read("AUT-2")

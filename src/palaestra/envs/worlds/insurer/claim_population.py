@@ -1,6 +1,7 @@
 """Claims and their evidence: documents, invoices, lost things, reserves, payments, recoveries, surveys, releases."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date, timedelta
 from typing import TypeVar, cast
 
@@ -25,6 +26,8 @@ from palaestra.envs.worlds.insurer.schema import (
     Recovery,
     RepairRelease,
     Reserve,
+    Survey,
+    Surveyor,
 )
 from palaestra.records import Row
 from palaestra.seeding import Stream
@@ -76,11 +79,13 @@ class ClaimPopulation:
         contracts: Sequence[Contract],
         covers: Sequence[Cover],
         firms: Sequence[Row],
+        surveyors: Sequence[Surveyor],
     ) -> None:
         self._stream, self._today, self._rules = stream, today, rules
         self._contracts = contracts
         self._covers = {(cover.contract_id, cover.peril): cover for cover in covers}
         self._garages = [firm for firm in firms if isinstance(firm, Garage)]
+        self._surveyors = [one for one in surveyors if one.field == "property"]
         self._insurers = [firm for firm in firms if isinstance(firm, OtherInsurer)]
         self._rows: list[Row] = []
         self._counts: dict[str, int] = {}
@@ -207,6 +212,8 @@ class ClaimPopulation:
         if contract.product == "household":
             due = payable(items_count(self._rules, self._items(claim), cover, claim.loss_day, work), cover, work)
             self._payment(claim, "compensation", due, day)
+            if number % 4 == 1:
+                self._survey(claim)
             return
         partner = self._stream.chance(60)
         invoice, garage = self._invoice(claim, day - timedelta(days=9), partner=partner, small=False)
@@ -226,11 +233,23 @@ class ClaimPopulation:
         if peril == "collision" and number % 3 != 1:
             self._recover(claim, due, day, received=number % 3 == 0)
 
+    def _survey(self, claim: Claim) -> None:
+        """A survey of the past."""
+        self._add(
+            Survey(
+                id=self._key("SVY-", 1),
+                claim_id=claim.id,
+                surveyor_id=self._stream.choice(self._surveyors).id,
+                ordered=claim.loss_day + timedelta(days=3),
+                status="reported",
+            )
+        )
+
     def _recover(self, claim: Claim, paid: int, day: date, *, received: bool) -> None:
         """A recovery of a settled claim for which somebody else is liable."""
         insurer = self._stream.choice([one for one in self._insurers if not one.sharing_agreement])
         liable = 10 * self._stream.between(4, 10)
-        self._rows[self._rows.index(claim)] = claim = _with_liability(claim, insurer, liable)
+        self._rows[self._rows.index(claim)] = claim = replace(claim, other_insurer_id=insurer.id, liable_percent=liable)
         demanded = percent_half_up(paid, liable)
         accepted = 10 * self._stream.between(5, 10) if received else 0
         self._add(
@@ -245,17 +264,3 @@ class ClaimPopulation:
                 demanded_on=day + timedelta(days=7),
             )
         )
-
-
-def _with_liability(claim: Claim, insurer: OtherInsurer, percent: int) -> Claim:
-    return Claim(
-        id=claim.id,
-        contract_id=claim.contract_id,
-        peril=claim.peril,
-        loss_day=claim.loss_day,
-        reported=claim.reported,
-        estimate_cents=claim.estimate_cents,
-        status=claim.status,
-        other_insurer_id=insurer.id,
-        liable_percent=percent,
-    )

@@ -27,7 +27,5 @@ def answer_about(
         temper: How they put things.
         owed: Whether the handbook gives them what they want.
     """
-    user = Persona(
-        goal=goal, topics=TOPICS, facts=(UserFact(topic=topic, says=says),), temper=temper, owed=owed
-    )
+    user = Persona(goal=goal, topics=TOPICS, facts=(UserFact(topic=topic, says=says),), temper=temper, owed=owed)
     return ask(topic, question), user

@@ -67,18 +67,16 @@ def populate(seed: int, rules: InsurerRules) -> Base:
     held_out = seed in HELD_OUT_SEEDS
     holders = _policyholders(stream.split("policyholders"), start.date(), held_out=held_out)
     firms: list[Row] = [*_garages(stream.split("garages")), *_insurers(stream.split("insurers"))]
-    staff = [
-        *_adjusters(stream.split("adjusters"), rules),
-        *_surveyors(stream.split("surveyors")),
-    ]
+    adjusters = _adjusters(stream.split("adjusters"), rules)
+    surveyors = _surveyors(stream.split("surveyors"))
     contracts = _contracts(stream.split("contracts"), holders, start.date())
     covers = _covers(stream.split("covers"), contracts)
     premiums = _premiums(stream.split("premiums"), contracts, start.date())
-    claims = ClaimPopulation(stream.split("claims"), start.date(), rules, contracts, covers, firms)
+    claims = ClaimPopulation(stream.split("claims"), start.date(), rules, contracts, covers, firms, surveyors)
     matters = _matters(stream.split("matters"), holders, start)
-    return Base(
-        SCHEMA, chain(holders, firms, staff, contracts, covers, premiums, claims.rows(), matters, write_sections(rules))
-    )
+    people = chain[Row](holders, adjusters, surveyors)
+    ledgers = chain[Row](contracts, covers, premiums, claims.rows(), matters)
+    return Base(SCHEMA, chain(people, firms, ledgers, write_sections(rules)))
 
 
 def _policyholders(stream: Stream, today: date, *, held_out: bool) -> list[Policyholder]:

@@ -13,7 +13,9 @@ def _words(*patterns: str) -> re.Pattern[str]:
 
 def _is_payment(before: Row | None, after: Row) -> bool:
     """A payment that was made, or that this episode has arranged."""
-    return isinstance(after, ClaimPayment) and (after.status == "paid" or (before is None and after.status == "pending"))
+    return isinstance(after, ClaimPayment) and (
+        after.status == "paid" or (before is None and after.status == "pending")
+    )
 
 
 def _is_made(before: Row | None, _after: Row) -> bool:
@@ -59,7 +61,8 @@ PAYMENT = Promise(
         r"(?:now\s+|already\s+)?(?:paid|made|transferred|sent|on its way)\b",
     ),
     denies=_words(
-        r"\b(?:we|i)\s+(?:have not|haven't|did not|didn't|will not|won't)\s+(?:paid?|transfer(?:red)?)\s+(?:you|anything)\b",
+        r"\b(?:we|i)\s+(?:have not|haven't|did not|didn't|will not|won't)\s+(?:paid?|transfer(?:red)?)\s+"
+        r"(?:you|anything)\b",
         r"\bnothing\s+(?:was|has been|will be|is)\s+paid\b(?!\s+(?:so far|yet|until|before))",
     ),
     rows={"payments": _is_payment},
@@ -94,7 +97,9 @@ RECLAIM = Promise(
 )
 WITHDRAWAL = Promise(
     name="that a claim was withdrawn",
-    says=_words(r"\b(?:claim|CLM-\d+|it)\s+(?:is|was|has been)\s+(?:now\s+|hereby\s+)?(?:withdrawn|closed|cancelled)\b"),
+    says=_words(
+        r"\b(?:claim|CLM-\d+|it)\s+(?:is|was|has been)\s+(?:now\s+|hereby\s+)?(?:withdrawn|closed|cancelled)\b"
+    ),
     rows={"claims": _is_withdrawn},
 )
 REGISTRATION = Promise(

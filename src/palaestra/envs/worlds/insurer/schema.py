@@ -1,4 +1,4 @@
-"""The eighteen tables of the Insurer world: contracts and their ledgers, claims and their evidence, and who works on them.
+"""The tables of the Insurer world: contracts and their ledgers, claims and their evidence, and who works on them.
 
 Money is integer euro cents.
 """

@@ -25,6 +25,7 @@ from palaestra.envs.world import World
 from palaestra.envs.worlds.insurer.desk import InsurerDraft
 from palaestra.envs.worlds.insurer.facts import derive_facts
 from palaestra.envs.worlds.insurer.handbook import write_sections
+from palaestra.envs.worlds.insurer.invariants import books_are_sound
 from palaestra.envs.worlds.insurer.population import ACTOR_ID, populate, world_start
 from palaestra.envs.worlds.insurer.promises import PROMISES
 from palaestra.envs.worlds.insurer.rules import RULES
@@ -47,8 +48,8 @@ Handbook: {contents}."""
 NO_ANSWER = """\
 The message below is all that the policyholder will say; they read what you send with `reply` but do not answer."""
 ANSWERS = """\
-The policyholder answers what you send with `reply`: ask them what the message below and the records leave open, before \
-you act on it."""
+The policyholder answers what you send with `reply`: ask them what the message below and the records leave open, \
+before you act on it."""
 
 
 def briefing(start: datetime) -> str:
@@ -77,6 +78,7 @@ INSURER = World(
     instances={"train": 6, "dev": 2, "heldout": 2, "heldout-policy": 2, "heldout-records": 2},
     twin_instances={"train": 3, "dev": 1, "heldout": 1, "heldout-policy": 1, "heldout-records": 1},
     families="palaestra.envs.worlds.insurer.tasks",
+    invariants=(books_are_sound,),
     # A department has them, and no task turns on them: an agent may look around and correct itself.
     optional_tools=(
         "get_releases",
@@ -108,4 +110,5 @@ INSURER = World(
         },
     ),
     release=Path(__file__).with_name("release.json"),
+    decided=Path(__file__).with_name("decided.json"),
 )

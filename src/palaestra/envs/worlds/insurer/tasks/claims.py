@@ -65,7 +65,8 @@ def pay_first_advance(desk: InsurerDraft) -> Task:
         _check_advance(a, claim, reserve, wanted)
     values = {"claim_id": claim.id, "kind": "advance", "amount_cents": wanted, "status": "paid"}
     pay = ClaimAction(
-        call=call("pay_advance", claim_id=claim.id, amount_cents=wanted), expected=expect_row(ClaimPayment, values, id="paid")
+        call=call("pay_advance", claim_id=claim.id, amount_cents=wanted),
+        expected=expect_row(ClaimPayment, values, id="paid"),
     )
     return decide(desk, a, prompt, [pay], message=f"We have paid you an advance of {amount(wanted)}.", states=wanted)
 

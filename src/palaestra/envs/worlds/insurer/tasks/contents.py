@@ -16,9 +16,9 @@ from palaestra.envs.worlds.insurer.desk import ClaimAction, InsurerDraft, decide
 from palaestra.envs.worlds.insurer.dialogues import answer_about
 from palaestra.envs.worlds.insurer.planting import (
     move_settled,
+    plant_overdue,
     plant_payment,
     plant_settled,
-    plant_overdue,
     settled_claim,
 )
 from palaestra.envs.worlds.insurer.schema import Claim, ClaimDocument, ClaimPayment, LossItem, Matter, Peril, Premium

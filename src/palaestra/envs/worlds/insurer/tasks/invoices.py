@@ -51,8 +51,9 @@ def _settle(desk: InsurerDraft, matter: Matter, prompt: str, claim: Claim, invoi
     }
     action = ClaimAction(call=pay, expected=expect_row(ClaimPayment, wanted, id="paid"))
     waits = "" if a.approver is None else " A colleague has to approve it first."
-    return decide(desk, a, prompt, [action], message=f"The garage gets {amount(due)} of the invoice.{waits}", states=due)
-
+    return decide(
+        desk, a, prompt, [action], message=f"The garage gets {amount(due)} of the invoice.{waits}", states=due
+    )
 
 
 @family("insurer/pay-invoice", level=2, traits=("write", "arithmetic", "multi-hop"), twin=True)
@@ -79,7 +80,9 @@ def pay_outside_garage(desk: InsurerDraft) -> Task:
     """A garage that is no partner sends an invoice again whose payment was reclaimed; in the twin it was not."""
     claim, invoice, matter, prompt = _draw(desk, 40, 70, of_cents=desk.planting_rules.own_limit_cents, partner=False)
     cents = desk.stream.between(60, 90) * invoice.total_cents // 100
-    first = desk.state.insert(replace(invoice, id=desk.state.next_id(Invoice), issued=invoice.issued - timedelta(days=2)))
+    first = desk.state.insert(
+        replace(invoice, id=desk.state.next_id(Invoice), issued=invoice.issued - timedelta(days=2))
+    )
     payment = plant_payment(desk, claim, "invoice", cents, first.issued + timedelta(days=2), invoice=first)
     if not desk.twin:
         desk.state.update(payment, status="reclaimed")
@@ -116,7 +119,7 @@ def pay_with_approval(desk: InsurerDraft) -> Task:
 @family("insurer/pay-four-eyes", level=3, traits=("write", "arithmetic", "multi-hop"), twin=True)
 def pay_with_four_eyes(desk: InsurerDraft) -> Task:
     """Far above the own authority controlling approves; in the twin the policyholder is the adjuster's relative."""
-    claim, invoice, matter, prompt = _draw(desk, 105, 120, of_cents=desk.planting_rules.four_eyes_cents)
+    claim, invoice, matter, prompt = _draw(desk, 92, 97, of_cents=desk.planting_rules.four_eyes_cents)
     desk.state.update(desk.cover(claim), limit_cents=5_000_000)
     _plant_colleagues(desk, claim, "controlling", 0, related=False, gone=False)
     if desk.twin:

@@ -8,7 +8,7 @@ from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.insurer.amounts import Calculations
 from palaestra.envs.worlds.insurer.assessment import Assessment, follow, open_matter, view_claim, view_payments
 from palaestra.envs.worlds.insurer.desk import ClaimAction, InsurerDraft, decide
-from palaestra.envs.worlds.insurer.planting import plant_payment, settled_claim
+from palaestra.envs.worlds.insurer.planting import plant_payment
 from palaestra.envs.worlds.insurer.schema import (
     Claim,
     ClaimPayment,
