@@ -31,7 +31,7 @@ class Calculations:
 
     def percent(self, value: int, percent: int) -> int:
         """A percentage of an amount."""
-        return value if percent == 100 else self._made(*calculation("percent", value, percent))
+        return self._made(*calculation("percent", value, percent))
 
     def cap(self, value: int, limit: int) -> int:
         """An amount, or its limit where it is above that."""

@@ -292,15 +292,24 @@ def find_approver(a: Assessment, claim: Claim, cents: int) -> None:
     if cents <= a.rules.own_limit_cents:
         return
     team: Team = "claims" if cents <= a.rules.four_eyes_cents else "controlling"
-    able = [c for c in a.state.find(Adjuster, team=team) if c.approval_limit_cents >= cents and c.id != ACTOR_ID]
-    fields = ["approval_limit_cents", "on_leave", "related_to_id"]
-    a.look(call("search_adjusters", team=team), expect_read(*able, fields=fields, id="saw-approvers"))
+    colleagues = [c for c in a.state.find(Adjuster, team=team) if c.id != ACTOR_ID]
+    fields = ["approval_limit_cents", "on_leave", "delegate_id", "related_to_id"]
+    a.look(call("search_adjusters", team=team), expect_read(*colleagues, fields=fields, id="saw-approvers"))
     a.read("AUT-2")
-    left = [c for c in able if not c.on_leave and c.related_to_id != a.holder.id]
-    if left:
-        a.approver = min(left, key=lambda c: c.approval_limit_cents)
-    else:
+    a.approver = _choose_approver(a, colleagues, cents)
+    if a.approver is None:
         a.refuse("AUT-2", claim, "saw-approvers", team="management")
+
+
+def _choose_approver(a: Assessment, colleagues: Sequence[Adjuster], cents: int) -> Adjuster | None:
+    by_id = {c.id: c for c in colleagues}
+    for colleague in sorted(colleagues, key=lambda c: c.approval_limit_cents):
+        if colleague.approval_limit_cents < cents:
+            continue
+        named = by_id.get(colleague.delegate_id or "") if colleague.on_leave else colleague
+        if named is not None and not named.on_leave and named.related_to_id != a.holder.id:
+            return named
+    return None
 
 
 def latest(payments: Sequence[ClaimPayment]) -> ClaimPayment:

@@ -48,8 +48,8 @@ does not count for them: only parts and labour do.
 From what counts of the loss, the deductible of the cover is taken off. The rest is paid up to the limit of the cover.
 Assistance, such as towing, is paid beside it.
 ## DEP-1 Used things
-A lost thing counts with its price if it was bought less than {new} before the day of the loss, with {used} per cent of
-it up to {old}, and with {old_percent} per cent from {old} on.
+A lost thing counts with 100 per cent of its price if it was bought less than {new} before the day of the loss, with
+{used} per cent up to {old}, and with {old_percent} per cent from {old} on.
 ## DEP-2 Valuables
 Valuables are not reduced for their age. All valuables of a claim together count with at most {valuables} per cent of
 the limit of the cover.
@@ -63,9 +63,10 @@ for more is declined by this section, and nothing is paid; the record that shows
 You pay up to {own} alone. Above that a colleague of claims approves the payment, and above {four_eyes} one of
 controlling in place of one of claims.
 ## AUT-2 Who approves
-Of the colleagues at work whose limit covers the amount, the one with the lowest limit is named as approver. Whoever
-is related to the policyholder approves nothing, and nobody approves what they decide. If nobody is left, the matter is
-escalated to management with normal priority by this section; the record that shows it is the claim.
+Of the colleagues whose limit covers the amount, the one with the lowest limit is named as approver, or their delegate
+while they are on leave, whatever the delegate's own limit. Where that one is on leave too, or is related to the
+policyholder, the colleague with the next limit counts. If nobody is left, the matter is escalated to management with
+normal priority by this section; the record that shows it is the claim.
 ## AUT-3 Relatives
 Nobody decides about relatives. A matter of a policyholder to whom you are related is escalated to management with
 normal priority by this section; the record that shows it is your own.

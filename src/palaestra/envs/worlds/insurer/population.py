@@ -100,6 +100,10 @@ def _adjusters(stream: Stream, rules: InsurerRules) -> list[Adjuster]:
     teams += [("controlling", limit) for limit in stream.shuffled(_CONTROL_LIMITS)]
     teams += [("investigations", 0), ("investigations", 0), ("management", 10_000_000)]
     people = draw_people(stream.split("names"), len(teams))
+    delegates: dict[int, str] = {}
+    for name in ("claims", "controlling"):
+        ring = stream.split("delegates", name).shuffled([n for n, (team, _) in enumerate(teams) if n and team == name])
+        delegates |= {n: f"ADJ-{101 + other}" for n, other in zip(ring, [*ring[1:], ring[0]], strict=True)}
     return [
         Adjuster(
             id=f"ADJ-{101 + n}",
@@ -108,6 +112,7 @@ def _adjusters(stream: Stream, rules: InsurerRules) -> list[Adjuster]:
             team=team,
             approval_limit_cents=limit,
             on_leave=n > 0 and stream.chance(15),
+            delegate_id=delegates.get(n),
             related_to_id=None,
         )
         for n, (person, (team, limit)) in enumerate(zip(people, teams, strict=True))

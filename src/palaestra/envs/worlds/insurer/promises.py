@@ -66,7 +66,6 @@ PAYMENT = Promise(
         r"\bnothing\s+(?:was|has been|will be|is)\s+paid\b(?!\s+(?:so far|yet|until|before))",
     ),
     rows={"payments": _is_payment},
-    figures=frozenset({"money"}),
 )
 APPROVAL = Promise(
     name="that a colleague has to approve",

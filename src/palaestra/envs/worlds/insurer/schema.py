@@ -57,6 +57,8 @@ class Adjuster(Row):
     team: Team
     approval_limit_cents: int
     on_leave: bool
+    delegate_id: AdjusterId | None
+    """Who approves in their place while they are on leave."""
     related_to_id: PolicyholderId | None
     """A policyholder of the family."""
 

@@ -90,8 +90,12 @@ INSURER = World(
     ),
     guards={
         "money": frozenset({"payments", "premiums", "recoveries", "reserves", "releases", "invoices"}),
-        "evidence": frozenset({"claims", "documents", "loss_items", "surveys", "covers", "contracts"}),
-        "people": frozenset({"policyholders", "adjusters", "garages", "surveyors", "other_insurers", "handbook"}),
+        "records": frozenset(
+            {
+                *("adjusters", "claims", "contracts", "covers", "documents", "garages", "handbook", "loss_items"),
+                *("other_insurers", "policyholders", "surveyors", "surveys"),
+            }
+        ),
         "case": frozenset({"matters"}),
     },
     owners=frozenset({"policyholders"}),

@@ -110,9 +110,12 @@ def pay_after_late_report(desk: InsurerDraft) -> Task:
 
 @family("insurer/pay-with-approval", level=3, traits=("write", "arithmetic", "multi-hop"), twin=True)
 def pay_with_approval(desk: InsurerDraft) -> Task:
-    """Above the own authority a colleague approves, and no relative; in the twin nobody is left who may."""
+    """Above the own authority a colleague approves, or their delegate; in the twin all of them are on leave."""
     claim, invoice, matter, prompt = _draw(desk, 150, 195, of_cents=desk.planting_rules.own_limit_cents)
-    _plant_colleagues(desk, claim, "claims", invoice.total_cents, related=desk.stream.chance(60))
+    _plant_colleagues(desk, claim, "claims", invoice)
+    for colleague in desk.state.find(Adjuster, team="claims") if desk.twin else ():
+        if colleague.id != ACTOR_ID:
+            desk.state.update(colleague, on_leave=True)
     return _settle(desk, matter, prompt, claim, invoice)
 
 
@@ -121,21 +124,26 @@ def pay_with_four_eyes(desk: InsurerDraft) -> Task:
     """Far above the own authority controlling approves; in the twin the policyholder is the adjuster's relative."""
     claim, invoice, matter, prompt = _draw(desk, 92, 97, of_cents=desk.planting_rules.four_eyes_cents)
     desk.state.update(desk.cover(claim), limit_cents=5_000_000)
-    _plant_colleagues(desk, claim, "controlling", 0, related=False, gone=False)
+    _plant_colleagues(desk, claim, "controlling", invoice)
     if desk.twin:
         desk.state.update(desk.state.get(Adjuster, ACTOR_ID), related_to_id=desk.holder(claim).id)
     return _settle(desk, matter, prompt, claim, invoice)
 
 
-def _plant_colleagues(
-    desk: InsurerDraft, claim: Claim, team: Team, cents: int, *, related: bool, gone: bool = True
-) -> None:
-    """Of those whose limit covers an amount, the lowest is related or away, the next at work; in the twin none is."""
-    able = [c for c in desk.state.find(Adjuster, team=team) if c.approval_limit_cents >= cents and c.id != ACTOR_ID]
-    first, *others = sorted(able, key=lambda c: c.approval_limit_cents)
-    if related:
-        desk.state.update(first, related_to_id=desk.holder(claim).id, on_leave=False)
+def _plant_colleagues(desk: InsurerDraft, claim: Claim, team: Team, invoice: Invoice) -> None:
+    """The colleague with the lowest limit that covers what is due does not approve, for one of three reasons.
+
+    They are related to the policyholder; they are on leave, and their delegate approves; or both are on leave.
+    """
+    cents = invoice.total_cents - desk.cover(claim).deductible_cents
+    colleagues = [c for c in desk.state.find(Adjuster, team=team) if c.id != ACTOR_ID]
+    able = sorted((c for c in colleagues if c.approval_limit_cents >= cents), key=lambda c: c.approval_limit_cents)
+    first, second, *_ = able
+    why = desk.stream.below(3)
+    delegate = desk.stream.choice([c for c in colleagues if c.id not in (first.id, second.id)])
+    desk.state.update(second, on_leave=False)
+    desk.state.update(delegate, on_leave=why == 2)
+    if why == 0:
+        desk.state.update(first, on_leave=False, related_to_id=desk.holder(claim).id)
     else:
-        desk.state.update(first, on_leave=True)
-    for colleague in others:
-        desk.state.update(colleague, on_leave=desk.twin and gone)
+        desk.state.update(first, on_leave=True, delegate_id=delegate.id)

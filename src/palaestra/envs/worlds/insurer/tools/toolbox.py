@@ -85,7 +85,7 @@ TOOLBOX = Toolbox(
             Adjuster,
             "List colleagues. At most ten are listed at a time.",
             filters=(("team", "Only this team."),),
-            summary=("name", "team", "approval_limit_cents", "on_leave", "related_to_id"),
+            summary=("name", "approval_limit_cents", "on_leave", "delegate_id", "related_to_id"),
         ),
         get_tool(Adjuster, "Show a colleague, or yourself: team, limit, relatives.", example="ADJ-104"),
         list_tool(Contract, Policyholder),
