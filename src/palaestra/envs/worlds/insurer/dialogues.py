@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from palaestra.envs.kit import ask
+from palaestra.envs.task import call
 from palaestra.envs.user import Persona, Temper, UserFact
 from palaestra.records import ToolCall
 
@@ -15,7 +16,7 @@ TOPICS: Mapping[str, tuple[str, ...]] = {
 
 
 def answer_about(
-    topic: str, question: str, *, says: str, goal: str, temper: Temper, owed: bool
+    topic: str, question: str, *, says: str, goal: str, temper: Temper, owed: bool, mistaken: str = ""
 ) -> tuple[ToolCall, Persona]:
     """The question about a topic, and a policyholder who tells it when asked.
 
@@ -26,6 +27,9 @@ def answer_about(
         goal: What they want.
         temper: How they put things.
         owed: Whether the handbook gives them what they want.
+        mistaken: What their request states by mistake; empty where they are right.
     """
-    user = Persona(goal=goal, topics=TOPICS, facts=(UserFact(topic=topic, says=says),), temper=temper, owed=owed)
-    return ask(topic, question), user
+    fact = UserFact(topic=topic, says=says, mistaken=mistaken, stated=bool(mistaken))
+    user = Persona(goal=goal, topics=TOPICS, facts=(fact,), temper=temper, owed=owed)
+    asked = call("reply", message=question, act="confirm", about=topic) if mistaken else ask(topic, question)
+    return asked, user

@@ -91,8 +91,9 @@ demand, in per cent. Before that, the matter is declined by this section; the re
 A loss that is insured is registered under its contract and peril, with the day and the estimate that the policyholder
 states. The reserve of a new claim is its estimate and {reserve} per cent more.
 ## WDR-1 Withdrawal
-A policyholder may withdraw an open claim on which nothing was paid. Otherwise the matter is declined by this section;
-the record that shows it is the latest payment.
+A policyholder may withdraw an open claim of their own on which nothing was paid. Whoever names the claim of somebody
+else is asked which one they mean. If something was paid on it, the matter is declined by this section; the record that
+shows it is the latest payment.
 ## PRV-1 Who is told
 What was paid on a claim is told to the policyholder alone, who writes from the address on file. To anybody else the
 matter is declined by this section; the record that shows it is the policyholder. Only payments that were made count;

@@ -119,6 +119,15 @@ LETTERS: Mapping[str, LetterKind] = {
         ),
         ("Just strike it.", "There is nothing to pay on it."),
     ),
+    "withdraw-named": _kind(
+        "withdraw",
+        "claim",
+        (
+            "The loss of {claim} has sorted itself out, so strike it from your books.",
+            "Take {claim} off your books; I need nothing for it any longer.",
+        ),
+        ("Just strike it.", "There is nothing to pay on it."),
+    ),
     "register-loss": _kind(
         "register",
         "contract what sum",

@@ -113,6 +113,7 @@ INSURER = World(
             "matter": ("dossier_item", "inquiry", "submission"),
         },
     ),
+    injections="palaestra.envs.worlds.insurer.injections",
     release=Path(__file__).with_name("release.json"),
     decided=Path(__file__).with_name("decided.json"),
 )

@@ -1,9 +1,8 @@
 """Lost things at home: what counts of them, what was paid before, and what stands against a payment."""
 
-from dataclasses import replace
 from datetime import timedelta
 
-from palaestra.envs.kit import amount, draw_temper
+from palaestra.envs.kit import amount, draw_temper, with_user
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.insurer.assessment import (
     assess_claim,
@@ -234,4 +233,4 @@ def talk_police_report(desk: InsurerDraft) -> Task:
         owed=not desk.twin,
     )
     report = (question, record, expect_question("report"))
-    return replace(_settle(desk, matter, prompt, claim, report=report), user=user)
+    return with_user(_settle(desk, matter, prompt, claim, report=report), user)
