@@ -4,8 +4,9 @@ import hashlib
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
+from typing import TypeAlias
 
 import pytest
 
@@ -27,6 +28,9 @@ from palaestra.envs.worlds.insurer.schema import (
     Recovery,
     Reserve,
 )
+
+Breach: TypeAlias = Callable[[Overlay], object]
+"""Breaks one row."""
 
 
 def populated(seed: int, rules: InsurerRules) -> PopulatedWorld:
@@ -81,31 +85,31 @@ def _equal_limits(state: Overlay) -> None:
     state.update(first, approval_limit_cents=second.approval_limit_cents)
 
 
-@pytest.mark.parametrize(
-    ("breach", "says"),
-    [
-        (lambda s: s.update(s.find(Matter)[0], policyholder_id="PH-1"), "which policyholders has not"),
-        (lambda s: s.update(s.find(Matter)[0], policy_id="COV-1"), "with grounds COV-1"),
-        (lambda s: s.update(s.find(Invoice)[0], vat_cents=1), "VAT is 1"),
-        (lambda s: s.update(s.find(Invoice)[0], total_cents=1), "comes to 1"),
-        (_early, "paid or reminded of before"),
-        (_unpaid, "paid on None"),
-        (lambda s: s.delete(next(p for p in s.find(Premium) if p.paid_on is None)), "has 0 premiums"),
-        (_late_loss, "is not covered"),
-        (lambda s: s.update(s.find(Claim)[0], reported=s.find(Claim)[0].loss_day + timedelta(days=1)), "reported on"),
-        (lambda s: s.update(s.find(Reserve)[0], amount_cents=1), "is 1 for an estimate"),
-        (_lost_report, "has 0 police reports"),
-        (lambda s: s.update(s.find(ClaimPayment)[0], amount_cents=1), "was paid [1]"),
-        (_paid_open, "is open and was paid"),
-        (_wrong_number, "names number 1"),
-        (lambda s: s.update(s.find(Recovery)[0], demanded_cents=1), "demands 1 of"),
-        (lambda s: s.update(s.find(Recovery, status="received")[0], received_cents=1), "received 1 of"),
-        (lambda s: s.update(s.find(Recovery, status="received")[0], status="demanded"), "is demanded with"),
-        (_raise_limit, "has the limit 1"),
-        (_equal_limits, "controlling: two have the same limit"),
-    ],
+BREACHES: Sequence[tuple[Breach, str]] = (
+    (lambda s: s.update(s.find(Matter)[0], policyholder_id="PH-1"), "which policyholders has not"),
+    (lambda s: s.update(s.find(Matter)[0], policy_id="COV-1"), "with grounds COV-1"),
+    (lambda s: s.update(s.find(Invoice)[0], vat_cents=1), "VAT is 1"),
+    (lambda s: s.update(s.find(Invoice)[0], total_cents=1), "comes to 1"),
+    (_early, "paid or reminded of before"),
+    (_unpaid, "paid on None"),
+    (lambda s: s.delete(next(p for p in s.find(Premium) if p.paid_on is None)), "has 0 premiums"),
+    (_late_loss, "is not covered"),
+    (lambda s: s.update(s.find(Claim)[0], reported=s.find(Claim)[0].loss_day + timedelta(days=1)), "reported on"),
+    (lambda s: s.update(s.find(Reserve)[0], amount_cents=1), "is 1 for an estimate"),
+    (_lost_report, "has 0 police reports"),
+    (lambda s: s.update(s.find(ClaimPayment)[0], amount_cents=1), "was paid [1]"),
+    (_paid_open, "is open and was paid"),
+    (_wrong_number, "names number 1"),
+    (lambda s: s.update(s.find(Recovery)[0], demanded_cents=1), "demands 1 of"),
+    (lambda s: s.update(s.find(Recovery, status="received")[0], received_cents=1), "received 1 of"),
+    (lambda s: s.update(s.find(Recovery, status="received")[0], status="demanded"), "is demanded with"),
+    (_raise_limit, "has the limit 1"),
+    (_equal_limits, "controlling: two have the same limit"),
 )
-def test_a_breach_is_reported(breach: Callable[[Overlay], object], says: str) -> None:
+
+
+@pytest.mark.parametrize(("breach", "says"), BREACHES)
+def test_a_breach_is_reported(breach: Breach, says: str) -> None:
     world = populated(1000, RULES.own)
     assert isinstance(world.state, Overlay)
     breach(world.state)

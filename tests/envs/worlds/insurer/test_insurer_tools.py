@@ -17,6 +17,7 @@ from palaestra.envs.worlds.insurer.schema import (
     Survey,
     Surveyor,
 )
+from palaestra.records import Json
 from worlds.claims_department import ClaimsDepartment
 
 
@@ -121,10 +122,10 @@ def test_a_recovery_begins_as_a_demand(desk: ClaimsDepartment) -> None:
 # Evidence and work
 
 
-def loss(desk: ClaimsDepartment, **other: str) -> dict[str, str | int]:
+def loss(desk: ClaimsDepartment, **other: str) -> dict[str, Json]:
     contract = desk.pick(Contract, lambda c: c.product == "motor")
     day = desk.clock.today.isoformat()
-    return {"contract_id": contract.id, "peril": "theft", "loss_day": day, "estimate_cents": 500} | other
+    return {"contract_id": contract.id, "peril": "theft", "loss_day": day, "estimate_cents": 500, **other}
 
 
 def test_a_loss_is_registered_as_an_open_claim_of_today(desk: ClaimsDepartment) -> None:
@@ -175,7 +176,7 @@ def test_a_survey_counts_for_the_surveyor(desk: ClaimsDepartment) -> None:
 
 def test_a_repair_is_released_on_an_open_claim_only(desk: ClaimsDepartment) -> None:
     garage = desk.pick(Garage)
-    arguments = {"garage_id": garage.id, "amount_cents": 400}
+    arguments: dict[str, Json] = {"garage_id": garage.id, "amount_cents": 400}
     assert desk.refusal("release_repair", claim_id=settled_claim(desk).id, **arguments) == "not_open"
     [release] = desk.write("release_repair", claim_id=open_claim(desk).id, **arguments)
     assert isinstance(release, RepairRelease)

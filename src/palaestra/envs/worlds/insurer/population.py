@@ -95,10 +95,13 @@ def _policyholders(stream: Stream, today: date, *, held_out: bool) -> list[Polic
 
 
 def _adjusters(stream: Stream, rules: InsurerRules) -> list[Adjuster]:
-    teams: list[tuple[Team, int]] = [("claims", rules.own_limit_cents)]
-    teams += [("claims", limit) for limit in stream.shuffled(_CLAIMS_LIMITS)]
-    teams += [("controlling", limit) for limit in stream.shuffled(_CONTROL_LIMITS)]
-    teams += [("investigations", 0), ("investigations", 0), ("management", 10_000_000)]
+    limits: dict[Team, tuple[int, ...]] = {
+        "claims": (rules.own_limit_cents, *stream.shuffled(_CLAIMS_LIMITS)),
+        "controlling": tuple(stream.shuffled(_CONTROL_LIMITS)),
+        "investigations": (0, 0),
+        "management": (10_000_000,),
+    }
+    teams = [(team, limit) for team, of_team in limits.items() for limit in of_team]
     people = draw_people(stream.split("names"), len(teams))
     delegates: dict[int, str] = {}
     for name in ("claims", "controlling"):
@@ -174,7 +177,9 @@ def _contracts(stream: Stream, holders: list[Policyholder], today: date) -> list
 
 
 def _covers(stream: Stream, contracts: list[Contract]) -> list[Cover]:
-    plans = [(contract, peril) for contract in contracts for peril in COVERS[contract.product]]
+    plans: list[tuple[Contract, Peril]] = [
+        (contract, peril) for contract in contracts for peril in COVERS[contract.product]
+    ]
     return [
         Cover(
             id=f"CVR-{3001 + n}",

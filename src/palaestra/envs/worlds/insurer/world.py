@@ -19,18 +19,19 @@ Seeds
 from datetime import datetime
 from pathlib import Path
 
-from palaestra.envs.kit import case_noise, contents, format_moment
+from palaestra.envs.kit import contents, format_moment
 from palaestra.envs.surfaces import generated_surfaces
 from palaestra.envs.world import World
 from palaestra.envs.worlds.insurer.desk import InsurerDraft
 from palaestra.envs.worlds.insurer.facts import derive_facts
 from palaestra.envs.worlds.insurer.handbook import write_sections
 from palaestra.envs.worlds.insurer.invariants import books_are_sound
+from palaestra.envs.worlds.insurer.noise import NOISE
 from palaestra.envs.worlds.insurer.population import ACTOR_ID, populate, world_start
 from palaestra.envs.worlds.insurer.promises import PROMISES
 from palaestra.envs.worlds.insurer.rules import RULES
 from palaestra.envs.worlds.insurer.schema import SCHEMA
-from palaestra.envs.worlds.insurer.tools import CASES, TOOLBOX
+from palaestra.envs.worlds.insurer.tools import TOOLBOX
 
 ROLE = "adjuster"
 CONTENTS = contents(write_sections(RULES.own))
@@ -102,17 +103,7 @@ INSURER = World(
     promises=PROMISES,
     derive_facts=derive_facts,
     tempers=True,
-    noise=case_noise(
-        CASES,
-        subjects=("A question about my bonus", "Thank you for the quick help"),
-        synonyms={
-            "claim": ("loss_file", "damage_report", "casualty"),
-            "claims": ("loss_files", "damage_reports", "casualties"),
-            "contract": ("agreement_of_insurance", "insurance_plan", "coverage_plan"),
-            "deductible": ("excess", "own_share", "retention"),
-            "matter": ("dossier_item", "inquiry", "submission"),
-        },
-    ),
+    noise=NOISE,
     injections="palaestra.envs.worlds.insurer.injections",
     release=Path(__file__).with_name("release.json"),
     decided=Path(__file__).with_name("decided.json"),
