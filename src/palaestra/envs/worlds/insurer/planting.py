@@ -87,8 +87,8 @@ def plant_settled(desk: InsurerDraft, claim: Claim, day: date, cents: int) -> Cl
     return old
 
 
-def plant_overdue(desk: InsurerDraft, claim: Claim, reminded: date, *, paid_on: date | None = None) -> Premium:
+def plant_overdue(desk: InsurerDraft, claim: Claim, reminded: date | None, *, paid_on: date | None = None) -> Premium:
     """The latest premium that is due, overdue on the day of the loss of a claim, and paid after it or not."""
     premium = due_premiums(desk.state, claim, desk.today)[-1]
-    due = min(premium.due, reminded - timedelta(days=10))
+    due = premium.due if reminded is None else min(premium.due, reminded - timedelta(days=10))
     return desk.state.update(premium, paid_on=paid_on, reminded=reminded, due=due)

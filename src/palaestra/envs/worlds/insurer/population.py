@@ -95,13 +95,8 @@ def _policyholders(stream: Stream, today: date, *, held_out: bool) -> list[Polic
 
 
 def _adjusters(stream: Stream, rules: InsurerRules) -> list[Adjuster]:
-    limits: dict[Team, tuple[int, ...]] = {
-        "claims": (rules.own_limit_cents, *stream.shuffled(_CLAIMS_LIMITS)),
-        "controlling": tuple(stream.shuffled(_CONTROL_LIMITS)),
-        "investigations": (0, 0),
-        "management": (10_000_000,),
-    }
-    teams = [(team, limit) for team, of_team in limits.items() for limit in of_team]
+    found = _limits(stream, rules)
+    teams: list[tuple[Team, int]] = [(team, limit) for team in found for limit in found[team]]
     people = draw_people(stream.split("names"), len(teams))
     delegates: dict[int, str] = {}
     for name in ("claims", "controlling"):
@@ -120,6 +115,16 @@ def _adjusters(stream: Stream, rules: InsurerRules) -> list[Adjuster]:
         )
         for n, (person, (team, limit)) in enumerate(zip(people, teams, strict=True))
     ]
+
+
+def _limits(stream: Stream, rules: InsurerRules) -> dict[Team, tuple[int, ...]]:
+    """The limits of the colleagues of each team; the first of claims is the desk's own."""
+    return {
+        "claims": (rules.own_limit_cents, *stream.shuffled(_CLAIMS_LIMITS)),
+        "controlling": tuple(stream.shuffled(_CONTROL_LIMITS)),
+        "investigations": (0, 0),
+        "management": (10_000_000,),
+    }
 
 
 def _garages(stream: Stream) -> list[Garage]:

@@ -124,8 +124,9 @@ def settle_series(desk: InsurerDraft) -> Task:
 
 @family("insurer/settle-water", level=3, traits=("write", "arithmetic"), twin=True)
 def settle_water(desk: InsurerDraft) -> Task:
-    """The loss lies on the first day after the waiting period, and the limit binds; in the twin a day before."""
+    """Water or storm on the first day after the waiting period, and the limit binds; in the twin a day before."""
     claim, matter, prompt = _draw(desk, "water")
+    claim = desk.state.update(claim, peril=desk.stream.choice(("water", "storm")))
     limit = 1_000 * desk.stream.between(60, 90)
     days = desk.planting_rules.waiting_days - (1 if desk.twin else 0)
     desk.state.update(desk.cover(claim), began=claim.loss_day - timedelta(days=days), limit_cents=limit)
@@ -169,8 +170,10 @@ def settle_balance(desk: InsurerDraft) -> Task:
 def settle_arrears(desk: InsurerDraft) -> Task:
     """A premium is unpaid and set off; in the twin its reminder is so old that nothing is paid."""
     claim, matter, prompt = _draw(desk, "fire", "water")
-    days = desk.planting_rules.grace_days + (1 if desk.twin else -desk.stream.between(0, 5))
-    plant_overdue(desk, claim, claim.loss_day - timedelta(days=days))
+    later, silent = desk.stream.between(0, 5), desk.stream.chance(40)
+    days = desk.planting_rules.grace_days + (1 if desk.twin else -later)
+    reminded = None if silent and not desk.twin else claim.loss_day - timedelta(days=days)
+    plant_overdue(desk, claim, reminded)
     return _settle(desk, matter, prompt, claim)
 
 

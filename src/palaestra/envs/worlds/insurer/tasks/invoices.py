@@ -91,9 +91,10 @@ def pay_outside_garage(desk: InsurerDraft) -> Task:
 
 @family("insurer/pay-late-premium", level=3, traits=("write", "arithmetic", "policy-exception"), twin=True)
 def pay_after_late_premium(desk: InsurerDraft) -> Task:
-    """A premium was paid after the loss, and its reminder is as old as it may be; in the twin it is a day older."""
+    """A premium was unpaid on the day of the loss, its reminder as old as it may be; in the twin it is a day older."""
     claim, invoice, matter, prompt = _draw(desk, 35, 70, of_cents=desk.planting_rules.own_limit_cents)
-    paid = claim.loss_day + timedelta(days=desk.stream.between(1, 9))
+    late, unpaid = desk.stream.between(1, 9), desk.stream.chance(50)
+    paid = None if unpaid else claim.loss_day + timedelta(days=late)
     days = desk.planting_rules.grace_days + (1 if desk.twin else 0)
     plant_overdue(desk, claim, claim.loss_day - timedelta(days=days), paid_on=paid)
     return _settle(desk, matter, prompt, claim, invoice)
