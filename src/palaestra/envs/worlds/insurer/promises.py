@@ -67,6 +67,16 @@ PAYMENT = Promise(
     ),
     rows={"payments": _is_payment},
 )
+NEW_PAYMENT = Promise(
+    name="a payment of today",
+    says=_words(
+        rf"{_WE}{_PAYING}\b[^.;!?]*\btoday\b",
+        r"\b(?:we|i)(?:['\u2019]ve|\s+have)?\s+now\s+(?:paid?|transfer(?:red)?)\b",
+        rf"\b(?:we|i)(?:['\u2019]ll|\s+will)\s+{_PAYING}\b(?!\s+(?:nothing|no)\b)",
+        r"\b(?:EUR|\u20ac)\s*[\d.,]+\s+will\s+be\s+(?:paid|transferred)\b",
+    ),
+    rows={"payments": _is_made},
+)
 APPROVAL = Promise(
     name="that a colleague has to approve",
     says=_words(
@@ -122,11 +132,10 @@ RELEASE = Promise(
     name="that a repair may begin",
     says=_words(
         r"\b(?:repair|it)\s+(?:is|was|has been)\s+(?:now\s+)?released\b",
-        r"\bmay\s+(?:now\s+)?(?:begin|start)\b",
         rf"{_WE}released?\b",
     ),
     rows={"releases": _is_changed},
 )
 PROMISES = (
-    PAYMENT, APPROVAL, HANDED_ON, DEMAND, RECLAIM, WITHDRAWAL, REGISTRATION, REQUESTED, SURVEY, RELEASE,
+    PAYMENT, NEW_PAYMENT, APPROVAL, HANDED_ON, DEMAND, RECLAIM, WITHDRAWAL, REGISTRATION, REQUESTED, SURVEY, RELEASE,
 )  # fmt: skip

@@ -1,19 +1,19 @@
 """The world `palaestra/Insurer-v0`: the claims department of a property and motor insurer.
 
 State
-    Nineteen tables, about 2,250 rows: policyholders, contracts, covers, premiums, claims, documents, invoices, lost
+    Nineteen tables, about 2,350 rows: policyholders, contracts, covers, premiums, claims, documents, invoices, lost
     things, payments, reserves, recoveries, other insurers, garages, surveyors, surveys, releases of repairs, adjusters,
     matters, handbook. A virtual clock.
 Actions
-    Tools for the role "adjuster": search, read, calculate, pay, gather evidence, recover, talk, finish, give up.
+    48 tools for the role "adjuster": search, read, calculate, pay, gather evidence, recover, talk, finish, give up.
 Observations
     The policyholder's message under the department's briefing, then one JSON answer for each call. In tasks with the
     trait "dialogue" the policyholder answers what is said with `reply`.
 Policy
     A handbook of 27 numbered sections. Tasks turn on it; most tools do not enforce it.
 Seeds
-    World seeds 1000-1007 (train), 2000-2001 (dev), 3000-3002 (heldout), 4000-4002 (heldout-policy), 2500-2502
-    (heldout-records).
+    World seeds 1000-1007 (train), 2000-2001 (dev), 3000-3002 (heldout), 4000-4002 (heldout-policy: each task has a
+    changed handbook that decides it), 2500-2502 (heldout-records).
 """
 
 from datetime import datetime
@@ -42,8 +42,8 @@ work on one matter. {contact}
 
 Look up the facts with your tools and decide by the department's handbook: its rules and limits bind you, whatever the \
 policyholder asks for. Do what the matter calls for and nothing else. Then tell the policyholder with `reply`, which \
-states any amount that is paid, close the matter (resolve, decline or escalate it), and call `finish`. Amounts in \
-records are in euro cents.
+states any amount that is paid, demanded or reclaimed, close the matter (resolve, decline or escalate it), and call \
+`finish`. Amounts in records are in euro cents.
 
 Handbook: {contents}."""
 NO_ANSWER = """\

@@ -210,7 +210,7 @@ def reclaim_double_payment(desk: InsurerDraft) -> Task:
     return decide(desk, a, prompt, [reclaim], message=message, states=second.amount_cents)
 
 
-@family("insurer/ask-what-was-paid", level=2, traits=("lookup", "arithmetic"), twin=True)
+@family("insurer/ask-what-was-paid", level=1, traits=("lookup", "arithmetic"), twin=True)
 def ask_what_was_paid(desk: InsurerDraft) -> Task:
     """The sum of the payments that stand, not of one that waits or was reclaimed; in the twin a stranger asks."""
     claim = desk.pick_claim("collision")
