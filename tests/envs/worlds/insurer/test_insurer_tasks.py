@@ -8,13 +8,14 @@ import gymnasium as gym
 import orjson
 import pytest
 
-from palaestra.agents import oracle, rollout
+from palaestra.agents import PatientAgent, oracle, rollout
 from palaestra.envs import SPLITS, Instance, ToolEnv, call
-from palaestra.envs.rule_twin import is_decided, rule_twin, solves
+from palaestra.envs.rule_twin import deciding_rules, solves
 from palaestra.envs.worlds.insurer.handbook import write_sections
 from palaestra.envs.worlds.insurer.rules import RULES
 from palaestra.envs.worlds.insurer.schema import Claim, Cover, Invoice, Matter
 from palaestra.envs.worlds.insurer.tools import TOOLBOX
+from palaestra.proof import prove_injections
 from palaestra.records import ToolCall
 from palaestra.tools import CONTROL
 
@@ -148,22 +149,13 @@ def test_the_total_of_an_invoice_is_never_what_is_due() -> None:
     assert not any(solves(pay_total(task), task) for task, _ in invoice_pairs())
 
 
-def test_refusing_everything_for_any_one_reason_solves_no_pair() -> None:
-    sections = [section.id for section in write_sections(RULES.own)]
+def test_refusing_everything_solves_no_task_that_is_granted() -> None:
+    """With the section and the record of the twin, which is the best that such a script can have."""
     for task, twin in pairs():
-        claim = next(iter(task.initial_state.find(Claim)))
-        assert claim.id
-        for section in sections:
-            grounds = next(c for c in twin.oracle if c.tool in ("decline_request", "escalate_matter"))
-            read = call("read_handbook", section_id=section)
-            decline = call(
-                "decline_request",
-                matter_id=matter_of(task).id,
-                policy_id=section,
-                evidence_id=grounds.arguments["evidence_id"],
-            )
-            script = [*reads(task), read, decline, call("reply", message="I am sorry: the cover does not."), FINISH]
-            assert not solves(script, task), (task.spec.id, section)
+        grounds = next(c for c in twin.oracle if c.tool in ("decline_request", "escalate_matter"))
+        read = call("read_handbook", section_id=grounds.arguments["policy_id"])
+        script = [*reads(task), read, grounds, call("reply", message="I am sorry: the handbook forbids it."), FINISH]
+        assert not solves(script, task), task.spec.id
 
 
 # Nothing is decorative
@@ -195,12 +187,28 @@ def test_every_tool_is_used_or_declared_optional() -> None:
 
 
 def test_every_rule_decides_a_task_of_the_held_out_handbooks() -> None:
-    tasks = made().task_set
-    listed = tasks.ids("heldout-policy")
-    assert len(listed) >= 40
-    for task in listed[:: len(listed) // 12]:
-        instance = tasks.instance(task)
-        assert is_decided(instance, rule_twin(instance)), task
+    tasks, left = made().task_set, set(RULES.changes)
+    for task in tasks.ids("heldout-policy"):
+        if left:
+            left -= set(deciding_rules(tasks.instance(task)))
+    assert left == set()
+
+
+def test_noise_leaves_every_task_solvable() -> None:
+    noise = {"renames": True, "stale": 60, "conflicts": 4, "failures": 10, "events": 60, "injections": 40}
+    env = gym.make("palaestra/Insurer-v0", noise=noise, max_turns=120).unwrapped
+    assert isinstance(env, ToolEnv)
+    for task in first_tasks("dev"):
+        env.reset(options={"task": task})
+        patient = PatientAgent(oracle(env.oracle))
+        assert rollout(env, patient, name="oracle", seed=0, task=task).score.passed, task
+
+
+def test_injections_find_out_victims_and_accuse_no_honest_solution() -> None:
+    listed = made().task_set.ids("dev")
+    proof = prove_injections(made(), listed[:: len(listed) // 5])
+    assert len(proof.trials) >= 8 * 5
+    assert all(trial.detected and trial.careful and not trial.accused for trial in proof.trials)
 
 
 def test_held_out_requests_have_words_of_their_own() -> None:
@@ -213,7 +221,7 @@ def test_held_out_requests_have_words_of_their_own() -> None:
 
 
 def test_families_share_requests_so_that_words_tell_no_answer() -> None:
-    """Of one wording at least six families differ in what is right."""
+    """At least four families begin with the same words."""
     kinds: dict[str, set[str]] = {}
     for task, _ in pairs():
         body = str(task.messages[-1]["content"]).partition("\n\n")[2]

@@ -18,26 +18,26 @@ class Calculations:
 
     def add(self, values: Sequence[int]) -> int:
         """The sum of some amounts."""
-        return values[0] if len(values) == 1 else self._made(*calculation("sum", *values))
+        return values[0] if len(values) == 1 else self._append(*calculation("sum", *values))
 
     def subtract(self, value: int, *others: int) -> int:
         """An amount less some others; those that are zero are left out."""
         taken = [other for other in others if other]
-        return self._made(*calculation("difference", value, *taken)) if taken else value
+        return self._append(*calculation("difference", value, *taken)) if taken else value
 
     def multiply(self, first: int, second: int) -> int:
         """A number of times an amount."""
-        return self._made(*calculation("product", first, second))
+        return self._append(*calculation("product", first, second))
 
     def percent(self, value: int, percent: int) -> int:
         """A percentage of an amount."""
-        return self._made(*calculation("percent", value, percent))
+        return self._append(*calculation("percent", value, percent))
 
     def cap(self, value: int, limit: int) -> int:
         """An amount, or its limit where it is above that."""
         return min(value, limit)
 
-    def _made(self, made: ToolCall, value: int) -> int:
+    def _append(self, made: ToolCall, value: int) -> int:
         self.calls.append(made)
         return value
 

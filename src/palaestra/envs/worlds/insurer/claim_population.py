@@ -94,8 +94,8 @@ class ClaimPopulation:
         """Every row, the settled claim of each contract before the open one."""
         for number, contract in enumerate(self._contracts):
             perils = _PERILS[contract.product]
-            self._settled(contract, perils[(number // 2 + 1) % len(perils)], number)
-            self._open(contract, perils[number // 2 % len(perils)])
+            self._add_settled(contract, perils[(number // 2 + 1) % len(perils)], number)
+            self._add_open(contract, perils[number // 2 % len(perils)])
         return self._rows
 
     def _key(self, prefix: str, first: int) -> str:
@@ -198,7 +198,7 @@ class ClaimPopulation:
             found.append(self._add(item))
         return found
 
-    def _open(self, contract: Contract, peril: Peril) -> None:
+    def _add_open(self, contract: Contract, peril: Peril) -> None:
         claim = self._claim(contract, peril, settled=False)
         if contract.product == "household":
             self._items(claim)
@@ -206,7 +206,7 @@ class ClaimPopulation:
             towing, _ = self._invoice(claim, claim.loss_day + timedelta(days=1), partner=True, small=True)
             self._payment(claim, "assistance", towing.total_cents, claim.loss_day + timedelta(days=6), towing)
 
-    def _settled(self, contract: Contract, peril: Peril, number: int) -> None:
+    def _add_settled(self, contract: Contract, peril: Peril, number: int) -> None:
         claim, work = self._claim(contract, peril, settled=True), Calculations()
         cover, day = self._covers[contract.id, peril], claim.loss_day + timedelta(days=self._stream.between(20, 60))
         if contract.product == "household":

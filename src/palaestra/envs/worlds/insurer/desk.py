@@ -38,6 +38,8 @@ APOLOGIES: Mapping[str, str] = {
     "PRV-1": "I am sorry: I may tell that to the policyholder alone.",
 }
 """What a requester is told where a section refuses the wish."""
+MAX_TURNS = 60
+"""The budget of turns: the longest solution has half as many calls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,8 +105,6 @@ def decide(
     *,
     message: str,
     states: Amounts | None = None,
-    day: date | None = None,
-    max_turns: int = 60,
 ) -> Task:
     """The task of an assessment: take some actions, or refuse for the reason that was found.
 
@@ -115,29 +115,20 @@ def decide(
         actions: What the request comes to where nothing stands against it; none for a question.
         message: What the requester is told then.
         states: The amounts that this must state, in cents.
-        day: The day that it must state.
-        max_turns: The budget of turns.
     """
     if a.reason is not None:
-        return replace(_refuse(desk, a, prompt), max_turns=max_turns)
+        return replace(_refuse(desk, a, prompt), max_turns=MAX_TURNS)
     known = [*a.facts.values(), desk.account(a.holder), *(desk.read(section) for section in a.sections)]
     after = tuple(fact.id for fact in known)
     done = [replace(action.expected, after=after) for action in actions]
     told = [criterion.id for criterion in done] or list(after)
     return Task(
         prompt=prompt,
-        rubric=[*known, *done, *_resolve(desk, a.matter, told, states, day)],
+        rubric=[*known, *done, *desk.resolved(a.matter, after=told, states=states)],
         allow=[allowance for action in actions for allowance in action.allow],
         oracle=[*a.calls, *(action.call for action in actions), *desk.closing_calls(a.matter, message)],
-        max_turns=max_turns,
+        max_turns=MAX_TURNS,
     )
-
-
-def _resolve(
-    desk: InsurerDraft, matter: Matter, after: Sequence[str], states: Amounts | None, day: date | None
-) -> list[Criterion]:
-    told, resolved = desk.resolved(matter, after=after, states=states)
-    return [told if day is None else desk.expect_reply(after=after, day=day), resolved]
 
 
 def _refuse(desk: InsurerDraft, a: Assessment, prompt: str) -> Task:
