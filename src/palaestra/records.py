@@ -205,7 +205,7 @@ class ToolEvent:
     tried: tuple[TriedWrite, ...] = ()
     """The writes that a refused composite call ran on trial."""
     guessed: tuple[str, ...] = ()
-    """The ids among `named` that the code of this call spells out, and that nothing had shown when it was written."""
+    """The ids among `named` that the code of this call spells out, and that only its own earlier calls had shown."""
 
 
 @record

@@ -2,5 +2,6 @@
 
 from sandboxes.host import ToolHost
 from sandboxes.probes import FORGERIES, PROBES, Probe
+from sandboxes.programs import derive_program, fenced, literal
 
-__all__ = ["FORGERIES", "PROBES", "Probe", "ToolHost"]
+__all__ = ["FORGERIES", "PROBES", "Probe", "ToolHost", "derive_program", "fenced", "literal"]

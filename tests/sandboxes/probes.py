@@ -36,7 +36,7 @@ class Probe:
     name: str
     code: str
     open_outside: bool = False
-    """Whether it succeeds in a plain interpreter, so that what refuses it is the sandbox; tried where it does no harm."""
+    """Whether it succeeds in a plain interpreter, so that the sandbox is what refuses it; tried where that is safe."""
 
     def program(self) -> str:
         """The probe as a program."""

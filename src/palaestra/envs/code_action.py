@@ -48,9 +48,7 @@ def run_code(episode: LiveEpisode, code: str, *, sandbox: Sandbox, tools: Schema
         InfrastructureError: the sandbox or the world failed.
         RubricError: a criterion crashed.
     """
-    evidence = episode.evidence
-    episode.context.spelled = frozenset(words.__wrapped__(code)) - evidence.known()
-    turn = _CodeTurn(episode)
+    turn = _CodeTurn(episode, frozenset(words.__wrapped__(code)) - episode.evidence.known())
     program = Program(code=code, tools=function_texts(tools), now=episode.clock.now, seed=episode.seed)
     try:
         result = run_program(sandbox, program, turn.answer)
@@ -67,6 +65,8 @@ class _CodeTurn:
     """The calls of one program, as they come."""
 
     episode: LiveEpisode
+    spelled: frozenset[str]
+    """Words of the code, ids perhaps, that nothing had shown when it was written."""
     calls: list[CodeCall] = field(default_factory=list[CodeCall])
 
     def answer(self, call: ToolCall) -> CallAnswer:
@@ -74,12 +74,13 @@ class _CodeTurn:
         episode = self.episode
         if self.calls:
             episode.begin_reading()
+            episode.context.spelled = self.spelled & episode.evidence.known()
         before = len(episode.evidence.events)
         messages = tuple(episode.run((call,), first=len(self.calls)))
         episode.hear(messages)
         events = len(episode.evidence.events) - before
         self.calls.append(CodeCall(call=call, messages=messages, events=events))
-        value, refusal = _read(messages, plain=episode.surface is not None)
+        value, refusal = read_answer(messages, plain=episode.surface is not None)
         ends = episode.context.end_reason is not None
         return CallAnswer(value=value, refusal=refusal, now=episode.clock.now, ends=ends)
 
@@ -106,7 +107,7 @@ def _content(result: CodeResult) -> str:
     return f"{result.output}{gap}{result.error}"
 
 
-def _read(messages: tuple[Message, ...], *, plain: bool) -> tuple[Json, tuple[str, str] | None]:
+def read_answer(messages: tuple[Message, ...], *, plain: bool) -> tuple[Json, tuple[str, str] | None]:
     """The value and the refusal in the messages with which a call is answered: the tool's, then those of people.
 
     Args:

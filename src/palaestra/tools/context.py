@@ -39,7 +39,7 @@ class ToolContext:
         rules: What the world goes by, such as a company's policy; the world's own type, fixed for an episode.
         end_reason: Set by a tool that ends the episode.
         answer: What the agent answered when it ended the episode.
-        spelled: Words of the code that makes the calls, ids perhaps, that nothing had shown when it was written.
+        spelled: Ids that the code which makes the call spells out, and that only its own earlier calls have shown.
         images: What the call attached to its answer, as `data:` URLs.
     """
 

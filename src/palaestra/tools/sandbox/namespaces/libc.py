@@ -24,6 +24,14 @@ class SetupError(Exception):
     """A feature that the sandbox needs is missing; the message names it."""
 
 
+def load_library(name: str) -> None:
+    """Load a shared library, where there is one, so that modules that need it can be imported without its file."""
+    try:
+        ctypes.CDLL(name)
+    except OSError:  # then those modules hold it themselves, or there are none
+        return
+
+
 def machine() -> str:
     """The processor's architecture.
 

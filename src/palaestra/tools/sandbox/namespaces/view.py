@@ -6,7 +6,7 @@ Packages that are installed beside the standard library are covered by an empty 
 import os
 import sys
 
-from palaestra.tools.sandbox.namespaces.libc import detach, mount, pivot_root
+from palaestra.tools.sandbox.namespaces.libc import detach, load_library, mount, pivot_root
 
 _READ_ONLY, _NO_SETUID, _NO_DEVICES, _NO_PROGRAMS = 1, 2, 4, 8
 _REMOUNT, _BIND, _RECURSIVE, _PRIVATE = 32, 4096, 16384, 1 << 18
@@ -14,6 +14,8 @@ _REMOUNT, _BIND, _RECURSIVE, _PRIVATE = 32, 4096, 16384, 1 << 18
 _KEPT = ((8, _NO_PROGRAMS), (1024, 1024), (2048, 2048), (4096, 1 << 21))
 _STAGE = "/proc"
 """Where the new root is put together: a folder that every system has, and that the program is not to see."""
+_ZLIB = "libz.so.1"
+"""What `base64`, `secrets` and their like need beside the standard library's folder."""
 _PACKAGES = ("site-packages", "dist-packages")
 
 
@@ -26,6 +28,7 @@ def library_folders() -> list[str]:
 def make_view() -> None:
     """Make a new root, go there, and leave the former one behind."""
     folders = library_folders()
+    load_library(_ZLIB)
     mount("none", "/", None, _RECURSIVE | _PRIVATE)
     tight = _NO_SETUID | _NO_DEVICES | _NO_PROGRAMS
     mount("tmpfs", _STAGE, "tmpfs", tight, "size=64k,nr_inodes=64,mode=0755")
