@@ -28,8 +28,8 @@ CANCEL = "storefront/cancel-order/5000"
 PYTHON = FORMATS.get("python")
 
 
-def make(env_id: str = STOREFRONT, **kwargs: Any) -> ToolEnv:
-    env = gym.make(env_id, **{"action_format": "python", **kwargs}).unwrapped
+def make(env_id: str = STOREFRONT, *, action_format: str = "python", **kwargs: Any) -> ToolEnv:
+    env = gym.make(env_id, action_format=action_format, **kwargs).unwrapped
     assert isinstance(env, ToolEnv)
     return env
 
@@ -147,7 +147,7 @@ def test_a_look_up_counts_for_the_calls_behind_it_as_if_it_were_a_turn_before() 
     env, turns = play_by_json("shop/cancel-order/5000")
     calls = [call for turn in turns for call in turn.calls]
     together = begin("shop/cancel-order/5000", action_format="json")
-    step(together, [as_action(call) for call in calls])
+    step(together, [{"tool": call.tool, "arguments": call.arguments} for call in calls])
     assert together.score().points < env.score().points, "in one turn by JSON nothing was read before it was used"
 
 
@@ -234,7 +234,7 @@ def test_three_programs_that_do_not_compile_end_the_episode(code: str) -> None:
     env = begin()
     for number in range(3):
         record = run(env, code)
-        assert record.calls == record.events == ()
+        assert (record.calls, record.events) == ((), ())
         assert record.unreadable is not None
         assert "the code does not compile" in record.unreadable
         assert record.end == (EndReason.UNPARSABLE if number == 2 else None)

@@ -1,6 +1,7 @@
 """Every test here runs on every backend that is registered."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -28,4 +29,8 @@ def host(sandbox: Sandbox) -> ToolHost:
 @pytest.fixture
 def limited(sandbox: Sandbox) -> MakeHost:
     """Makes tools behind the backend under other limits."""
-    return lambda **limits: ToolHost(type(sandbox)(SandboxLimits(**limits)))
+
+    def make(**limits: Any) -> ToolHost:
+        return ToolHost(type(sandbox)(SandboxLimits(**limits)))
+
+    return make

@@ -1,6 +1,7 @@
 """What every backend promises: calls are answered in order, errors are answers, and nothing is left of a program."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from sandboxes import ToolHost
 from sandboxes.host import TOOLS
 
 MakeHost = Callable[..., ToolHost]
-VALUES = (
+VALUES: tuple[Any, ...] = (
     None,
     True,
     -7,

@@ -179,7 +179,7 @@ def test_where_a_kind_of_namespace_is_forbidden_code_is_refused(kind: str) -> No
 
 def test_an_architecture_without_a_list_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     other = os.uname_result(("Linux", "host", "6", "1", "riscv64"))
-    monkeypatch.setattr(libc.os, "uname", lambda: other)
+    monkeypatch.setattr(os, "uname", lambda: other)
     with pytest.raises(SetupError, match="riscv64 has no list of system calls"):
         libc.machine()
 
