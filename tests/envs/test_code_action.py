@@ -1,6 +1,9 @@
 """Code as an action: each of its calls is a call of the episode, judged as one turn; what it says is no evidence."""
 
 import pickle
+import re
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -403,6 +406,15 @@ def test_an_episode_of_code_is_kept_whole(tmp_path: Path) -> None:
     (read,) = read_episodes(tmp_path / "episodes.jsonl")
     assert read.digest() == episode.digest()
     assert [turn.code for turn in read.turns] == [turn.code for turn in episode.turns]
+
+
+def test_the_example_of_the_document_runs() -> None:
+    document = (Path(__file__).parents[2] / "docs" / "code-actions.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"````python\n(.*?)````", document, re.DOTALL)
+    ran = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert "def get_order(*, order_id: str) -> object:" in ran.stdout
+    assert "\nnot_found there is no order 'ORD-1'\n" in ran.stdout
 
 
 # Faults

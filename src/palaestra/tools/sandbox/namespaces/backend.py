@@ -2,6 +2,7 @@
 
 import marshal
 import os
+import select
 import subprocess
 import sys
 from contextlib import suppress
@@ -15,7 +16,7 @@ from palaestra.tools.sandbox.session import run_program
 _LAUNCH = Path(__file__).with_name("launch.py")
 _SOURCE = Path(__file__).parents[4]
 _PATIENCE = 30.0
-"""Seconds in which a process that was killed must have ended."""
+"""Seconds in which a process must have started, and one that was killed must have ended."""
 _ENVIRONMENT = {"PYTHONHASHSEED": "0", "PYTHONUTF8": "1", "TZ": "UTC"}
 
 
@@ -122,7 +123,7 @@ class _NamespaceGuest(Guest):
             return
         self._kill()
         self.close()
-        raise _SetupError(said.removeprefix("missing ") or "its first process died without a word")
+        raise _SetupError(said.removeprefix("missing ") or "a process that says how it goes")
 
     def stop(self) -> GuestEnd:
         """End the program and its guard."""
@@ -157,6 +158,11 @@ class _NamespaceGuest(Guest):
         return self._process.stdout
 
     def _read_line(self) -> str:
+        """The next line of the guard's; empty where it ends, or says nothing in time."""
+        poll = select.poll()
+        poll.register(self._stdout, select.POLLIN)
+        if not poll.poll(int(_PATIENCE * 1000)):
+            return ""
         return self._stdout.readline().decode("utf-8", "replace").strip()
 
     def _kill(self) -> None:
