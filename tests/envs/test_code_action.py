@@ -197,6 +197,25 @@ def test_a_program_that_ignores_what_it_reads_is_judged_as_such_calls_are() -> N
     assert standing(by_code) == standing(by_json)
 
 
+def test_a_program_that_reads_everything_and_writes_everywhere_wins_nothing() -> None:
+    env = begin()
+    record = run(
+        env,
+        """
+cursor = None
+for _ in range(3):
+    page = search_customers(query="example", cursor=cursor)
+    cursor = page["next_cursor"]
+    for customer in page["results"]:
+        for order in search_orders(customer_id=customer["id"], status="processing")["results"]:
+            cancel_order(order_id=order["id"])
+finish()
+""",
+    )
+    assert sum(event.written > 0 for event in record.events) >= 1
+    assert env.score().points < 0
+
+
 def test_what_a_program_prints_bears_nothing_out() -> None:
     for code in (
         "print('You get 987654.32 EUR back')",

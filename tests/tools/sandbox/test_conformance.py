@@ -1,6 +1,7 @@
 """What every backend promises: calls are answered in order, errors are answers, and nothing is left of a program."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -190,6 +191,16 @@ def test_a_fault_of_the_world_ends_the_program(sandbox: Sandbox) -> None:
 
     with pytest.raises(InfrastructureError, match="the world failed"):
         run_program(sandbox, Program(code="echo(value=1)\nwhile True: pass", tools=TOOLS), fail)
+
+
+def test_programs_run_beside_each_other(sandbox: Sandbox) -> None:
+    def play(number: int) -> tuple[str, int]:
+        found = ToolHost(sandbox).run(f"print(sum(echo(value=n) for n in range({number})))")
+        return found.output, found.calls
+
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(play, range(12)))
+    assert found == [(f"{sum(range(n))}\n", n) for n in range(12)]
 
 
 def test_a_program_is_stopped_at_once_and_more_than_once(sandbox: Sandbox) -> None:

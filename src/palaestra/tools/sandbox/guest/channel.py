@@ -7,10 +7,10 @@ written as JSON by hand: importing `json` takes longer than starting the interpr
 import marshal
 import os
 from _json import encode_basestring_ascii
-from collections.abc import Callable
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # importing `typing` takes longer than running most programs
+if TYPE_CHECKING:  # importing them takes longer than running most programs
+    from collections.abc import Callable
     from typing import Any
 
 INFINITY = float("inf")

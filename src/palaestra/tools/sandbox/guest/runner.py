@@ -2,11 +2,14 @@
 
 import os
 import sys
-from collections.abc import Callable
 from types import CodeType, ModuleType, TracebackType
 
 from palaestra.tools.sandbox.guest.channel import Channel, ToolError
 from palaestra.tools.sandbox.guest.virtual import ProgramClock, SeededBytes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # importing it takes longer than running most programs
+    from collections.abc import Callable
 
 SOURCE = "<action>"
 _OWN = "palaestra"
@@ -65,7 +68,7 @@ def _execute(compiled: CodeType, channel: Channel, tools: dict[str, str], lines:
     return None
 
 
-def _function(channel: Channel, name: str, text: str) -> Callable[..., object]:
+def _function(channel: Channel, name: str, text: str) -> "Callable[..., object]":
     def call(*positional: object, **arguments: object) -> object:
         if positional:
             raise TypeError(f"{name}() takes its arguments by name, such as {name}(order_id='ORD-1')")

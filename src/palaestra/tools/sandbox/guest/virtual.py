@@ -10,11 +10,11 @@ Not covered: time and chance that native code asks the system for, such as `_ran
 import os
 import sys
 import time
-from collections.abc import Callable
 from types import ModuleType
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:  # importing `typing` takes longer than running most programs
+if TYPE_CHECKING:  # importing them takes longer than running most programs
+    from collections.abc import Callable
     from typing import Any
 
 NANO = 1_000_000_000
@@ -67,7 +67,7 @@ class ProgramClock:
         return at
 
 
-def _in_nanoseconds(clock: Callable[[], float]) -> Callable[[], int]:
+def _in_nanoseconds(clock: "Callable[[], float]") -> "Callable[[], int]":
     return lambda: int(clock() * NANO)
 
 
@@ -123,7 +123,7 @@ class _RandomFinder:
         spec.loader.exec_module = self._seeded(spec.loader.exec_module)
         return spec
 
-    def _seeded(self, load: Callable[[ModuleType], None]) -> Callable[[ModuleType], None]:
+    def _seeded(self, load: "Callable[[ModuleType], None]") -> "Callable[[ModuleType], None]":
         """Loads the module and replaces the seed that it would take from the system."""
 
         def load_seeded(module: ModuleType) -> None:
