@@ -13,6 +13,7 @@ import gymnasium as gym
 import pytest
 
 from palaestra.agents import as_action, rollout
+from palaestra.benchmarks.external.env import ExternalEnv
 from palaestra.envs import ToolEnv
 from palaestra.envs.reading import MOST_CALLS
 from palaestra.envs.surfaces.pages.chromium_env import ChromiumEnv
@@ -449,5 +450,7 @@ def test_a_sandbox_that_fails_is_a_fault_and_no_reward() -> None:
 
 
 def test_code_is_refused_where_nothing_can_run_it() -> None:
+    with pytest.raises(CapabilityError, match="code calls tools of Palaestra's own worlds"):
+        ExternalEnv("palaestra/BFCL-v0", action_format="python")
     with pytest.raises(CapabilityError, match="code acts on pages in process"):
         ChromiumEnv(gym.make(STOREFRONT, surface="pages", action_format="python"), "/no/chromium")
