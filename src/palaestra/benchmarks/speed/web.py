@@ -224,7 +224,7 @@ def web_tables(report: WebReport) -> list[Table]:
                         "yes" if report.megabytes <= MOST_MEGABYTES else "no",
                     ),
                 ),
-                note="Proportional set size of all of Chromium's processes, which shares what several use.",
+                note="What all of Chromium's processes have written; shared pages are counted in parts.",
             )
         )
     ratios = [
