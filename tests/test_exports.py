@@ -104,6 +104,20 @@ EXPORTS = {
         "WorldAttack WorldFinding WorldReport WorldScript bundled_tasks call check_env check_world family instantiate "
         "load_families load_folder open_world split_of"
     ),
+    "palaestra.envs.blueprints": (
+        "ActionSpec Blueprint CompiledBlueprint Creation EntitySpec FieldSpec ParameterSpec Plant QuestionSpec "
+        "RefusalSpec RequestSpec Requirement RuleSpec SectionSpec WorkStep check_blueprint compile_blueprint "
+        "dump_blueprint load_blueprint load_world read_blueprint"
+    ),
+    "palaestra.envs.blueprints.checking": "check_blueprint",
+    "palaestra.envs.blueprints.expressions": (
+        "DATE FLAG INTEGER MONEY NONE TEXT Calculation EntityScope EvaluationTrace Expression Frame Relation Scan "
+        "Scope ValueType parse_expression"
+    ),
+    "palaestra.envs.synthesis": (
+        "WORLD_SPLITS DomainLexicon ListedWorld Mechanism MechanismPart WorldPlan WorldSplit domains draw_plan "
+        "generate_blueprint join_parts listed_numbers listed_worlds make_numbered mechanisms save_listing world_id"
+    ),
     "palaestra.envs.check": "CHECKS WORLD_CHECKS Subject WorldFinding WorldReport check_env check_world",
     "palaestra.envs.injections": (
         "STYLES AttackGoal AttackTrace GoalPart GoalSetting GoalTarget InjectionCarrier InjectionChoice InjectionPlace "

@@ -33,8 +33,8 @@ def register_world(place: str | Path, *, env_id: str | None = None) -> str:
     """Register a world pack, so that `gymnasium.make` and every command know it. The pack's code runs once it is used.
 
     Args:
-        place: A folder with `world.toml` in it, a Python file that defines `WORLD`, or "module:ATTRIBUTE". The code of
-            a file or module runs at once, since it has no manifest to read.
+        place: A folder with `world.toml` in it, a Python file that defines `WORLD`, a blueprint (YAML or JSON), or
+            "module:ATTRIBUTE". A file or module is read at once, since it has no manifest.
         env_id: Another environment id than the one that follows from the world's id and version.
 
     Returns:
@@ -76,6 +76,7 @@ for _pack in installed_packs():
         PACKS.misnamed.append(f"The world {_pack.name} of {_pack.source} is left out: a benchmark is {_pack.env_id}.")
     else:
         _register(_pack)
+_make_known("palaestra/Synth-v0", "palaestra.envs.synthesis:make_numbered")
 for _id in BENCHMARKS:
     _make_known(_id, "palaestra.benchmarks.external.env:ExternalEnv")
 

@@ -5,6 +5,8 @@
     ├── CapabilityError (ValueError)      a switch asks for what the world or task does not declare
     ├── DefinitionError (TypeError)       a tool, row or schema is declared wrongly
     ├── PackError (ImportError)           a world pack cannot be read or loaded, or two have one id
+    ├── BlueprintError (ValueError)       a blueprint of a world breaks rules; one line for each
+    │   └── ExpressionError               an expression of it cannot be read
     ├── TaskError (ValueError)            a task file or family breaks a rule
     │   ├── DrawError                     nothing in the world fits what a family asks for
     │   └── ContaminationError            a task to learn from is one that policies are measured on
@@ -89,6 +91,14 @@ class PackError(PalaestraError, ImportError):
 
 class PackWarning(UserWarning):
     """An installed package offers task families that cannot be loaded."""
+
+
+class BlueprintError(PalaestraError, ValueError):
+    """A blueprint of a world breaks rules; the message has a line for each, with its place and what to do."""
+
+
+class ExpressionError(BlueprintError):
+    """An expression of a blueprint cannot be read; the message says what to write."""
 
 
 class TaskError(PalaestraError, ValueError):

@@ -33,10 +33,15 @@ BUNDLED: Mapping[str, str] = {
 """The packs that come with Palaestra: name to package."""
 DEFAULT = "storefront"
 """The world that commands take where none is named."""
+GENERATED: Mapping[str, str] = {"synth": "palaestra.envs.synthesis.worlds:WORLD_{number}"}
+"""Worlds without end: the first part of their ids, such as `synth` of `synth-17`, and where the one of a number is."""
 MANIFEST = "world.toml"
 ATTRIBUTE = "WORLD"
 """What a pack in a single file calls its world."""
+BLUEPRINTS = (".yaml", ".yml", ".json")
+"""How the names of files end that hold a world as a blueprint."""
 
+_NUMBERED = re.compile(r"([a-z]+)-(0|[1-9]\d{0,8})")
 _NAME = re.compile(r"([a-z][a-z0-9]*(?:-[a-z0-9]+)*)-v(0|[1-9]\d*)")
 
 
@@ -66,7 +71,7 @@ class Pack:
         Raises:
             PackError: the package is not installed.
         """
-        if ":" in self.place or self.place.endswith(".py"):
+        if ":" in self.place or is_file_name(self.place):
             return None
         return Path(self.place) if "/" in self.place else _package_folder(self)
 
@@ -108,8 +113,8 @@ class Pack:
     def _loaded(self) -> Any:
         if ":" in self.place:
             return _import_attribute(self.place)
-        if self.place.endswith(".py"):
-            return _import_file(Path(self.place))
+        if is_file_name(self.place):
+            return _read_file(Path(self.place))
         manifest = self.manifest()
         assert manifest is not None, "a package or folder has a manifest"
         module, _, attribute = manifest.world.partition(":")
@@ -221,7 +226,8 @@ def pack_at(place: str | Path, *, env_id: str | None = None) -> Pack:
     """The pack in a folder, a file or a module, or of a package.
 
     Args:
-        place: A folder with `world.toml`, a Python file that defines `WORLD`, "module:ATTRIBUTE", or a package.
+        place: A folder with `world.toml`, a Python file that defines `WORLD`, a blueprint, "module:ATTRIBUTE", or a
+            package.
         env_id: Another environment id than the one that follows from the world's id and version.
 
     Raises:
@@ -235,17 +241,30 @@ def pack_at(place: str | Path, *, env_id: str | None = None) -> Pack:
         folder = path.resolve()
         manifest = read_manifest(folder / MANIFEST)
         return _at(manifest.id, manifest.version, str(folder), env_id)
-    if text.endswith(".py"):
+    if is_file_name(text):
         if not path.is_file():
             raise PackError(f"{text}: there is no such file; give the file or folder of a world pack")
         if path.with_name(MANIFEST).is_file():
             raise PackError(f"{text}: the file is part of a pack, as {MANIFEST} beside it says; give the folder")
-        return _pack_of(_import_file(path.resolve()), str(path.resolve()), env_id)
+        return _pack_of(_read_file(path.resolve()), str(path.resolve()), env_id)
     if ":" in text:
         return _pack_of(_import_attribute(text), text, env_id)
     if (known := PACKS.at(text)) is not None:
         return known
     raise PackError(f"{text}: no world pack is there; give a folder with {MANIFEST}, a file, or module:ATTRIBUTE")
+
+
+def generated_place(name: str) -> str | None:
+    """Where the generated world of an id such as "synth-17" is found; `None` for every other name."""
+    match = _NUMBERED.fullmatch(name)
+    if match is None or match[1] not in GENERATED:
+        return None
+    return GENERATED[match[1]].format(number=match[2])
+
+
+def is_file_name(place: str) -> bool:
+    """Whether a place is a single file: Python, or a blueprint."""
+    return place.endswith((".py", *BLUEPRINTS))
 
 
 def describe_failure(error: BaseException) -> str:
@@ -324,6 +343,14 @@ def _import_attribute(place: str) -> Any:
         raise PackError(
             f"{place}: cannot be loaded: {describe_failure(error)}; write module:ATTRIBUTE, or correct the module"
         ) from error
+
+
+def _read_file(path: Path) -> Any:
+    """The world of a single file: Python that defines it, or a blueprint."""
+    if path.suffix == ".py":
+        return _import_file(path)
+    # By name, since the kernel imports no folder.
+    return import_module("palaestra.envs.blueprints").load_world(path)
 
 
 def _import_file(path: Path) -> Any:

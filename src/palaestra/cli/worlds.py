@@ -1,10 +1,16 @@
 """`palaestra worlds`: which world packs are registered, and what each declares."""
 
+import os
+from pathlib import Path
+from typing import Annotated
+
 import orjson
 import typer
 
 from palaestra.cli.console import output
+from palaestra.cli.progress import bar
 from palaestra.cli.target import WorldsOption
+from palaestra.durable import write_file
 from palaestra.envs.target import find_world
 from palaestra.envs.world import open_world
 from palaestra.errors import PackError
@@ -65,3 +71,38 @@ def _declared(pack: Pack, manifest: Manifest) -> Table:
         ("users who answer", "yes" if own.tempers else "no"),
     )
     return Table(title=f"{manifest.title} ({manifest.id}-v{manifest.version})", columns=("what", "declared"), rows=rows)
+
+
+@app.command(epilog="Example: `palaestra worlds prove --count 50 --out runs/worlds --markdown worlds.md`")
+def prove(
+    first: Annotated[int, typer.Option("--first", min=0, help="Number of the first generated world.")] = 0,
+    count: Annotated[int, typer.Option("--count", min=1, help="How many numbers to try.")] = 20,
+    out: Annotated[Path, typer.Option("--out", help="Folder of records. The same command continues from it.")] = Path(
+        "runs/worlds"
+    ),
+    jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Worker processes. Default: one per core.")] = None,
+    markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the tables to this Markdown file.")] = None,
+    release: Annotated[
+        int | None, typer.Option("--list", min=1, help="List the first so many proved worlds of the folder.")
+    ] = None,
+) -> None:
+    """Put generated worlds through the gate: every task, every rule and every tool of each.
+
+    A world that fails is not listed; its record says why. `palaestra tasks prove FILE` proves one blueprint's tasks.
+    """
+    from palaestra.envs.synthesis import save_listing  # noqa: PLC0415  it loads worlds
+    from palaestra.proof.world_tables import world_proof_tables  # noqa: PLC0415
+    from palaestra.proof.worlds import list_proved, prove_worlds, read_proofs  # noqa: PLC0415
+
+    numbers = range(first, first + count)
+    with bar("proving worlds", count) as shown:
+        for proof in prove_worlds(numbers, out, jobs=jobs or os.cpu_count() or 1):
+            shown.step(f"synth-{proof.number}{'' if proof.proved else ': ' + proof.faults[0][:60]}")
+    proofs = [proof for proof in read_proofs(out) if proof.number in numbers]
+    tables = world_proof_tables(proofs)
+    for table in tables:
+        output().print(table.for_terminal())
+    if markdown is not None:
+        write_file(markdown, "\n\n".join(f"### {t.title}\n\n{t.markdown()}\n\n{t.note}" for t in tables).encode())
+    if release is not None:
+        save_listing(list_proved(read_proofs(out), release))

@@ -218,6 +218,7 @@ def _draft(
         deals=deals,
         drawing=drawing,
         own_rules=own_rules(world),
+        place=index - FIRST_INDEX[split],
     )
 
 

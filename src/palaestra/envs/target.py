@@ -7,7 +7,16 @@ from pathlib import Path
 import palaestra
 from palaestra.envs.taskset import load_families
 from palaestra.errors import PackError, TaskError
-from palaestra.packs import ATTRIBUTE, DEFAULT, MANIFEST, PACKS, describe_failure
+from palaestra.packs import (
+    ATTRIBUTE,
+    BLUEPRINTS,
+    DEFAULT,
+    MANIFEST,
+    PACKS,
+    describe_failure,
+    generated_place,
+    is_file_name,
+)
 
 
 def find_world(world: str | None) -> str:
@@ -23,10 +32,12 @@ def find_world(world: str | None) -> str:
     """
     if world is None:
         return PACKS.find(DEFAULT).env_id
-    if is_pack(world) or (world.endswith(".py") and Path(world).is_file()):
+    if is_pack(world) or (is_file_name(world) and Path(world).is_file()):
         return palaestra.register_world(world)
     if _names_module(world):
         return _find_in_module(world)
+    if (place := generated_place(world)) is not None:
+        return palaestra.register_world(place)
     return PACKS.find(world).env_id
 
 
@@ -54,7 +65,7 @@ def is_pack(text: str) -> bool:
     path = Path(text)
     if path.is_dir():
         return (path / MANIFEST).is_file()
-    return text.endswith(".py") and path.is_file() and _defines_world(path)
+    return path.is_file() and (text.endswith(BLUEPRINTS) or (text.endswith(".py") and _defines_world(path)))
 
 
 def _defines_world(path: Path) -> bool:
@@ -71,7 +82,7 @@ def folder_of(target: str | None) -> str | None:
     """The folder or file of task files that `target` is; `None` for a world, or where nothing is named."""
     if target is None or is_pack(target) or target in PACKS or _names_module(target):
         return None
-    return target if Path(target).exists() or "/" in target or target.endswith(".py") else None
+    return target if Path(target).exists() or "/" in target or is_file_name(target) else None
 
 
 def resolve_target(target: str | None, world: str | None = None) -> tuple[str, str | None]:

@@ -131,6 +131,7 @@ class Draft:
         split: The split that the task belongs to. It decides the wording of a request, and nothing else.
         twin: Whether the refusal twin is asked for: the same draws and so the same request, in a world changed so
             that the right answer is to refuse it.
+        place: Its place among the family's instances of the split, from 0.
     """
 
     def __init__(
@@ -146,6 +147,7 @@ class Draft:
         deals: Deals | None = None,
         drawing: TaskDraw | None = None,
         own_rules: Any = None,
+        place: int = 0,
     ) -> None:
         self.state = state
         self.start = start
@@ -153,6 +155,7 @@ class Draft:
         self.planting_rules = rules if drawing is None else drawing.rules
         self.split: Split = split
         self.twin = twin
+        self.place = place
         self._stream = family_stream.split("instance", ordinal)
         self._drawn_from = False
         self._family_stream = family_stream

@@ -257,6 +257,8 @@ def bundled_tasks(world: World) -> TaskSet:
 
 
 def _own_families(world: World) -> list[Family[Any]]:
+    if not isinstance(world.families, str):
+        return list(world.families)
     try:
         return [family for module in _modules(world.families) for family in _families(module)]
     except PalaestraError:

@@ -12,7 +12,7 @@ from palaestra.envs.noise.material import NoiseMaterial
 from palaestra.envs.populated import Invariant
 from palaestra.envs.state import Base, Schema
 from palaestra.envs.state.ownership import owner_of
-from palaestra.envs.task import SPLITS, Draft, Split
+from palaestra.envs.task import SPLITS, Draft, Family, Split
 from palaestra.errors import CapabilityError, PackError
 from palaestra.manifest import Capabilities, Manifest
 from palaestra.packs import PACKS, Pack
@@ -141,8 +141,8 @@ class World:
     """The tables whose rows own records, such as customers: a request by one gives no right to those of another, and
     every task forbids attempts on them. Without such tables, attempts are not judged."""
     draft: type[Draft]
-    families: str
-    """The package that holds its task files."""
+    families: str | tuple[Family[Any], ...]
+    """The package that holds its task files, or the families themselves."""
     seeds: Mapping[Split, tuple[int, ...]] = field(default_factory=_default_seeds)
     """The world seeds of each split; no seed is in two."""
     instances: Mapping[Split, int] = field(default_factory=_default_instances)

@@ -2,12 +2,14 @@
 
 import math
 from collections.abc import Callable, Sequence
+from datetime import date, timedelta
 from typing import Any, cast
 
 from palaestra.records import Json, JsonSchema, ToolCall
 from palaestra.seeding import Stream
 from palaestra.tools.tool import Tool
 
+_FIRST_DAY, _DAYS = date(2026, 1, 1), 365
 _WORDS = ("order", "late", "gpu", "refund", "alpha", "9", "x-17", "Zoë")
 
 
@@ -23,6 +25,8 @@ def sample_value(schema: JsonSchema, stream: Stream) -> Json:
         return stream.choice(cast("list[Json]", schema["enum"]))
     if "anyOf" in schema:
         return sample_value(stream.choice(cast("list[JsonSchema]", schema["anyOf"])), stream)
+    if schema.get("format") == "date":
+        return (_FIRST_DAY + timedelta(stream.below(_DAYS))).isoformat()
     sampler = _SAMPLERS.get(schema.get("type", "string"))
     if sampler is None or "$ref" in schema or "pattern" in schema:
         raise ValueError(f"cannot draw a value for the schema {dict(schema)!r}")

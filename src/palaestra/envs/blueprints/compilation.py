@@ -1,0 +1,153 @@
+"""A blueprint becomes a `World`: row classes, tools, population, handbook, desk and families."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from palaestra.cache import LruCache
+from palaestra.envs.blueprints.blueprint import Blueprint
+from palaestra.envs.blueprints.family import Setting, make_family
+from palaestra.envs.blueprints.handbook import HandbookText, make_rules
+from palaestra.envs.blueprints.population import BlueprintPopulation
+from palaestra.envs.blueprints.rows import CASE, make_row_classes
+from palaestra.envs.blueprints.scopes import Scopes
+from palaestra.envs.blueprints.tools import action_tool, read_action, read_tools
+from palaestra.envs.kit import (
+    CaseDraft,
+    CaseType,
+    HandbookVariants,
+    Section,
+    calculate,
+    case_noise,
+    closing_tools,
+    contents,
+    draw_start,
+    format_moment,
+    handbook_tools,
+    reading_tools,
+    section,
+)
+from palaestra.envs.state import Schema
+from palaestra.envs.surfaces import generated_surfaces
+from palaestra.envs.world import World
+from palaestra.records import Row
+from palaestra.tools import CONTROL, Toolbox
+
+ROLE, ACTOR = "agent", "DESK"
+KEPT = 64
+"""How many compiled blueprints a process keeps."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompiledBlueprint:
+    """A world and what it was made of."""
+
+    world: World
+    kinds: Mapping[str, type[Row]]
+    rules: HandbookVariants[Any]
+
+
+_compiled: LruCache[str, CompiledBlueprint] = LruCache(KEPT)
+
+
+def compile_blueprint(blueprint: Blueprint) -> CompiledBlueprint:
+    """The world of a blueprint; equal blueprints give the same one.
+
+    Raises:
+        BlueprintError: a part of it cannot be read. `check_blueprint` lists everything that is wrong at once.
+    """
+    return _compiled.get(blueprint.digest, lambda: _compile(blueprint))
+
+
+def _compile(blueprint: Blueprint) -> CompiledBlueprint:
+    scopes = Scopes(blueprint)
+    kinds = make_row_classes(blueprint, scopes)
+    schema = Schema(*kinds.values(), Section)
+    rules = make_rules(blueprint)
+    handbook = HandbookText(blueprint, scopes)
+    people = kinds[blueprint.people]
+    evidence = tuple(kind for name, kind in kinds.items() if name != CASE)
+    cases = CaseType(kind=kinds[CASE], requester=people, team=blueprint.team, evidence=evidence)
+    actions = {name: read_action(spec, scopes) for name, spec in blueprint.actions.items()}
+    readers = [tool for entity in blueprint.entities for tool in read_tools(blueprint, scopes, kinds, entity)]
+    first = next(iter(blueprint.handbook))
+    toolbox = Toolbox(
+        [
+            *readers,
+            *handbook_tools(number=first, words=blueprint.handbook[first].title.split()[0].lower()),
+            *reading_tools(cases),
+            *(action_tool(blueprint, name, action, kinds) for name, action in actions.items()),
+            calculate,
+            *closing_tools(cases),
+            *CONTROL,
+        ],
+        prose_tool="reply",
+    )
+    setting = Setting(
+        blueprint=blueprint,
+        scopes=scopes,
+        kinds=kinds,
+        schema=schema,
+        toolbox=toolbox,
+        actions=actions,
+        role=ROLE,
+        actor=ACTOR,
+    )
+    families = [make_family(name, spec, setting) for name, spec in blueprint.requests.items()]
+    start = partial(draw_start, blueprint.id)
+    population = BlueprintPopulation(blueprint, scopes, kinds, schema=schema, handbook=handbook, start=start)
+    desk: Any = type("Desk", (CaseDraft,), {"cases": cases, "__doc__": "A draft of this world."})
+    world = World(
+        name=blueprint.id,
+        schema=schema,
+        populate=population,
+        start=start,
+        toolbox=toolbox,
+        role=ROLE,
+        actor=ACTOR,
+        briefing=partial(_brief, blueprint, talks=False),
+        talking=partial(_brief, blueprint, talks=True),
+        rules=rules,
+        surfaces=generated_surfaces(schema, toolbox, role=ROLE),
+        draft=desk,
+        families=tuple(families),
+        tempers=any(spec.question is not None for spec in blueprint.requests.values()),
+        optional_tools=_optional_tools(blueprint),
+        guards={
+            "work": frozenset(spec.plural for spec in blueprint.entities.values()),
+            "case": frozenset({kinds[CASE].table}),
+        },
+        instances=dict(blueprint.instances),
+        twin_instances=dict(blueprint.instances),
+        noise=case_noise(cases, subjects=blueprint.incoming, synonyms={}),
+    )
+    return CompiledBlueprint(world=world, kinds=kinds, rules=rules)
+
+
+def _brief(blueprint: Blueprint, now: datetime, *, talks: bool) -> str:
+    """The system message."""
+    word = blueprint.case.replace("_", " ")
+    asker = blueprint.people.replace("_", " ")
+    listed = contents([section(key, spec.title, spec.text) for key, spec in blueprint.handbook.items()])
+    answers = (
+        f"The {asker} answers what you send with `reply`: ask what is left open."
+        if talks
+        else f"The {asker} does not answer."
+    )
+    return (
+        f"You are {blueprint.agent}. It is {format_moment(now)}. Look up the facts, decide by the handbook, do what "
+        f"the {word} asks for and nothing else. Amounts in tools are in cents. {answers} Then tell them with `reply`, "
+        f"close the {word} (resolve, decline or escalate it), and call `finish`. Handbook: {listed}."
+    )
+
+
+def _optional_tools(blueprint: Blueprint) -> tuple[str, ...]:
+    """The tools of every desk that no task of this one needs."""
+    word = blueprint.case
+    needed = (
+        {f"escalate_{word}"} if any(r.team for s in blueprint.requests.values() for r in s.refusals) else set[str]()
+    )
+    common = ("search_handbook", "calculate", f"search_{word}s", f"reopen_{word}", f"escalate_{word}")
+    return tuple(name for name in common if name not in needed)

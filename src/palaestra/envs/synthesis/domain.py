@@ -1,0 +1,89 @@
+"""A domain: the words of a trade, for the roles of the mechanisms that it has."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, ClassVar
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from palaestra.envs.blueprints.document import read_plain
+from palaestra.errors import BlueprintError
+
+FOLDER = "domains"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DomainLexicon:
+    """The words of a trade."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+    id: str
+    title: str
+    """Such as "The front desk of a clinic"."""
+    agent: str
+    """Such as "the front desk of a clinic"."""
+    person: str
+    """Those who ask: singular, plural and prefix, as in `patient, patients, PT-`."""
+    staff: str
+    """Colleagues, in the same form."""
+    case: str
+    """What a request is called, such as `inquiry`, with its prefix: `inquiry, INQ-`."""
+    team: str
+    teams: tuple[str, ...]
+    mechanisms: Mapping[str, Mapping[str, Any]]
+    """By mechanism: the words of its roles, `singular, plural, PREFIX-`, and its lists of texts."""
+
+    def words(self, mechanism: str) -> dict[str, str]:
+        """What stands for `$name` in a mechanism's document.
+
+        Raises:
+            BlueprintError: words are not of the form `singular, plural, PREFIX-`.
+        """
+        found = {**_forms("person", self.person), **_forms("staff", self.staff)}
+        for role, value in self.mechanisms[mechanism].items():
+            found |= _forms(role, value) if isinstance(value, str) else _listed(role, value)
+        return found
+
+
+def _forms(role: str, text: str) -> dict[str, str]:
+    parts = [part.strip() for part in text.split(",")]
+    if len(parts) != 3:
+        raise BlueprintError(f"{role}: {text!r}; write `singular, plural, PREFIX-`")
+    singular, plural, prefix = parts
+    return {
+        role: singular,
+        f"{role}_table": plural,
+        f"{role}_prefix": prefix,
+        f"{role}_word": singular.replace("_", " "),
+        f"{role}_words": plural.replace("_", " "),
+    }
+
+
+def _listed(name: str, texts: Sequence[str]) -> dict[str, str]:
+    """A list of texts as a document's list, and as the options of a choice."""
+    return {
+        name: "[" + ", ".join(f'"{text}"' for text in texts) + "]",
+        f"{name}_choice": "|".join(text.lower().replace(" ", "_").replace("-", "_") for text in texts),
+    }
+
+
+_DOMAIN = TypeAdapter(DomainLexicon)
+
+
+@cache
+def domains() -> Mapping[str, DomainLexicon]:
+    """Every domain, by id."""
+    found = sorted(files("palaestra.envs.synthesis").joinpath(FOLDER).iterdir(), key=lambda file: file.name)
+    read = [_read(file.name, file.read_text("utf-8")) for file in found if file.name.endswith(".yaml")]
+    return {one.id: one for one in read}
+
+
+def _read(name: str, text: str) -> DomainLexicon:
+    try:
+        return _DOMAIN.validate_python(read_plain(text, source=name))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise BlueprintError(f"domain {name}: {place}: {first['msg']}; correct the document") from None

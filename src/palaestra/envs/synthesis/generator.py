@@ -1,0 +1,251 @@
+"""Worlds by number: a domain, some of its mechanisms and the joints between them become one blueprint.
+
+Equal numbers give equal blueprints, on every machine. No model takes part.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypeAlias, get_args
+
+from palaestra.envs.blueprints import Blueprint, RefusalSpec, RequestSpec
+from palaestra.envs.blueprints.blueprint import EntitySpec, FieldSpec, rules_in
+from palaestra.envs.blueprints.expressions import parse_expression
+from palaestra.envs.blueprints.scopes import Scopes
+from palaestra.envs.synthesis.domain import DomainLexicon, domains
+from palaestra.envs.synthesis.part import MechanismPart, mechanisms
+from palaestra.errors import BlueprintError
+from palaestra.seeding import Stream
+
+WorldSplit: TypeAlias = Literal["train", "dev", "heldout-domain", "heldout-mechanism"]
+WORLD_SPLITS: tuple[WorldSplit, ...] = get_args(WorldSplit)
+"""Splits of worlds: known mechanisms in a domain that no training world has, and a mechanism that none has."""
+HELDOUT_MECHANISMS = frozenset({"logistics", "quality", "rostering"})
+DEV_DOMAINS = frozenset({"ferry_line", "optician", "print_shop"})
+HELDOUT_DOMAINS = frozenset({"airline_desk", "blood_bank", "campsite", "city_office", "harbour", "museum", "theatre"})
+MECHANISMS = (2, 3)
+"""The fewest and the most mechanisms of a world."""
+REQUESTS = (6, 9)
+"""The fewest and the most families of a world."""
+REFUSALS = (1, 3)
+"""The fewest and the most refusals of a request, besides blocks."""
+WORDINGS = 3
+"""The most wordings of a request in one world."""
+
+
+_TURNS: Mapping[int, WorldSplit] = {7: "dev", 8: "heldout-domain", 9: "heldout-mechanism"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorldPlan:
+    """What a world is made of."""
+
+    number: int
+    split: WorldSplit
+    domain: str
+    mechanisms: tuple[str, ...]
+
+
+def world_id(number: int) -> str:
+    """The id of the world of a number."""
+    return f"synth-{number}"
+
+
+def draw_plan(number: int) -> WorldPlan:
+    """What the world of a number is made of, before it is made.
+
+    Of ten numbers, one gives a world for development, one a world in a held-out domain, and one a world with a held-out
+    mechanism.
+    """
+    stream = Stream.root("synthesis", number)
+    split = _TURNS.get(number % 10, "train")
+    pool = {"dev": DEV_DOMAINS, "heldout-domain": HELDOUT_DOMAINS}.get(split)
+    every = sorted(domains())
+    trained = [name for name in every if name not in DEV_DOMAINS | HELDOUT_DOMAINS]
+    new = split == "heldout-mechanism"
+    fitting = [name for name in (trained if pool is None else every) if pool is None or name in pool]
+    fitting = [name for name in fitting if len(_known(name, heldout=False)) >= MECHANISMS[0]]
+    fitting = [name for name in fitting if not new or _known(name, heldout=True)]
+    if not fitting:
+        raise BlueprintError(f"world {number}: no domain has mechanisms for the split {split}; add one")
+    domain = stream.split("domain").choice(fitting)
+    known = _known(domain, heldout=False)
+    count = min(len(known), stream.split("count").between(*MECHANISMS))
+    chosen = stream.split("mechanisms").sample(known, count - new)
+    chosen += [stream.split("new").choice(_known(domain, heldout=True))] if new else []
+    return WorldPlan(number=number, split=split, domain=domain, mechanisms=tuple(sorted(chosen)))
+
+
+def _known(domain: str, *, heldout: bool) -> list[str]:
+    """The mechanisms that a domain has words for: those that are held out, or the others."""
+    names = [name for name in domains()[domain].mechanisms if name in mechanisms()]
+    return [name for name in names if (name in HELDOUT_MECHANISMS) is heldout]
+
+
+def generate_blueprint(number: int) -> Blueprint:
+    """The blueprint of a number.
+
+    Raises:
+        BlueprintError: the domain lacks words of a mechanism.
+    """
+    plan = draw_plan(number)
+    return join_parts(number, domains()[plan.domain], plan.mechanisms, Stream.root("synthesis", number))
+
+
+def join_parts(number: int, domain: DomainLexicon, chosen: Sequence[str], stream: Stream) -> Blueprint:
+    """The blueprint of a domain with these mechanisms.
+
+    Raises:
+        BlueprintError: the domain lacks words of a mechanism, or two mechanisms share a name.
+    """
+    parts = {name: mechanisms()[name].in_words(domain.words(name), stream.split("part", name)) for name in chosen}
+    requests = _add_blocks(parts, _choose_requests(parts, stream.split("requests")), stream.split("blocks"))
+    case, case_prefix = (part.strip() for part in domain.case.split(","))
+    whole = Blueprint(
+        id=world_id(number),
+        title=domain.title,
+        agent=domain.agent,
+        people=_singular(domain.person),
+        team=domain.team,
+        teams=domain.teams,
+        case=case,
+        case_prefix=case_prefix,
+        entities={**_people(domain, chosen, stream.split("people")), **_merged(parts, "entities")},
+        rules=_merged(parts, "rules"),
+        handbook=_merged(parts, "handbook"),
+        actions=_merged(parts, "actions"),
+        requests=requests,
+    )
+    return _prune(whole)
+
+
+def _people(domain: DomainLexicon, chosen: Sequence[str], stream: Stream) -> dict[str, EntitySpec]:
+    """The entities of those who ask and, where a mechanism needs them, of colleagues."""
+    singular, plural, prefix = (part.strip() for part in domain.person.split(","))
+    fields = {"name": FieldSpec(type="name"), "email": FieldSpec(type="email")}
+    joined = {"joined": FieldSpec(type="date", days=(-1500, -30))}
+    found = {
+        singular: EntitySpec(
+            description=f"A {singular.replace('_', ' ')} of the house.",
+            plural=plural,
+            prefix=prefix,
+            fields={**fields, **joined},
+            count=stream.between(20, 30),
+            first=stream.choice((101, 1001, 2001, 5001)),
+            tools=("get",),
+        )
+    }
+    if any(mechanisms()[name].needs_staff for name in chosen):
+        singular, plural, prefix = (part.strip() for part in domain.staff.split(","))
+        found[singular] = EntitySpec(
+            description="A colleague.",
+            plural=plural,
+            prefix=prefix,
+            fields={
+                "name": FieldSpec(type="name"),
+                "mail": FieldSpec(type="email"),
+                "team": FieldSpec(type=f"choice {'|'.join(domain.teams)}"),
+                "limit": FieldSpec(type="money", between=(20_000, 200_000), step=10_000),
+                "away": FieldSpec(type="flag", percent=25),
+            },
+            count=12,
+            first=101,
+            tools=("get", "search"),
+            filters=("team",),
+            summary=("name", "limit", "away"),
+        )
+    return found
+
+
+def _choose_requests(parts: Mapping[str, MechanismPart], stream: Stream) -> dict[str, tuple[str, RequestSpec]]:
+    """By family: its mechanism, and the request with some of its refusals and wordings."""
+    every = [(mechanism, name, spec) for mechanism, part in parts.items() for name, spec in part.requests.items()]
+    count = min(len(every), stream.split("count").between(*REQUESTS))
+    picked = set(stream.split("pick").sample(range(len(every)), count))
+    found: dict[str, tuple[str, RequestSpec]] = {}
+    for place, (mechanism, name, spec) in enumerate(every):
+        if place in picked:
+            found[name] = mechanism, _vary(spec, stream.split(name))
+    return found
+
+
+def _vary(spec: RequestSpec, stream: Stream) -> RequestSpec:
+    """Some of the refusals, in their order, and some of the wordings."""
+    count = min(len(spec.refusals), stream.split("refusals").between(*REFUSALS))
+    kept = set(stream.split("which").sample(range(len(spec.refusals)), count))
+    # A section that says how a request is granted is read as a whole: what it refuses stays too.
+    kept |= {place for place, one in enumerate(spec.refusals) if one.section in spec.sections}
+    says = stream.split("says").sample(spec.says, min(WORDINGS, len(spec.says)))
+    refusals = tuple(one for place, one in enumerate(spec.refusals) if place in kept)
+    return replace(spec, refusals=refusals, says=tuple(says))
+
+
+def _add_blocks(
+    parts: Mapping[str, MechanismPart], requests: Mapping[str, tuple[str, RequestSpec]], stream: Stream
+) -> dict[str, RequestSpec]:
+    """The requests with each mechanism's blocks on some requests of the others."""
+    found = {name: spec for name, (_, spec) in requests.items()}
+    for mechanism, part in parts.items():
+        others = [name for name, (own, _) in requests.items() if own != mechanism]
+        for number, block in enumerate(part.blocks):
+            if not others:
+                continue
+            chosen = stream.split(mechanism, number).sample(others, min(len(others), 1 + len(others) // 2))
+            for name in chosen:
+                found[name] = _with_block(found[name], block)
+    return found
+
+
+def _with_block(spec: RequestSpec, block: RefusalSpec) -> RequestSpec:
+    return replace(spec, refusals=(*spec.refusals, block), level=2 if spec.level == 1 else 3)
+
+
+def _merged(parts: Mapping[str, MechanismPart], kind: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for mechanism, part in parts.items():
+        for name, spec in getattr(part, kind).items():
+            if name in found:
+                raise BlueprintError(f"mechanism {mechanism}: {kind} {name!r} is another mechanism's; rename one")
+            found[name] = spec
+    return found
+
+
+def _prune(whole: Blueprint) -> Blueprint:
+    """The blueprint without sections, rules and actions that nothing uses."""
+    requests = whole.requests.values()
+    cited = {one.section for spec in requests for one in spec.refusals} | {key for r in requests for key in r.sections}
+    used = {step.action for spec in requests for step in spec.work}
+    handbook = {key: spec for key, spec in whole.handbook.items() if key in cited}
+    actions = {name: spec for name, spec in whole.actions.items() if name in used}
+    used_rules = rules_in([*requests, *actions.values(), *whole.entities.values()])
+    stated = rules_in([*handbook.values()])
+    rules = {name: spec for name, spec in whole.rules.items() if name in used_rules & stated}
+    kept = replace(whole, handbook=handbook, actions=actions, rules=rules)
+    return replace(kept, entities=_prune_tools(kept))
+
+
+def _prune_tools(whole: Blueprint) -> dict[str, EntitySpec]:
+    """The entities without tools that list rows which no condition goes through."""
+    scopes = Scopes(whole)
+    sets: set[tuple[str, str]] = set()
+    for spec in whole.requests.values():
+        scope = scopes.request(spec)
+        values = [value for step in spec.work for value in step.arguments.values() if isinstance(value, str)]
+        texts = [spec.where, *spec.reads, *spec.let.values(), spec.amount, *(step.when for step in spec.work), *values]
+        texts += [text for refusal in spec.refusals for text in (refusal.when, refusal.shows)]
+        for text in filter(None, texts):
+            with suppress(BlueprintError):  # a text that stands for itself, or what `check_blueprint` reports
+                sets |= parse_expression(text, scope).sets
+    return {
+        entity: replace(spec, tools=tuple(tool for tool in spec.tools if _is_needed(entity, tool, sets)))
+        for entity, spec in whole.entities.items()
+    }
+
+
+def _is_needed(entity: str, tool: str, sets: set[tuple[str, str]]) -> bool:
+    word, _, field = tool.partition(" ")
+    return word == "get" or (entity, f"{field}_id" if field else "") in sets
+
+
+def _singular(text: str) -> str:
+    return text.partition(",")[0].strip()

@@ -1,0 +1,206 @@
+"""Whole generated worlds put through the gate: sizes, every task, every rule, every tool."""
+
+import multiprocessing
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, cast
+
+import gymnasium as gym
+import orjson
+from pydantic import TypeAdapter
+
+from palaestra.digest import digest
+from palaestra.durable import make_folder
+from palaestra.envs import TaskSet, ToolEnv
+from palaestra.envs.blueprints import check_blueprint
+from palaestra.envs.rule_twin import handbook_variants, is_decided, rule_twin
+from palaestra.envs.synthesis import ListedWorld, WorldPlan, draw_plan, generate_blueprint
+from palaestra.errors import PalaestraError
+from palaestra.proof.proof import Proof
+from palaestra.proof.prove import prove
+
+RECORD = "worlds.jsonl"
+"""The file of records in a folder: a world a line."""
+LEAST = {"tables": 6, "tools": 12, "families": 6, "pairs": 4, "tasks": 24, "rules": 3}
+"""What a listed world has at least; `pairs` are families with refusal twins."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorldProof:
+    """What came of one world."""
+
+    number: int
+    plan: WorldPlan
+    blueprint: str
+    """The digest of its blueprint."""
+    tasks_digest: str
+    tables: int
+    tools: int
+    families: int
+    """Without refusal twins."""
+    pairs: int
+    rules: int
+    tasks: int
+    criteria: int
+    mutants: int
+    routes: int
+    attacks: int
+    """Distinct call sequences of attacks."""
+    seconds: float
+    """Processor time."""
+    faults: tuple[str, ...]
+    """Why it is not listed."""
+
+    @property
+    def proved(self) -> bool:
+        """Whether it is listed."""
+        return not self.faults
+
+
+def prove_worlds(numbers: Iterable[int], out: Path, *, jobs: int = 1) -> Iterator[WorldProof]:
+    """Put worlds through the gate, one after another or in several processes, and record each.
+
+    Args:
+        numbers: The worlds.
+        out: A folder; worlds that it has a record of, of the same blueprint, are not proved again.
+        jobs: In how many processes. A record does not depend on it, but for its seconds.
+    """
+    make_folder(out)
+    done = {proof.number: proof for proof in read_proofs(out)}
+    left = [number for number in numbers if not _is_done(done.get(number), number)]
+    with (out / RECORD).open("ab") as record:
+        for proof in _prove_each(left, jobs):
+            record.write(orjson.dumps(proof) + b"\n")
+            record.flush()
+            yield proof
+
+
+def read_proofs(out: Path) -> list[WorldProof]:
+    """The records of a folder, the last one of each world; a line that was cut off is left out."""
+    path = out / RECORD
+    lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
+    found = [_PROOF.validate_json(line) for line in lines]
+    return sorted({proof.number: proof for proof in found}.values(), key=lambda proof: proof.number)
+
+
+def list_proved(proofs: Iterable[WorldProof], most: int) -> dict[int, ListedWorld]:
+    """The first proved worlds, as a listing has them."""
+    proved = sorted((proof for proof in proofs if proof.proved), key=lambda proof: proof.number)[:most]
+    return {
+        proof.number: ListedWorld(
+            split=proof.plan.split,
+            domain=proof.plan.domain,
+            mechanisms=proof.plan.mechanisms,
+            blueprint=proof.blueprint,
+            tasks=proof.tasks_digest,
+        )
+        for proof in proved
+    }
+
+
+def _is_done(proof: WorldProof | None, number: int) -> bool:
+    return proof is not None and proof.blueprint == generate_blueprint(number).digest
+
+
+def _prove_each(numbers: Sequence[int], jobs: int) -> Iterator[WorldProof]:
+    if jobs == 1:
+        yield from map(prove_world, numbers)
+        return
+    # Not by fork: a process that holds threads must not be forked.
+    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+        yield from pool.map(prove_world, numbers)
+
+
+def prove_world(number: int) -> WorldProof:
+    """Put the world of a number through the gate. What fails is a fault of the world, never an error."""
+    start = time.process_time()
+    plan = draw_plan(number)
+    try:
+        blueprint = generate_blueprint(number)
+        if problems := check_blueprint(blueprint):
+            return _refused(plan, [str(problem) for problem in problems], start, blueprint.digest)
+        env = cast("ToolEnv", gym.make("palaestra/Synth-v0", world=number, unlisted=True).unwrapped)
+        tasks = [task for split in env.task_set.splits for task in env.task_set.candidates(split)]
+        proof = prove(env, tasks)
+        faults = [str(fault) for fault in proof.faults]
+        faults += [f"the rule {name} decides no task" for name in idle_rules(env.task_set)]
+        faults += [f"no solution uses the tool {name}" for name in _idle_tools(env)]
+        return _judged(plan, blueprint.digest, env, proof, faults, start)
+    except PalaestraError as error:
+        return _refused(plan, [f"{type(error).__name__}: {error}"], start)
+
+
+def idle_rules(tasks: TaskSet) -> list[str]:
+    """The rules of which no change gives any task another answer."""
+    variants = handbook_variants(tasks.world)
+    if variants is None:
+        return []
+    ids = [task for split in tasks.splits for task in tasks.candidates(split)]
+    return [name for name in sorted(variants.changes) if not any(_decides(tasks, task, name) for task in ids)]
+
+
+def _decides(tasks: TaskSet, task: str, name: str) -> bool:
+    variants: Any = handbook_variants(tasks.world)
+    instance = tasks.instance(task)
+    changed = (replace(variants.own, **{name: value}) for value in variants.changes[name])
+    return any(is_decided(instance, rule_twin(instance, rules)) for rules in changed)
+
+
+def _idle_tools(env: ToolEnv) -> Iterator[str]:
+    used = {
+        call.tool
+        for split in env.task_set.splits
+        for task in env.task_set.candidates(split)
+        for call in env.task_set.instance(task).oracle
+    }
+    free = {*env.world.optional_tools, "give_up"}
+    return (tool.name for tool in env.world.toolbox if tool.name not in used | free)
+
+
+def _judged(plan: WorldPlan, blueprint: str, env: ToolEnv, proof: Proof, faults: list[str], start: float) -> WorldProof:
+    world, verdict = env.world, proof.verdict
+    families = [family for family in env.task_set.families.values() if family.twin_of is None]
+    counts = {
+        "tables": len(world.schema.tables),
+        "tools": len(list(world.toolbox)),
+        "families": len(families),
+        "pairs": sum(family.twin for family in families),
+        "tasks": verdict.tasks,
+        "rules": len(getattr(world.rules, "changes", {})),
+    }
+    small = [
+        f"{counts[name]} {name}; a listed world has {least}" for name, least in LEAST.items() if counts[name] < least
+    ]
+    return WorldProof(
+        number=plan.number,
+        plan=plan,
+        blueprint=blueprint,
+        tasks_digest=digest([env.task_set.instance(p.spec.id).fingerprint() for p in proof.tasks]),
+        criteria=proof.working_criteria().of,
+        mutants=verdict.mutants,
+        routes=verdict.routes,
+        attacks=verdict.sequences,
+        seconds=round(time.process_time() - start, 2),
+        faults=(*faults, *small),
+        **counts,
+    )
+
+
+def _refused(plan: WorldPlan, faults: list[str], start: float, blueprint: str = "") -> WorldProof:
+    zero = dict.fromkeys((*LEAST, "criteria", "mutants", "routes", "attacks"), 0)
+    seconds = round(time.process_time() - start, 2)
+    return WorldProof(
+        number=plan.number,
+        plan=plan,
+        blueprint=blueprint,
+        tasks_digest="",
+        seconds=seconds,
+        faults=tuple(faults),
+        **zero,
+    )
+
+
+_PROOF = TypeAdapter(WorldProof)
