@@ -179,14 +179,18 @@ EXPORTS = {
     "palaestra.tools": (
         "CHAT_FORMATS CONTROL FORMATS TYPED_CONTROL ActKind ActionFormat CallResult ChatFormat CompactFormat "
         "FactsFormat HermesFormat JournaledState JsonFormat Mark OpaqueFormat ParsedTurn PlannedTurn PlannerFormat "
-        "QwenFormat Reads Rendering Schemas SmolLM2Format Tool ToolContext Toolbox TurnPart finish give_up "
-        "join_answers legal_call plain_call plain_text read_plan reply run_composite sample_call sample_value "
-        "short_schema tool"
+        "PythonFormat QwenFormat Reads Rendering Schemas SmolLM2Format Tool ToolContext Toolbox TurnPart finish "
+        "give_up join_answers legal_call plain_call plain_text read_plan reply run_composite sample_call "
+        "sample_value short_schema tool"
     ),
     "palaestra.tools.formats": (
         "CHAT_FORMATS FORMATS ActionFormat ChatFormat CompactFormat FactsFormat FunctionCallFormat HermesFormat "
-        "JsonFormat Mark OpaqueFormat ParsedTurn PlannedTurn PlannerFormat QwenFormat Rendering SmolLM2Format "
-        "TurnPart read_plan"
+        "JsonFormat Mark OpaqueFormat ParsedTurn PlannedTurn PlannerFormat PythonFormat QwenFormat Rendering "
+        "SmolLM2Format TurnPart read_plan"
+    ),
+    "palaestra.tools.sandbox": (
+        "SANDBOXES AnswerCall CallAnswer CodeResult Guest GuestEnd NamespaceSandbox Program Sandbox SandboxLimits "
+        "StopCause describe_client function_texts run_program"
     ),
     "palaestra.trainers": (
         "AlarmConfig BranchingConfig ChoiceConfig CriticConfig ExpertConfig GroupRule GroupStageConfig "

@@ -204,6 +204,19 @@ class ToolEvent:
     """What the result shows of rows that it does not show whole."""
     tried: tuple[TriedWrite, ...] = ()
     """The writes that a refused composite call ran on trial."""
+    guessed: tuple[str, ...] = ()
+    """The ids among `named` that the code of this call spells out, and that only its own earlier calls had shown."""
+
+
+@record
+class CodeCall:
+    """A call that code made, and what the code read of it."""
+
+    call: ToolCall
+    messages: tuple[Message, ...]
+    """The answer, then what people said."""
+    events: int
+    """How many events of the turn belong to it."""
 
 
 class EndReason(StrEnum):

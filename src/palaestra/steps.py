@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from palaestra.record import record
 from palaestra.records import (
+    CodeCall,
     CriterionSpec,
     EndReason,
     JsonObject,
@@ -142,6 +143,8 @@ class StepRecord:
     """What noise did so far; `None` where there is none. Any: JSON."""
     injection: InjectionReport | None = None
     """How far the planted instruction got; `None` where nothing is planted."""
+    code: tuple[CodeCall, ...] | None = None
+    """The calls that the turn's code made, and what it read; `None` where the turn was no code."""
 
     def info(self) -> dict[str, Any]:
         """The keys that Gymnasium's `info` has: the fields, those of `standing` one by one, and "record"."""
@@ -169,6 +172,8 @@ class StepRecord:
             info["noise"] = self.noise
         if self.injection is not None:
             info["injection"] = self.injection
+        if self.code is not None:
+            info["code"] = self.code
         return info
 
     def returned(self) -> Returned:

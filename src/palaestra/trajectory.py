@@ -14,6 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from palaestra.digest import Chain
 from palaestra.errors import RecordError
 from palaestra.records import (
+    CodeCall,
     CriterionSpec,
     EndReason,
     JsonObject,
@@ -99,6 +100,8 @@ class Turn:
     """Prohibitions violated after this turn."""
     state_hash: str
     anchor: str
+    code: tuple[CodeCall, ...] | None = None
+    """The calls that the turn's code made, and what it read; `None` where the turn was no code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -111,6 +111,8 @@ def test_every_part_is_measured(report: SpeedReport) -> None:
     assert names >= {"point read, overlay", "point read, SQL projection"}
     assert names >= {"copy.deepcopy of the rows", "pickle.loads of the rows"}
     assert names >= {f"reset, {NAME}", f"step, {NAME}"}
+    assert names >= {"action by JSON, one call", *(f"action by code, {n}" for n in ("no call", "one call", "20 calls"))}
+    assert report.timing("action by JSON, one call").count == report.timing("action by code, one call").count
 
 
 def test_classes_of_tools_add_up_to_the_steps(report: SpeedReport) -> None:

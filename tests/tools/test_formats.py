@@ -77,7 +77,7 @@ def test_no_text_makes_a_format_crash_or_half_read_a_turn(name: str, text: str) 
     if parsed.error is not None:
         assert not parsed.calls
     else:
-        assert parsed.calls or parsed.prose
+        assert parsed.calls or parsed.prose or parsed.program is not None
 
 
 def one(text: str) -> ToolCall:
@@ -172,7 +172,17 @@ def test_formats_are_known_by_name() -> None:
     planners = ["planner", "planner-qwen", "planner-qwen-facts", "planner-smollm2", "planner-smollm2-facts"]
     qwen = ["qwen", "qwen-facts", "qwen-thinking", "qwen-thinking-facts"]
     whole = [*qwen, "smollm2", "smollm2-described", "smollm2-described-facts", "smollm2-facts"]
-    assert list(FORMATS) == ["browsergym", "compact", "hermes", "json", "opaque", *planners, *whole, "ui-tars"]
+    assert list(FORMATS) == [
+        "browsergym",
+        "compact",
+        "hermes",
+        "json",
+        "opaque",
+        *planners,
+        "python",
+        *whole,
+        "ui-tars",
+    ]
     assert list(CHAT_FORMATS) == ["compact", "opaque", *planners, *whole]
     assert [CHAT_FORMATS.get(name).name for name in CHAT_FORMATS] == list(CHAT_FORMATS)
     with pytest.raises(UnknownNameError, match="unknown action format 'qwem'; did you mean 'qwen'"):

@@ -194,6 +194,7 @@ def _turn(
         violated=done.standing.violated,
         state_hash=done.state_hash,
         anchor=done.anchor,
+        code=done.code,
     )
 
 

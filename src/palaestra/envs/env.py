@@ -19,6 +19,7 @@ Seeds
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -29,6 +30,7 @@ from gymnasium.utils import seeding
 import palaestra
 from palaestra.cache import LruCache
 from palaestra.envs.arguments import RewardMode, check_declared, check_names, check_values, configure_surface
+from palaestra.envs.code_action import CodeOutcome, run_code
 from palaestra.envs.episode import LiveEpisode, Snapshot
 from palaestra.envs.episode_view import EpisodeView
 from palaestra.envs.injections import InjectionChoice, check_injection, plant_injection
@@ -56,8 +58,9 @@ from palaestra.record import constructor
 from palaestra.records import Message, ToolCall
 from palaestra.seeding import Stream
 from palaestra.steps import ResetRecord, Returned, StepRecord
-from palaestra.tools import FORMATS
+from palaestra.tools import FORMATS, PythonFormat, Schemas
 from palaestra.tools.images import describe_image
+from palaestra.tools.sandbox import SANDBOXES, Sandbox
 
 _step_record = constructor(StepRecord)
 _VARIED = 256
@@ -84,8 +87,9 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
             gets the first handbook from that number on that decides it, and that number where none of a few does.
         reward: "checklist" (after every turn) or "outcome" (at the end).
         action_format: How raw text is read: "browsergym", "compact", "hermes", "json", "opaque", "planner",
-            "planner-qwen", "planner-smollm2", "qwen", "qwen-thinking", "smollm2", "smollm2-described" or "ui-tars";
-            the formats of Qwen and SmolLM2, and planners around them, also with "-facts" behind the name.
+            "planner-qwen", "planner-smollm2", "python" (code that calls tools, run in a sandbox), "qwen",
+            "qwen-thinking", "smollm2", "smollm2-described" or "ui-tars"; the formats of Qwen and SmolLM2, and planners
+            around them, also with "-facts" behind the name.
         max_turns: A budget in place of the task's own.
         noise: The switches of noise, a `Noise` or a mapping such as `{"failures": 10, "distractors": 15}`.
         user: Who answers where a task has a user: "scripted", or what makes one of a persona, such as an `LlmUser`.
@@ -103,7 +107,7 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         UnknownNameError: no such world, task, split, format, noise, wording, temper or injection.
         TypeError: a name is no text.
         CapabilityError: the world or task does not declare a split, surface, handbook, temper, kind of noise or
-            injection, or the surface has no settings.
+            injection, or the surface has no settings; or this machine cannot run code in a sandbox.
         PackError: the world's pack cannot be loaded.
         ValueError: a number is out of range.
         TaskError: a task file breaks a rule.
@@ -160,6 +164,10 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
             check_injection(self.injection, self.world)
         self._reward_mode: RewardMode = reward
         self._format = FORMATS.get(action_format)
+        self._sandbox: Sandbox | None = None
+        if isinstance(self._format, PythonFormat):
+            self._sandbox = SANDBOXES.get(self._format.sandbox)
+            self._sandbox.check()
         self._budget = max_turns
         if isinstance(user, str) and user != "scripted":
             raise UnknownNameError.of("user", user, ["scripted"])
@@ -222,7 +230,7 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         state_hash = episode.state.state_hash()
         return ResetRecord(
             messages=self._given(),
-            tools=self.toolbox.export(self.world.role) if noise_state is None else noise_state.noise_plan.export(),
+            tools=self._exported(episode),
             task=episode.instance.spec,
             rubric=episode.instance.rubric.specs,
             seed=seed,
@@ -318,13 +326,19 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         episode = self._running()
         checklist, evidence, state = episode.checklist, episode.evidence, episode.state
         before, first, written = checklist.points, len(evidence.events), len(state.journal)
-        calls, unreadable = self._reader.read(action)
-        episode.begin_turn()
-        answers = self._run(calls) if unreadable is None else [unreadable_message(unreadable)]
-        episode.close_turn(tuple(answers), readable=unreadable is None)
+        code = None if self._sandbox is None else self._run_code(self._sandbox, action)
+        if code is None:
+            calls, unreadable = self._reader.read(action)
+            episode.begin_turn()
+            answers = self._run(calls) if unreadable is None else [unreadable_message(unreadable)]
+            episode.close_turn(tuple(answers), readable=unreadable is None)
+        else:
+            calls, unreadable = tuple([done.call for done in code.calls]), code.unreadable
+            # What code says of itself is no evidence, whatever it prints.
+            episode.close_turn(code.messages, readable=unreadable is None, heard=True)
         points, end = checklist.points, evidence.end
         state_hash = state.state_hash()
-        return _step_record(
+        done = _step_record(
             messages=self._given(),
             reward=float(points - before if self._reward_mode == "checklist" else points if end else 0),
             task=episode.instance.spec,
@@ -340,7 +354,8 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
             anchor=episode.anchor(state_hash),
             noise=None if episode.noise_state is None else episode.noise_state.report(evidence),
             injection=episode.injection_report(),
-        ).returned()
+        )
+        return (done if code is None else replace(done, code=code.calls)).returned()
 
     def _running(self) -> LiveEpisode:
         if self._episode is not None and self._episode.faulted:
@@ -357,6 +372,29 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         except (InfrastructureError, RubricError):
             self.episode.faulted = True
             raise
+
+    def _run_code(self, sandbox: Sandbox, action: Action) -> CodeOutcome | None:
+        """Run an action that is code; `None` where it is none."""
+        program = self._reader.read_program(action)
+        if program is None:
+            return None
+        episode = self.episode
+        episode.begin_turn()
+        try:
+            return run_code(episode, program, sandbox=sandbox, tools=self._exported(episode))
+        except (InfrastructureError, RubricError):
+            episode.faulted = True
+            raise
+
+    @property
+    def runs_code(self) -> bool:
+        """Whether text can be code that runs in a sandbox."""
+        return self._sandbox is not None
+
+    def _exported(self, episode: LiveEpisode) -> Schemas:
+        """The schemas of the tools that an episode offers."""
+        noise_state = episode.noise_state
+        return self.toolbox.export(self.world.role) if noise_state is None else noise_state.noise_plan.export()
 
     def render(self) -> str:
         """The observation as text."""

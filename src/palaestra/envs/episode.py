@@ -137,16 +137,28 @@ class LiveEpisode:
 
     def begin_turn(self) -> None:
         """A turn begins: what was answered so far could be read."""
+        self.begin_reading()
+
+    def begin_reading(self) -> None:
+        """Whoever makes the next call could read what was answered so far."""
         self.evidence.turn_start = len(self.evidence.events)
 
-    def run(self, calls: tuple[ToolCall, ...]) -> list[Message]:
+    def hear(self, messages: Sequence[Message]) -> None:
+        """Take it that these messages were read."""
+        self.evidence.heard += [message["content"] for message in messages]
+
+    def run(self, calls: tuple[ToolCall, ...], *, first: int = 0) -> list[Message]:
         """Run the calls of one turn, in order, up to one that ends the episode; give their answers.
 
         What the user says to the messages among them comes last, since chat models read a turn's answers in one piece.
+
+        Args:
+            calls: What to run.
+            first: The position of the first of them in the turn.
         """
         messages: list[Message] = []
         spoken: list[Message] = []
-        for position, call in enumerate(calls):
+        for position, call in enumerate(calls, first):
             call_id = f"call_{self.turn}_{position}"
             if self.surface is not None:
                 messages.append(self._run_on(self.surface, call_id, call, spoken))
@@ -255,10 +267,17 @@ class LiveEpisode:
             self.context.end(EndReason.USER_LEFT)
         return event
 
-    def close_turn(self, observation: tuple[Message, ...], *, readable: bool) -> None:
-        """Count the turn and end the episode where something ended it."""
+    def close_turn(self, observation: tuple[Message, ...], *, readable: bool, heard: bool = False) -> None:
+        """Count the turn and end the episode where something ended it.
+
+        Args:
+            observation: The messages that are new to the agent.
+            readable: Whether the turn could be read.
+            heard: Whether what is evidence of them was taken in before, by `hear`.
+        """
         self.observation = observation
-        self.evidence.heard += [message["content"] for message in observation]
+        if not heard:
+            self.hear(observation)
         self.turn += 1
         self._unparsable = 0 if readable else self._unparsable + 1
         self.evidence.answer = self.context.answer

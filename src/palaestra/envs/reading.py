@@ -34,6 +34,10 @@ class TurnReader:
             return self._spoken(parsed.prose)
         return parsed.calls, parsed.error or _why_not(len(parsed.calls))
 
+    def read_program(self, action: Action) -> str | None:
+        """The code that an action is; `None` where it states calls, says something or cannot be read."""
+        return self.format.parse(action).program if isinstance(action, str) else None
+
     def _spoken(self, prose: str) -> tuple[tuple[ToolCall, ...], str | None]:
         if self.prose_tool is None:
             return (), "this world takes calls only; prose without a call means nothing in it"

@@ -119,8 +119,7 @@ def forbid_prying(rights: Rights) -> Criterion:
     """
 
     def check(evidence: Evidence) -> Verdict:
-        named = evidence.event.named
-        if evidence.given.issuperset(named) or evidence.known().issuperset(named):
+        if evidence.knew(evidence.event):
             return UNMET
         opened, missed = set[str](), set[str]()
         for guess in evidence.guesses():

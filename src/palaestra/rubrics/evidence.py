@@ -152,10 +152,16 @@ class Evidence:
         A call on a guessed id teaches nothing: what its result names does not count, so a lucky guess stays one.
         """
         for event in self.events[self._known_from : self.turn_start]:
-            if self._known.issuperset(event.named):
+            if not event.guessed and self._known.issuperset(event.named):
                 self._known |= event.mentioned
         self._known_from = max(self._known_from, self.turn_start)
         return self._known
+
+    def knew(self, event: ToolEvent) -> bool:
+        """Whether the agent could know every id that a call of this turn names."""
+        if event.guessed:
+            return False
+        return self.given.issuperset(event.named) or self.known().issuperset(event.named)
 
     def has_shown(self, table: str, key: str, columns: AbstractSet[str]) -> bool:
         """Whether look-ups so far, taken together, have shown these columns of a row.
@@ -182,6 +188,8 @@ class Evidence:
         """Take in the events since the last time. It follows from the events alone, so a snapshot need not hold it."""
         for event in islice(self.events, self._replayed_from, None):
             unknown = frozenset(event.named) - self._replayed
+            if event.guessed:
+                unknown = unknown.union(event.guessed)
             if unknown:
                 self._guesses.append(Guess(event=event, ids=unknown))
                 continue

@@ -238,9 +238,9 @@ def forbid_guessed_ids(*, points: int | None = None) -> Criterion:
 
     def check(evidence: Evidence) -> Verdict:
         event = evidence.event
-        if evidence.given.issuperset(event.named):
+        if not event.guessed and evidence.given.issuperset(event.named):
             return UNMET
-        unknown = sorted(set(event.named) - evidence.known())
+        unknown = sorted((set(event.named) - evidence.known()).union(event.guessed))
         return Verdict(met=True, reason=f"{event.tool} names {', '.join(unknown)} unseen") if unknown else UNMET
 
     return Criterion(
@@ -257,8 +257,7 @@ def forbid_guessed_ids(*, points: int | None = None) -> Criterion:
 
 def _knew(evidence: Evidence) -> bool:
     """Whether the agent could know every id that the latest call names."""
-    named = evidence.event.named
-    return evidence.given.issuperset(named) or evidence.known().issuperset(named)
+    return evidence.knew(evidence.event)
 
 
 def _carries(event: ToolEvent, arguments: Mapping[str, Json]) -> bool:

@@ -4,13 +4,13 @@ A reward that nobody can work out again from the record of an episode cannot be 
 environment to this.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import islice
 
 from palaestra.errors import RecordError
 from palaestra.protocols import State
-from palaestra.records import EndReason, JsonObject, RowChange, Score, ToolEvent
+from palaestra.records import CodeCall, EndReason, JsonObject, RowChange, Score, ToolEvent
 from palaestra.rubrics.checklist import Checklist
 from palaestra.rubrics.evidence import WORLD, Evidence
 from palaestra.rubrics.rubric import Rubric
@@ -29,6 +29,9 @@ class TurnLog:
     """Why the episode ended, where it ended in this turn."""
     heard: tuple[str, ...]
     """The contents of the messages that the agent got for it."""
+    code: tuple[CodeCall, ...] | None = None
+    """The calls of a turn of code, each judged as a turn of its own; `None` for any other turn. What such a turn
+    prints bears nothing out: what its code read stands here."""
 
 
 def rescore(rubric: Rubric, evidence: Evidence, state: State, turns: Iterable[TurnLog]) -> Iterator[Score]:
@@ -47,23 +50,34 @@ def rescore(rubric: Rubric, evidence: Evidence, state: State, turns: Iterable[Tu
     """
     checklist = Checklist(rubric)
     for number, turn in enumerate(turns, 1):
-        evidence.turn_start = len(evidence.events)
         changes = iter(turn.changes)
-        for event in turn.events:
-            written = list(islice(changes, event.written))
-            for change in written:
-                _write(state, change)
-            if event.tool == WORLD:
-                evidence.moved(written)
-            evidence.events.append(event)
-            checklist.update(evidence)
-        evidence.heard += turn.heard
+        for events, heard in _readings(turn):
+            evidence.turn_start = len(evidence.events)
+            for event in events:
+                written = list(islice(changes, event.written))
+                for change in written:
+                    _write(state, change)
+                if event.tool == WORLD:
+                    evidence.moved(written)
+                evidence.events.append(event)
+                checklist.update(evidence)
+            evidence.heard += heard
         if left := sum(1 for _ in changes):
             raise RecordError(f"turn {number}: {left} change(s) belong to no call; only calls write")
         if turn.end is not None:
             evidence.answer, evidence.end = turn.answer, turn.end
             checklist.finish(evidence)
         yield checklist.score(turn.end)
+
+
+def _readings(turn: TurnLog) -> Iterator[tuple[Sequence[ToolEvent], Sequence[str]]]:
+    """The events of a turn in the groups after which their answers could be read, and what was read of each."""
+    if not turn.code:
+        yield turn.events, turn.heard if turn.code is None else ()
+        return
+    events = iter(turn.events)
+    for done in turn.code:
+        yield list(islice(events, done.events)), [message["content"] for message in done.messages]
 
 
 def _write(state: State, change: RowChange) -> None:

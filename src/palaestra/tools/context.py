@@ -39,6 +39,7 @@ class ToolContext:
         rules: What the world goes by, such as a company's policy; the world's own type, fixed for an episode.
         end_reason: Set by a tool that ends the episode.
         answer: What the agent answered when it ended the episode.
+        spelled: Ids that the code which makes the call spells out, and that only its own earlier calls have shown.
         images: What the call attached to its answer, as `data:` URLs.
     """
 
@@ -55,6 +56,7 @@ class ToolContext:
         "role",
         "rules",
         "shown",
+        "spelled",
         "state",
         "states",
         "surface",
@@ -85,6 +87,7 @@ class ToolContext:
         self.mentioned: set[str] = set()
         self.named: list[str] = []
         self.images: tuple[str, ...] = ()
+        self.spelled: frozenset[str] = frozenset()
         self._ids_in = ids_in
 
     def beside(self, kind: type[S], name: str) -> S:

@@ -144,6 +144,9 @@ class Toolbox:
         if context.columns:
             # A sixteenth keyword would slow the making of every record (`constructor`), and few answers show parts.
             object.__setattr__(event, "columns", context.columns)
+        if context.spelled and event.named:
+            guessed = tuple([name for name in event.named if name in context.spelled])
+            object.__setattr__(event, "guessed", guessed)
         return _call_result(event=event, content=content.decode(), images=context.images)
 
     def _answer(

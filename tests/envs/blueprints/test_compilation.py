@@ -9,7 +9,6 @@ from typing import Any
 
 import gymnasium as gym
 import pytest
-from tests.envs.blueprints.library import PATH, SEED, blueprint, compiled
 
 import palaestra
 from palaestra.envs import ToolEnv
@@ -17,6 +16,7 @@ from palaestra.envs.blueprints import compile_blueprint, dump_blueprint, read_bl
 from palaestra.envs.taskset import bundled_tasks
 from palaestra.errors import UnknownNameError
 from palaestra.proof import prove
+from worlds.tool_library import PATH, SEED, blueprint, compiled
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ def test_solutions_replay_to_full_points_on_every_surface(env: ToolEnv) -> None:
 
 
 _PRINT = """
-from tests.envs.blueprints.library import compiled
+from worlds.tool_library import compiled
 from palaestra.envs.taskset import bundled_tasks
 world = compiled().world
 tasks = bundled_tasks(world)
@@ -81,7 +81,7 @@ def test_other_processes_and_hash_seeds_make_the_same_tasks() -> None:
     said = {
         subprocess.run(
             [sys.executable, "-c", _PRINT],
-            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": f"src{os.pathsep}."},
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": f"src{os.pathsep}tests"},
             check=True,
             capture_output=True,
             text=True,

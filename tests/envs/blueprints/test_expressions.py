@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.envs.blueprints.library import compiled, frame, scope, state
 
 from palaestra.envs.blueprints.expressions import DATE, FLAG, INTEGER, MONEY, EvaluationTrace, parse_expression
 from palaestra.envs.blueprints.expressions.expression import MAX_LENGTH
 from palaestra.envs.kit import percent_half_up
 from palaestra.errors import ExpressionError
+from worlds.tool_library import compiled, frame, scope, state
 
 # Expressions of integers over one loan, and of conditions over them. Python reads the same text.
 _leaves = st.sampled_from(
@@ -182,7 +182,8 @@ def test_a_trace_of_a_relation_reads_every_row_of_it() -> None:
 def test_calculations_are_noted_in_the_order_in_which_they_are_made() -> None:
     rows, trace = state(), EvaluationTrace()
     loan: Any = rows.find(compiled().kinds["loan"])[0]
-    fee = rows.get(compiled().kinds["tool"], loan.tool_id).daily_fee  # type: ignore[attr-defined]
+    tool: Any = rows.get(compiled().kinds["tool"], loan.tool_id)
+    fee = tool.daily_fee
     text = "loan.tool.daily_fee - share(loan.tool.daily_fee, rules.damage_percent)"
     found = parse_expression(text, scope()).evaluate(frame(rows, loan.id, trace=trace))
     part = percent_half_up(fee, 30)

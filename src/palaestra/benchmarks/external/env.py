@@ -43,12 +43,12 @@ from palaestra.benchmarks.external.worker import BenchmarkProcess, BenchmarkProc
 from palaestra.digest import digest
 from palaestra.envs.reading import TurnReader, unreadable_message
 from palaestra.envs.spaces import MessageSpace
-from palaestra.errors import EpisodeOverError, InfrastructureError, TaskError, UnknownNameError
+from palaestra.errors import CapabilityError, EpisodeOverError, InfrastructureError, TaskError, UnknownNameError
 from palaestra.protocols import Action
 from palaestra.records import EndReason, Message, Score, Standing, TaskSpec, ToolCall, ToolEvent
 from palaestra.seeding import Stream
 from palaestra.steps import ResetRecord, Returned, StepRecord
-from palaestra.tools import FORMATS, plain_call
+from palaestra.tools import FORMATS, PythonFormat, plain_call
 
 WORKERS = BenchmarkProcesses()
 """The processes of benchmarks that this one has started; they end with it."""
@@ -77,6 +77,7 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
 
     Raises:
         UnknownNameError: there is no such benchmark, split, category, task, format or option.
+        CapabilityError: the format is code, which calls tools of Palaestra's own worlds alone.
         ConfigError: the benchmark is not installed; the message says how it is.
         InfrastructureError: it does not start.
     """
@@ -108,6 +109,10 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
         self.render_mode = render_mode
         self._options = {**self.benchmark.options, **options}
         self._format = FORMATS.get(action_format)
+        if isinstance(self._format, PythonFormat):
+            raise CapabilityError(
+                f"action_format={action_format!r}: code calls tools of Palaestra's own worlds; choose a format of calls"
+            )
         self._budget = max_turns
         self._seconds = seconds
         self._worker: BenchmarkProcess | None = None

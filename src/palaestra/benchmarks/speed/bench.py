@@ -10,6 +10,7 @@ from itertools import cycle, islice
 
 import gymnasium as gym
 
+from palaestra.benchmarks.speed.code_actions import time_code_actions
 from palaestra.benchmarks.speed.comparisons import ratios
 from palaestra.benchmarks.speed.copies import time_copies
 from palaestra.benchmarks.speed.episodes import mix, time_cold_resets, time_episodes
@@ -21,9 +22,10 @@ from palaestra.benchmarks.speed.stores import time_functions, time_reads, time_r
 from palaestra.benchmarks.speed.vectors import measure_vectors, plays
 from palaestra.benchmarks.speed.weights import weigh
 from palaestra.envs import ToolEnv
-from palaestra.errors import TaskError
+from palaestra.errors import CapabilityError, TaskError
 from palaestra.records import JsonObject
 
+CODE = "code actions"
 SERVER = "AWM-shaped server"
 _NEEDS = ("fastapi", "httpx", "uvicorn")
 
@@ -35,6 +37,7 @@ SECTIONS = (
     "stores",
     "reads",
     "row copies",
+    CODE,
     SERVER,
     *PEERS,
     "vectors",
@@ -87,6 +90,8 @@ class _Run:
             self.memory = weigh(self.env_id, task_ids[: scale.episodes], scale.worlds)
         elif name == "vectors":
             self.throughputs += measure_vectors(self.env_id, plays(self.env, task_ids[: scale.played]), scale.processes)
+        elif name == CODE:
+            self._measure_code(task_ids[: max(1, scale.places // 4)])
         elif name == SERVER:
             self._measure_server(task_ids)
         elif name in PEERS:
@@ -108,6 +113,12 @@ class _Run:
             "reads": lambda watch: time_reads(watch, env, task_ids[0]),
             "row copies": lambda watch: time_row_copies(watch, env, task_ids[0], scale.copies),
         }
+
+    def _measure_code(self, task_ids: Sequence[str]) -> None:
+        try:
+            self.watch.quietest(lambda watch: time_code_actions(watch, self.env_id, task_ids), self.scale.runs)
+        except CapabilityError as error:
+            self._leave_out(CODE, f"not measured: {error}")
 
     def _measure_server(self, task_ids: Sequence[str]) -> None:
         if any(find_spec(package) is None for package in _NEEDS):

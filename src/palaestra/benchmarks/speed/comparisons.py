@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from palaestra.benchmarks.speed.code_actions import BY_CODE, BY_JSON
 from palaestra.benchmarks.speed.copies import WRITES, named
 from palaestra.benchmarks.speed.figures import TimeRatio, Timing, ratio
 
@@ -17,6 +18,7 @@ _PAIRS = (
     ("a reset by copy.deepcopy of the rows", "copy.deepcopy of the rows", "reset, warm"),
     ("a reset by pickle.loads of the rows", "pickle.loads of the rows", "reset, warm"),
     ("a fork by copy.deepcopy of the rows", "copy.deepcopy of the rows", named("fork", WRITES)),
+    ("a call by code in a sandbox", BY_CODE, BY_JSON),
     ("a step through an AWM-shaped server", "step, AWM-shaped server", f"step, {_HERE}"),
     ("a reset of an AWM-shaped server", "reset, AWM-shaped server", f"reset, {_HERE}"),
     ("a step of tau2 retail, called directly", "step, tau2 retail, get_response", "step"),

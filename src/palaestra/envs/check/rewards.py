@@ -65,7 +65,9 @@ def _logged(env: ToolEnv, operation: Any) -> tuple[TurnLog, int]:
     record: StepRecord = env.step(operation)[4]["record"]
     answer = env.snapshot().answer
     heard = tuple(message["content"] for message in record.messages)
-    log = TurnLog(events=record.events, changes=record.changes, answer=answer, end=record.end, heard=heard)
+    log = TurnLog(
+        events=record.events, changes=record.changes, answer=answer, end=record.end, heard=heard, code=record.code
+    )
     return log, record.standing.points
 
 

@@ -149,7 +149,7 @@ class RequiredFact:
             had = self.had_by(evidence.event, evidence.by_world)
             if not had and not any(source.completed_by(evidence) for source in self.sources):
                 return UNMET
-            return MET if evidence.known().issuperset(evidence.event.named) else GUESSED
+            return MET if evidence.knew(evidence.event) else GUESSED
 
         text = " Or: ".join(source.text for source in self.sources)
         return Criterion(

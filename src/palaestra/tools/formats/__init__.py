@@ -8,6 +8,7 @@ from palaestra.tools.formats.function_calls import BROWSERGYM, UI_TARS, Function
 from palaestra.tools.formats.hermes import HermesFormat
 from palaestra.tools.formats.opaque import OpaqueFormat
 from palaestra.tools.formats.planner import PlannedTurn, PlannerFormat, read_plan
+from palaestra.tools.formats.python_code import PythonFormat
 from palaestra.tools.formats.qwen import QwenFormat
 from palaestra.tools.formats.smollm2 import SmolLM2Format
 from palaestra.tools.formats.with_facts import FactsFormat
@@ -15,6 +16,7 @@ from palaestra.tools.formats.with_facts import FactsFormat
 FORMATS: FormatRegistry[ActionFormat] = FormatRegistry("action format")
 FORMATS.register("hermes", HermesFormat())
 FORMATS.register("json", JsonFormat())
+FORMATS.register("python", PythonFormat("namespaces"))
 FORMATS.register("browsergym", FunctionCallFormat(BROWSERGYM))
 FORMATS.register("ui-tars", FunctionCallFormat(UI_TARS))
 
@@ -49,6 +51,7 @@ __all__ = [
     "ParsedTurn",
     "PlannedTurn",
     "PlannerFormat",
+    "PythonFormat",
     "QwenFormat",
     "Rendering",
     "SmolLM2Format",

@@ -20,6 +20,8 @@ class ParsedTurn:
     """The text outside calls, without the model's thinking."""
     error: str | None = None
     """Why the text could not be read; then there are no calls."""
+    program: str | None = None
+    """Code that makes the calls as it runs; `None` where the text states the calls themselves."""
 
 
 class ActionFormat(Protocol):

@@ -31,13 +31,15 @@ class ChromiumEnv(gym.Wrapper[_Observation, Action, _Observation, Action]):
         program: The path of Chromium.
 
     Raises:
-        CapabilityError: the environment has no pages, or its dialect has actions of its own.
+        CapabilityError: the environment has no pages, its dialect has actions of its own, or its actions are code.
     """
 
     def __init__(self, env: gym.Env[_Observation, Action], program: str) -> None:
         super().__init__(env)
         inside = env.unwrapped
         assert isinstance(inside, ToolEnv), "pages are Palaestra's own"
+        if inside.runs_code:
+            raise CapabilityError("action_format='python': code acts on pages in process; choose a format of calls")
         self._inside = inside
         self._program = program
         self._chromium: Chromium | None = None

@@ -1,0 +1,142 @@
+"""What the program finds in place of the machine's time and chance: the episode's clock, and numbers from a seed.
+
+`time` answers the episode's moment, also through `datetime`, which is loaded in its Python form for that. `time.sleep`
+returns at once: only tools let time pass. `os.urandom`, `random`, `secrets` and `uuid` draw from the seed.
+
+Not covered: time and chance that native code asks the system for, such as `_random.Random()` or a call through
+`ctypes`; the order of sets of objects that have no hash of their own, which goes by their addresses.
+"""
+
+import os
+import sys
+import time
+from types import ModuleType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # importing them takes longer than running most programs
+    from collections.abc import Callable
+    from typing import Any
+
+NANO = 1_000_000_000
+MASK = 2**64 - 1
+
+
+class ProgramClock:
+    """The moment that all clocks of the program show."""
+
+    def __init__(self, now: float) -> None:
+        self._start = now
+        self._now = now
+
+    def set(self, now: float) -> None:
+        """Show another moment."""
+        self._now = now
+
+    def now(self) -> float:
+        """Seconds since 1970."""
+        return self._now
+
+    def elapsed(self) -> float:
+        """Seconds since the program began."""
+        return self._now - self._start
+
+    def install(self) -> None:
+        """Let the functions of `time` show this clock."""
+        module = time.__dict__
+        since_start = ("monotonic", "perf_counter", "process_time", "thread_time")
+        for name, clock in (("time", self.now), *((name, self.elapsed) for name in since_start)):
+            module[name] = clock
+            module[f"{name}_ns"] = _in_nanoseconds(clock)
+        module["clock_gettime"] = self._get_time
+        module["clock_gettime_ns"] = lambda kind: int(self._get_time(kind) * NANO)  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+        module["sleep"] = _sleep
+        for name in ("localtime", "gmtime", "ctime"):
+            module[name] = self._at_now(module[name])
+        for name, position in (("asctime", 0), ("strftime", 1)):
+            module[name] = _with_moment(module[name], position)
+        # The native module reads the system's clock by itself; without it `datetime` asks `time`.
+        sys.modules["_datetime"] = None  # type: ignore[assignment]  # pyright: ignore[reportArgumentType]
+
+    def _get_time(self, kind: int) -> float:
+        return self.now() if kind == time.CLOCK_REALTIME else self.elapsed()
+
+    def _at_now(self, function: "Callable[[Any], Any]") -> "Callable[..., Any]":
+        def at(seconds: float | None = None) -> object:
+            return function(self.now() if seconds is None else seconds)
+
+        return at
+
+
+def _in_nanoseconds(clock: "Callable[[], float]") -> "Callable[[], int]":
+    return lambda: int(clock() * NANO)
+
+
+def _sleep(seconds: float) -> None:
+    if seconds < 0:
+        raise ValueError("sleep length must be non-negative")
+
+
+def _with_moment(function: "Callable[..., Any]", position: int) -> "Callable[..., Any]":
+    """A function that is given the clock's moment where it would take the system's."""
+
+    def at(*given: object) -> object:
+        return function(*given, *(() if len(given) > position else (time.localtime(),)))
+
+    return at
+
+
+class SeededBytes:
+    """Bytes that follow from a seed, in place of the system's."""
+
+    def __init__(self, seed: int) -> None:
+        self._state = seed & MASK
+
+    def draw(self, count: int, _: int = 0) -> bytes:
+        """The next bytes (splitmix64; they are no secret)."""
+        data = bytearray()
+        while len(data) < count:
+            self._state = (self._state + 0x9E3779B97F4A7C15) & MASK
+            mixed = self._state
+            mixed = ((mixed ^ (mixed >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+            mixed = ((mixed ^ (mixed >> 27)) * 0x94D049BB133111EB) & MASK
+            data += (mixed ^ (mixed >> 31)).to_bytes(8, "little")
+        return bytes(data[:count])
+
+    def install(self) -> None:
+        """Let the program's random numbers follow from the seed."""
+        os.__dict__["urandom"] = os.__dict__["getrandom"] = self.draw
+        finder: Any = _RandomFinder(self)
+        sys.meta_path.insert(0, finder)
+
+
+class _RandomFinder:
+    """Loads `random` as it is, and has generators without a seed draw it from here."""
+
+    def __init__(self, seeds: SeededBytes) -> None:
+        self._seeds = seeds
+
+    def find_spec(self, name: str, path: "Any", target: ModuleType | None = None) -> object:
+        """What finds a module for `import`; `None` for every other."""
+        if name != "random":
+            return None
+        spec: Any = sys.meta_path[-1].find_spec(name, path, target)
+        spec.loader.exec_module = self._seeded(spec.loader.exec_module)
+        return spec
+
+    def _seeded(self, load: "Callable[[ModuleType], None]") -> "Callable[[ModuleType], None]":
+        """Loads the module and replaces the seed that it would take from the system."""
+
+        def load_seeded(module: ModuleType) -> None:
+            load(module)
+            names = module.__dict__
+            seed = names["Random"].seed
+
+            def seed_from_here(self: object, a: object = None, version: int = 2) -> None:
+                seed(self, int.from_bytes(seeds.draw(32), "big") if a is None else a, version)
+
+            names["Random"].seed = seed_from_here
+            names["seed"] = names["_inst"].seed
+            names["seed"]()
+
+        seeds = self._seeds
+        return load_seeded

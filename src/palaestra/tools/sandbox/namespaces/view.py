@@ -1,0 +1,65 @@
+"""The file system that a program sees: the standard library on an empty root, all of it read-only.
+
+Packages that are installed beside the standard library are covered by an empty folder.
+"""
+
+import os
+import sys
+
+from palaestra.tools.sandbox.namespaces.libc import detach, load_library, mount, pivot_root
+
+_READ_ONLY, _NO_SETUID, _NO_DEVICES, _NO_PROGRAMS = 1, 2, 4, 8
+_REMOUNT, _BIND, _RECURSIVE, _PRIVATE = 32, 4096, 16384, 1 << 18
+# A mount of less privilege must keep what its origin forbids: bits of statvfs, and the flags that they stand for.
+_KEPT = ((8, _NO_PROGRAMS), (1024, 1024), (2048, 2048), (4096, 1 << 21))
+_STAGE = "/proc"
+"""Where the new root is put together: a folder that every system has, and that the program is not to see."""
+_ZLIB = "libz.so.1"
+"""What `base64`, `secrets` and their like need beside the standard library's folder."""
+_PACKAGES = ("site-packages", "dist-packages")
+
+
+def library_folders() -> list[str]:
+    """The folders of the standard library, as a fresh interpreter searches them; none inside of another one."""
+    found = [os.path.realpath(path) for path in sys.path if os.path.isdir(path)]
+    return [path for path in found if not any(path.startswith(f"{other}/") for other in found)]
+
+
+def make_view() -> None:
+    """Make a new root, go there, and leave the former one behind."""
+    folders = library_folders()
+    load_library(_ZLIB)
+    mount("none", "/", None, _RECURSIVE | _PRIVATE)
+    tight = _NO_SETUID | _NO_DEVICES | _NO_PROGRAMS
+    mount("tmpfs", _STAGE, "tmpfs", tight, "size=64k,nr_inodes=64,mode=0755")
+    os.mkdir(f"{_STAGE}/lib")
+    places = [f"{_STAGE}/lib/python{number or ''}" for number in range(len(folders))]
+    for folder, place in zip(folders, places, strict=True):
+        os.mkdir(place)
+        _bind(folder, place)
+    mount("tmpfs", _STAGE, None, _REMOUNT | _READ_ONLY | tight)
+    os.chdir(_STAGE)
+    pivot_root(".", ".")
+    detach(".")
+    os.chdir("/")
+    _point_to([place.removeprefix(_STAGE) for place in places])
+
+
+def _bind(folder: str, place: str) -> None:
+    mount(folder, place, None, _BIND)
+    held = os.statvfs(place).f_flag
+    kept = sum(flag for bit, flag in _KEPT if held & bit)
+    mount("none", place, None, _BIND | _REMOUNT | _READ_ONLY | _NO_SETUID | _NO_DEVICES | kept)
+    for name in _PACKAGES:
+        if os.path.isdir(f"{place}/{name}"):
+            mount("tmpfs", f"{place}/{name}", "tmpfs", 15, "size=4k,nr_inodes=1,mode=0555")
+
+
+def _point_to(places: list[str]) -> None:
+    """Let the interpreter find its library in the new root, and forget where it was."""
+    inner = [f"{place}/lib-dynload" for place in places if os.path.isdir(f"{place}/lib-dynload")]
+    sys.path[:] = [*places, *inner]
+    sys.path_importer_cache.clear()
+    sys.prefix = sys.base_prefix = sys.exec_prefix = sys.base_exec_prefix = "/"
+    sys.executable = ""
+    sys.argv[:], sys.orig_argv[:] = [""], []
