@@ -107,7 +107,7 @@ EXPORTS = {
     "palaestra.envs.blueprints": (
         "ActionSpec Blueprint CompiledBlueprint Creation EntitySpec FieldSpec ParameterSpec Plant QuestionSpec "
         "RefusalSpec RequestSpec Requirement RuleSpec SectionSpec WorkStep check_blueprint compile_blueprint "
-        "dump_blueprint load_blueprint load_world read_blueprint"
+        "dump_blueprint load_blueprint load_world read_blueprint write_template"
     ),
     "palaestra.envs.blueprints.checking": "check_blueprint",
     "palaestra.envs.blueprints.expressions": (

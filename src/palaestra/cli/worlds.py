@@ -44,6 +44,19 @@ def _row(pack: Pack) -> tuple[str, ...]:
     return pack.id, str(pack.version), pack.env_id, title, pack.source
 
 
+@app.command(epilog="Example: `palaestra worlds new parking-desk --out worlds`")
+def new(
+    name: Annotated[str, typer.Argument(help="Id of the new world, such as parking-desk.")],
+    out: Annotated[Path, typer.Option("--out", help="Output folder.")] = Path(),
+) -> None:
+    """Write a new world as one document: complete, commented and proved, to change."""
+    from palaestra.envs.blueprints import write_template  # noqa: PLC0415  it loads worlds
+
+    path = write_template(name, out)
+    typer.echo(f"{path}: a world of three tables and two families, proved as it stands")
+    typer.echo(f"Next: palaestra tasks prove {path}")
+
+
 @app.command(epilog="Example: `palaestra worlds show storefront`")
 def show(
     world: str = typer.Argument(help="World id, or folder of a world pack."),

@@ -95,7 +95,7 @@ def test_other_processes_and_hash_seeds_make_the_same_tasks() -> None:
 def test_every_refusal_is_some_tasks_twin() -> None:
     tasks = bundled_tasks(compiled().world)
     sections = {
-        call.arguments["policy_id"]
+        str(call.arguments["policy_id"])
         for task in tasks.candidates("train")
         for call in tasks.instance(task).oracle
         if call.tool == "decline_request"

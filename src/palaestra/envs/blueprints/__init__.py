@@ -22,6 +22,7 @@ from palaestra.envs.blueprints.checking import check_blueprint
 from palaestra.envs.blueprints.compilation import CompiledBlueprint, compile_blueprint
 from palaestra.envs.blueprints.document import dump_blueprint, load_blueprint, read_blueprint
 from palaestra.envs.blueprints.problems import raise_problems
+from palaestra.envs.blueprints.template import write_template
 from palaestra.envs.world import World
 
 
@@ -59,4 +60,5 @@ __all__ = [
     "load_blueprint",
     "load_world",
     "read_blueprint",
+    "write_template",
 ]
