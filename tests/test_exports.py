@@ -115,8 +115,9 @@ EXPORTS = {
         "Scope ValueType parse_expression"
     ),
     "palaestra.envs.synthesis": (
-        "WORLD_SPLITS DomainLexicon ListedWorld Mechanism MechanismPart WorldPlan WorldSplit domains draw_plan "
-        "generate_blueprint join_parts listed_numbers listed_worlds make_numbered mechanisms save_listing world_id"
+        "MANY_SPLITS WORLD_SPLITS DomainLexicon ListedWorld ManyWorldsEnv Mechanism MechanismPart WorldPlan "
+        "WorldSplit domains draw_plan generate_blueprint join_parts listed_numbers listed_worlds make_synth "
+        "mechanisms save_listing world_id"
     ),
     "palaestra.envs.check": "CHECKS WORLD_CHECKS Subject WorldFinding WorldReport check_env check_world",
     "palaestra.envs.injections": (

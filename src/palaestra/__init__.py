@@ -76,7 +76,7 @@ for _pack in installed_packs():
         PACKS.misnamed.append(f"The world {_pack.name} of {_pack.source} is left out: a benchmark is {_pack.env_id}.")
     else:
         _register(_pack)
-_make_known("palaestra/Synth-v0", "palaestra.envs.synthesis:make_numbered")
+_make_known("palaestra/Synth-v0", "palaestra.envs.synthesis:make_synth")
 for _id in BENCHMARKS:
     _make_known(_id, "palaestra.benchmarks.external.env:ExternalEnv")
 

@@ -1,41 +1,23 @@
-"""`palaestra/Synth-v0`: the generated world of a number as an environment."""
+"""`palaestra/Synth-v0`: generated worlds as environments, one by its number or all of a split."""
 
 from typing import Any
 
-import palaestra
 from palaestra.envs.env import ToolEnv
-from palaestra.envs.synthesis.generator import world_id
-from palaestra.envs.synthesis.listing import listed_worlds
-from palaestra.errors import CapabilityError
-from palaestra.packs import generated_place
+from palaestra.envs.synthesis.many import ManyWorldsEnv
+from palaestra.envs.synthesis.one import open_numbered
 
 
-def make_numbered(env_id: str, *, world: int = 0, unlisted: bool = False, **switches: Any) -> ToolEnv:
-    """The environment of a generated world.
+def make_synth(env_id: str, *, world: int | None = None, **switches: Any) -> ToolEnv | ManyWorldsEnv:
+    """A generated world, or all that a split has.
 
     Args:
-        env_id: The id that was asked for; the world has an id of its own, such as "palaestra/Synth17-v0".
-        world: The world's number.
-        unlisted: Whether worlds are made that are not listed, because they were not proved.
-        switches: What `ToolEnv` takes. Any: it checks them.
+        env_id: The id that was asked for.
+        world: The world's number; `None` for a `ManyWorldsEnv`.
+        switches: What `open_numbered` or `ManyWorldsEnv` takes. Any: they check them.
 
     Raises:
-        CapabilityError: no world of that number is listed.
+        CapabilityError: no such world is listed.
+        UnknownNameError: there is no such split.
     """
     del env_id
-    if not unlisted or not _is_number(world):
-        _check_listed(world)
-    place = generated_place(world_id(world))
-    assert place is not None, "generated worlds have places"
-    return ToolEnv(palaestra.register_world(place), place=place, **switches)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _check_listed(world: object) -> None:
-    listed = listed_worlds()
-    if not _is_number(world) or world not in listed:
-        way_out = f"{len(listed)} are, such as {', '.join(map(str, [*listed][:3]))}" if listed else "give unlisted=True"
-        raise CapabilityError(f"world={world!r}: no generated world of that number is listed; {way_out}")
+    return ManyWorldsEnv(**switches) if world is None else open_numbered(world, **switches)
