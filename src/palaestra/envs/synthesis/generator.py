@@ -221,7 +221,7 @@ def _prune(whole: Blueprint) -> Blueprint:
     stated = rules_in([*handbook.values()])
     rules = {name: spec for name, spec in whole.rules.items() if name in used_rules & stated}
     kept = replace(whole, handbook=handbook, actions=actions, rules=rules)
-    return replace(kept, entities=_prune_tools(kept))
+    return replace(kept, entities=_prune_entities(replace(kept, entities=_prune_tools(kept))))
 
 
 def _prune_tools(whole: Blueprint) -> dict[str, EntitySpec]:
@@ -240,6 +240,18 @@ def _prune_tools(whole: Blueprint) -> dict[str, EntitySpec]:
         entity: replace(spec, tools=tuple(tool for tool in spec.tools if _is_needed(entity, tool, sets)))
         for entity, spec in whole.entities.items()
     }
+
+
+def _prune_entities(whole: Blueprint) -> dict[str, EntitySpec]:
+    """The entities without those that no tool reads, unless others name them or actions make them."""
+    made = {creation.entity for action in whole.actions.values() for creation in action.creates}
+    kept = dict(whole.entities)
+    while True:
+        named = {field.type for spec in kept.values() for field in spec.fields.values()}
+        needed = {name: spec for name, spec in kept.items() if spec.tools or name in made or f"ref {name}" in named}
+        if len(needed) == len(kept):
+            return kept
+        kept = needed
 
 
 def _is_needed(entity: str, tool: str, sets: set[tuple[str, str]]) -> bool:
