@@ -346,6 +346,7 @@ def test_every_folder_that_offers_names_is_pinned() -> None:
         if "__all__" in path.read_text() and "served" not in path.parts  # that runs under another interpreter
     }
     internal = {
+        "palaestra.envs.worlds.insurer.tools",
         "palaestra.envs.worlds.shop.site",
         "palaestra.envs.worlds.storefront.refusal_conditions",
         "palaestra.envs.worlds.storefront.invariants",

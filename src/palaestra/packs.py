@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # pydantic takes longer to import than everything here
 GROUP = "palaestra.worlds"
 """The entry-point group under which installed packages offer packs."""
 BUNDLED: Mapping[str, str] = {
+    "insurer-v0": "palaestra.envs.worlds.insurer",
     "shop-v0": "palaestra.envs.worlds.shop",
     "storefront-v0": "palaestra.envs.worlds.storefront",
 }
