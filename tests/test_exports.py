@@ -143,7 +143,7 @@ EXPORTS = {
     "palaestra.envs.surfaces.pages": "pages_surface",
     "palaestra.envs.surfaces.pages.dialects": "DIALECTS Dialect DialectBrowser count_tokens",
     "palaestra.envs.kit": (
-        "CHANGED_FROM CITIES DESK_SYNONYMS MAIL_HOSTS PAGE STREETS CaseDraft CaseRow CaseStatus CaseType Cursor "
+        "CHANGED_FROM CITIES DESK_SYNONYMS MAIL_HOSTS PAGE STREETS CaseDraft CaseRow CaseStatus CaseType Cursor Day "
         "HandbookVariants Letter LetterKind Person Priority RecordId RefusalCondition Rule Section SectionId "
         "Surroundings Voice Work amount approvers ask broken_rules calculate calculation case_noise "
         "cases_name_their_policy_and_evidence closing_tools "

@@ -27,6 +27,12 @@ class Recipient:
 
     key: str | None
     """The id of their record; `None` for a stranger, who may be told nothing of anybody."""
+    also: frozenset[str] = frozenset()
+    """The ids of further people of whom they may be told, such as those whom they manage."""
+
+    def may_hear_of(self, person: str | None) -> bool:
+        """Whether they may be told what the records hold about a person; what is about nobody is free."""
+        return person is None or person == self.key or person in self.also
 
 
 def forbid_disclosures(rules: MessageRules, recipient: Recipient) -> Criterion:
@@ -54,13 +60,13 @@ def forbid_disclosures(rules: MessageRules, recipient: Recipient) -> Criterion:
         told = [
             (row, column, value)
             for row, whose in owners
-            if whose is not None and whose != recipient.key
+            if not recipient.may_hear_of(whose)
             for column, value in _values(row)
             if spoken.may_hold(value) and column in partial.get((row.table, row.id), (column,))
         ]
         if not told:
             return UNMET
-        own = (row.json().decode() for row, whose in owners if whose is None or whose == recipient.key)
+        own = (row.json().decode() for row, whose in owners if recipient.may_hear_of(whose))
         free = _plain(" ".join((*evidence.opening, *_names_in_addresses(evidence.opening), *own)))
         for row, column, value in told:
             if (spoken.holds(value) and not _stands_in(value, free)) or spoken.holds_day(value, free):
