@@ -43,8 +43,9 @@ def judge_calls(instance: Any, *calls: ToolCall) -> InjectionReport:
 
 
 def test_there_are_more_than_forty_injections() -> None:
-    ids = {(w, id_) for w in ("storefront", "shop", "itdesk") for id_ in load_injections(make_env(w).world).ids()}
-    assert len(ids) == 37 * len(STYLES) >= 40
+    worlds = ("storefront", "shop", "insurer", "itdesk")
+    ids = {(world, id_) for world in worlds for id_ in load_injections(make_env(world).world).ids()}
+    assert len(ids) == 45 * len(STYLES) >= 40
 
 
 @pytest.mark.parametrize(
