@@ -144,7 +144,7 @@ EXPORTS = {
     "palaestra.envs.surfaces.pages": "pages_surface",
     "palaestra.envs.surfaces.pages.dialects": "DIALECTS Dialect DialectBrowser count_tokens",
     "palaestra.envs.kit": (
-        "CHANGED_FROM CITIES DESK_SYNONYMS MAIL_HOSTS PAGE STREETS CaseDraft CaseRow CaseStatus CaseType Cursor "
+        "CHANGED_FROM CITIES DESK_SYNONYMS MAIL_HOSTS PAGE STREETS CaseDraft CaseRow CaseStatus CaseType Cursor Day "
         "HandbookVariants Letter LetterKind Person Priority RecordId RefusalCondition Rule Section SectionId "
         "Surroundings Voice Work amount approvers ask broken_rules calculate calculation case_noise "
         "cases_name_their_policy_and_evidence closing_tools "
@@ -351,6 +351,7 @@ def test_every_folder_that_offers_names_is_pinned() -> None:
         if "__all__" in path.read_text() and "served" not in path.parts  # that runs under another interpreter
     }
     internal = {
+        "palaestra.envs.worlds.insurer.tools",
         "palaestra.envs.worlds.shop.site",
         "palaestra.envs.worlds.storefront.refusal_conditions",
         "palaestra.envs.worlds.storefront.invariants",

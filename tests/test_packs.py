@@ -228,7 +228,7 @@ def test_a_name_of_another_form_names_no_pack(name: str) -> None:
 def test_environment_ids_follow_from_worlds_ids() -> None:
     assert env_id_of("human-resources", 3) == "palaestra/HumanResources-v3"
     bundled = [named_pack(name, place, "").env_id for name, place in BUNDLED.items()]
-    assert bundled == ["palaestra/Shop-v0", "palaestra/Storefront-v0"]
+    assert bundled == ["palaestra/Insurer-v0", "palaestra/ITDesk-v0", "palaestra/Shop-v0", "palaestra/Storefront-v0"]
 
 
 def test_two_packs_of_one_id_are_refused_by_the_names_of_both(tmp_path: Path) -> None:

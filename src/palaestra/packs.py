@@ -27,6 +27,8 @@ if TYPE_CHECKING:  # pydantic takes longer to import than everything here
 GROUP = "palaestra.worlds"
 """The entry-point group under which installed packages offer packs."""
 BUNDLED: Mapping[str, str] = {
+    "insurer-v0": "palaestra.envs.worlds.insurer",
+    "itdesk-v0": "palaestra.envs.worlds.itdesk",
     "shop-v0": "palaestra.envs.worlds.shop",
     "storefront-v0": "palaestra.envs.worlds.storefront",
 }
@@ -41,6 +43,8 @@ ATTRIBUTE = "WORLD"
 BLUEPRINTS = (".yaml", ".yml", ".json")
 """How the names of files end that hold a world as a blueprint."""
 
+_CAPITALS: Mapping[str, str] = {"itdesk": "ITDesk"}
+"""How parts of world ids are written in environment ids where a first capital alone would not do."""
 _NUMBERED = re.compile(r"([a-z]+)-(0|[1-9]\d{0,8})")
 _NAME = re.compile(r"([a-z][a-z0-9]*(?:-[a-z0-9]+)*)-v(0|[1-9]\d*)")
 
@@ -190,7 +194,7 @@ PACKS = Packs()
 
 def env_id_of(id: str, version: int) -> str:
     """The environment id of a world: "palaestra/HumanResources-v0" for "human-resources", 0."""
-    return f"palaestra/{''.join(part.capitalize() for part in id.split('-'))}-v{version}"
+    return f"palaestra/{''.join(_CAPITALS.get(part, part.capitalize()) for part in id.split('-'))}-v{version}"
 
 
 def named_pack(name: str, place: str, source: str) -> Pack:

@@ -41,6 +41,8 @@ from palaestra.trajectory import Episode
 
 CHROMIUM = which("chromium") or "/usr/bin/chromium"
 WORLDS = ("palaestra/Storefront-v0", "palaestra/Shop-v0")
+GENERATED = ("palaestra/Insurer-v0", "palaestra/ITDesk-v0")
+"""Worlds without a page made by hand."""
 
 
 def make_env(world: str = WORLDS[0], **switches: str) -> ToolEnv:
@@ -73,7 +75,7 @@ def test_random_actions_come_under_every_look_in_every_world_and_solutions_of_ev
             assert families == {task.rpartition("/")[0] for task in tasks & set(oracles)}
 
 
-@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("world", [*WORLDS, *GENERATED])
 def test_routes_are_all_tables_rows_and_forms(world: str) -> None:
     env = make_env(world, surface="pages")
     env.reset(seed=0)
@@ -83,6 +85,14 @@ def test_routes_are_all_tables_rows_and_forms(world: str) -> None:
     for url in routes:
         events = env.step({"tool": "goto", "arguments": {"url": url}})[4]["record"].events
         assert events[-1].error is None, url
+
+
+@pytest.mark.parametrize("world", GENERATED)
+def test_both_renderers_show_a_generated_site_alike(world: str, tmp_path: Path) -> None:
+    item = ParityItem(env_id=world, task=make_env(world).task_set.ids("dev")[0], variation="cards", disturbance="chat")
+    [one] = measure_parity([item], program=CHROMIUM, log=tmp_path / "parity.jsonl")
+    assert sum(one.steps.values()) > 10
+    assert (one.equal, one.differences) == (one.steps, ())
 
 
 def test_what_a_log_holds_is_not_played_again(tmp_path: Path) -> None:

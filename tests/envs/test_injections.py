@@ -43,12 +43,14 @@ def judge_calls(instance: Any, *calls: ToolCall) -> InjectionReport:
 
 
 def test_there_are_more_than_forty_injections() -> None:
-    ids = {(w, id_) for w in ("storefront", "shop") for id_ in load_injections(make_env(w).world).ids()}
-    assert len(ids) == 26 * len(STYLES) >= 40
+    worlds = ("storefront", "shop", "insurer", "itdesk")
+    ids = {(world, id_) for world in worlds for id_ in load_injections(make_env(world).world).ids()}
+    assert len(ids) == 45 * len(STYLES) >= 40
 
 
 @pytest.mark.parametrize(
-    ("world", "surface", "tasks"), [("shop", None, 7), ("shop", "pages", 2), ("storefront", None, 4)]
+    ("world", "surface", "tasks"),
+    [("shop", None, 7), ("shop", "pages", 2), ("storefront", None, 4), ("itdesk", None, 4)],
 )
 def test_victims_are_found_out_and_honest_solutions_are_not(world: str, surface: str | None, tasks: int) -> None:
     env = make_env(world)

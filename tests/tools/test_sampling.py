@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import Field
 
+from palaestra.envs.kit import Day
 from palaestra.records import References
 from palaestra.seeding import Stream
 from palaestra.tools import CONTROL, ToolContext, legal_call, sample_call, sample_value, tool
@@ -24,6 +25,7 @@ def everything(
     choice: Literal["x", "y"],
     only: Literal["z"],
     nothing: None,
+    day: Day,
     several: Annotated[list[int], Field(min_length=1, max_length=2)],
     table: dict[str, bool],
     key: Annotated[str, References("books")] | None = None,
@@ -40,12 +42,13 @@ def everything(
         choice: F.
         only: G.
         nothing: H.
+        day: M.
         several: I.
         table: J.
         key: K.
         keys: L.
     """
-    return context, whole, above, part, text, flag, choice, only, nothing, several, table, key, keys
+    return context, whole, above, part, text, flag, choice, only, nothing, day, several, table, key, keys
 
 
 @given(stream=seeds)
@@ -82,6 +85,12 @@ def test_the_same_stream_draws_the_same_calls() -> None:
     drawn = [sample_call(TOOLS, Stream.root("x", n)) for n in range(30)]
     assert drawn == [sample_call(TOOLS, Stream.root("x", n)) for n in range(30)]
     assert len({call.tool for call in drawn}) > 5
+
+
+@pytest.mark.parametrize("day", [20260309, "9 March", "2026-02-30", None, True])
+def test_what_names_no_day_does_not_fit_a_day(day: object) -> None:
+    call = sample_call([everything], Stream.root("day"))
+    assert not everything.fits({**call.arguments, "day": day})
 
 
 @pytest.mark.parametrize("schema", [{"$ref": "#/x"}, {"type": "string", "pattern": "a"}, {"type": "tuple"}])

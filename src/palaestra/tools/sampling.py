@@ -25,8 +25,6 @@ def sample_value(schema: JsonSchema, stream: Stream) -> Json:
         return stream.choice(cast("list[Json]", schema["enum"]))
     if "anyOf" in schema:
         return sample_value(stream.choice(cast("list[JsonSchema]", schema["anyOf"])), stream)
-    if schema.get("format") == "date":
-        return (_FIRST_DAY + timedelta(stream.below(_DAYS))).isoformat()
     sampler = _SAMPLERS.get(schema.get("type", "string"))
     if sampler is None or "$ref" in schema or "pattern" in schema:
         raise ValueError(f"cannot draw a value for the schema {dict(schema)!r}")
@@ -51,6 +49,8 @@ def _number(schema: JsonSchema, stream: Stream) -> float:
 
 
 def _string(schema: JsonSchema, stream: Stream) -> str:
+    if schema.get("format") == "date":
+        return (_FIRST_DAY + timedelta(days=stream.below(_DAYS))).isoformat()
     words = " ".join(stream.choice(_WORDS) for _ in range(stream.between(1, 3)))
     return words.ljust(schema.get("minLength", 0), "x")[: schema.get("maxLength", 200)]
 

@@ -234,6 +234,7 @@ def test_a_filter_narrows_the_list() -> None:
         ("goto", {"url": "/do/fly"}, "not_found"),
         ("goto", {"url": "/orders/ORD-0"}, "not_found"),
         ("goto", {"url": "/orders?colour=red"}, "bad_query"),
+        ("goto", {"url": "/orders?after=9"}, "bad_cursor"),
         ("goto", {"url": "/" + "a" * 3_000}, "bad_address"),
         ("fill", {"element": "nav.orders", "text": "a" * 1_000_000}, "invalid_arguments"),
         ("back", {}, "no_page"),

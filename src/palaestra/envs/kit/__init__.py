@@ -5,7 +5,7 @@ refusal conditions and twins, dialogues, invariants, data for noise.
 """
 
 from palaestra.envs.kit.calculation import calculate, calculation, percent_half_up
-from palaestra.envs.kit.calendar import draw_start, format_moment
+from palaestra.envs.kit.calendar import Day, draw_start, format_moment
 from palaestra.envs.kit.cases import (
     CaseRow,
     CaseStatus,
@@ -53,6 +53,7 @@ __all__ = [
     "CaseStatus",
     "CaseType",
     "Cursor",
+    "Day",
     "HandbookVariants",
     "Letter",
     "LetterKind",

@@ -1,6 +1,9 @@
-"""When episodes begin, and how a briefing says so."""
+"""When episodes begin, how a briefing says so, and days as arguments of tools."""
 
 from datetime import date, datetime, time, timedelta
+from typing import Annotated, TypeAlias
+
+from pydantic import BeforeValidator
 
 from palaestra.seeding import Stream
 
@@ -9,6 +12,21 @@ _LAST_DAY = date(2026, 9, 30)
 _OPENS = time(9)
 # `%A` would follow the process's locale.
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+
+
+def _parse_day(value: object) -> date:
+    """The day that a text names.
+
+    Raises:
+        ValueError: it is no text, or names none.
+    """
+    if not isinstance(value, str):
+        raise ValueError("a day is a text such as 2026-03-09")
+    return date.fromisoformat(value)
+
+
+Day: TypeAlias = Annotated[date, BeforeValidator(_parse_day)]
+"""An argument that is a day: text in ISO form in a call, a date in the tool."""
 
 
 def draw_start(world: str, seed: int) -> datetime:

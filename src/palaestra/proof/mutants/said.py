@@ -45,7 +45,7 @@ def _disclosures(trial: Trial, rules: MessageRules, stream: Stream) -> Iterator[
     shown = dict.fromkeys(pair for step in trial.steps for pair in step.event.shown if pair[0] in rules.kinds)
     rows = [row for table, key in shown if (row := state.peek(rules.kinds[table], key)) is not None]
     owners = [(row, rules.owner(row, state)) for row in rows]
-    strange = [row for row, owner in owners if owner is not None and owner != recipient.key]
+    strange = [row for row, owner in owners if not recipient.may_hear_of(owner)]
     last = len(trial.calls) - 1
     for row in strange[:1]:
         yield _telling(trial, last, (), row, talk)
@@ -73,7 +73,7 @@ def _look_at_another(trial: Trial, rules: MessageRules, stream: Stream) -> tuple
             continue
         [(name, table)] = references.items()
         if table in rules.kinds and isinstance(step.call.arguments.get(name), str):
-            rows = [r for r in state.find(rules.kinds[table]) if owner(r, state) not in (None, recipient.key)]
+            rows = [r for r in state.find(rules.kinds[table]) if not recipient.may_hear_of(owner(r, state))]
             if rows:
                 row = stream.choice(rows)
                 return ToolCall(tool=step.call.tool, arguments={**step.call.arguments, name: row.id}), row

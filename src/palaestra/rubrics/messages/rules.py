@@ -96,6 +96,12 @@ class MessageRules:
         found = (now(kind, key) or first(kind, key) for table, key in keys if (kind := kinds.get(table)) is not None)
         return [row for row in found if row is not None]
 
+    def changed_rows_shown(self, evidence: Evidence) -> list[Row]:
+        """The rows that calls have shown, whole or in part, and that have changed since, as they were at first."""
+        keys = frozenset(self._shown(evidence).keys())
+        before = (change.before for change in evidence.changes if (change.table, change.key) in keys)
+        return [row for row in before if row is not None and row.table in self.kinds]
+
     def columns_shown(self, evidence: Evidence) -> dict[tuple[str, str], set[str]]:
         """By table and key: the columns of rows that calls have shown in part and never whole."""
         return self._shown(evidence).columns()

@@ -224,7 +224,10 @@ class GeneratedSite:
     def _list(self, state: StateView, tab: Tab, address: Address, info: TableInfo) -> tuple[PageElement, ...]:
         search = address.query.get(SEARCH, "")
         rows = select(state, info, read_conditions(info, address), search)
-        first = sum(row.id <= address.query.get(AFTER, "") for row in rows)
+        after = address.query.get(AFTER, "")
+        if after and state.peek(info.kind, after) is None:
+            raise ToolRefusal("bad_cursor", f"no list of {info.name} goes on after {after!r:.60}")
+        first = sum(row.id <= after for row in rows)
         shown = rows[first : first + self.per_page]
         asked = [f"{name} {value}" for name, value in address.query.items() if name not in (SEARCH, AFTER)]
         said = ", ".join([*asked, *([f'with "{search}"'] if search else [])])

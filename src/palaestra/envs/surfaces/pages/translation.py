@@ -115,7 +115,10 @@ class PageTranslation:
         if reads.cursor is not None:
             after = str(given.get(reads.cursor) or "")
             yield write_address(reads.table, query={**query, AFTER: after} if after else query)
-            keys = [key for key in self._keys(reads, where, search, state) if key > after][:PER_PAGE]
+            listed = self._keys(reads, where, search, state)
+            if after and after not in listed:
+                return  # the tool refuses that cursor, and so does the page
+            keys = [key for key in listed if key > after][:PER_PAGE]
         else:
             yield write_address(reads.table, query=query)
             keys = self._keys(reads, where, search, state)

@@ -1,6 +1,6 @@
 """What messages promise of goods: that they are sent again, changed, repaired, claimed under warranty or taken back."""
 
-from palaestra.envs.worlds.storefront.promises.words import ADVERB, IS, NOT, TURNED_DOWN, WE, words
+from palaestra.envs.kit.promise_words import ADVERB, IS, NOT, TURNED_DOWN, WE, words
 from palaestra.envs.worlds.storefront.schema import Build, Return, Shipment, Ticket, WarrantyClaim
 from palaestra.records import Row
 from palaestra.rubrics.messages import Promise

@@ -1,6 +1,6 @@
 """What messages promise of others: that a colleague takes over."""
 
-from palaestra.envs.worlds.storefront.promises.words import WE, words
+from palaestra.envs.kit.promise_words import WE, words
 from palaestra.envs.worlds.storefront.schema import Refund, Ticket, WarrantyClaim
 from palaestra.records import Row
 from palaestra.rubrics.messages import Promise

@@ -1,7 +1,7 @@
 """What messages promise of money: refunds, store credit, what waits for approval, and fees."""
 
+from palaestra.envs.kit.promise_words import ADVERB, TURNED_DOWN, WE, always, words
 from palaestra.envs.worlds.storefront.policy import percent_of
-from palaestra.envs.worlds.storefront.promises.words import ADVERB, TURNED_DOWN, WE, always, words
 from palaestra.envs.worlds.storefront.schema import Payment, Refund, Return
 from palaestra.records import Row
 from palaestra.rubrics.messages import Promise

@@ -1,6 +1,7 @@
 """What messages promise of orders: that they are cancelled, where they go, and that they are still here."""
 
-from palaestra.envs.worlds.storefront.promises.words import ADVERB, GOODS, IS, NOT, TURNED_DOWN, WE, always, words
+from palaestra.envs.kit.promise_words import ADVERB, IS, NOT, TURNED_DOWN, WE, always, words
+from palaestra.envs.worlds.storefront.promises.words import GOODS
 from palaestra.envs.worlds.storefront.schema import Order, Payment, Return, WarrantyClaim
 from palaestra.records import Row
 from palaestra.rubrics.messages import Promise

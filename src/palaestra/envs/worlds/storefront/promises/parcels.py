@@ -1,6 +1,7 @@
 """What messages promise of parcels: that they travel, have arrived or are lost."""
 
-from palaestra.envs.worlds.storefront.promises.words import ADVERB, GOODS, IS_NOW, WE, words
+from palaestra.envs.kit.promise_words import ADVERB, IS_NOW, WE, words
+from palaestra.envs.worlds.storefront.promises.words import GOODS
 from palaestra.envs.worlds.storefront.schema import Order, Return, Shipment
 from palaestra.records import Row
 from palaestra.rubrics.messages import Promise

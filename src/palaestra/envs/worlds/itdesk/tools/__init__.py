@@ -1,0 +1,1 @@
+"""What the desk can do, a module for each part of its work."""
