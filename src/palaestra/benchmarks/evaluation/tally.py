@@ -8,6 +8,7 @@ from palaestra.benchmarks.evaluation.agents.agent import Attempt, EpisodeCost
 from palaestra.benchmarks.evaluation.episode_key import EpisodeKey
 from palaestra.benchmarks.evaluation.outcome import EpisodeFault, EpisodeOutcome, FaultKind
 from palaestra.errors import EngineError, ReplyError, ServerError, WaitError
+from palaestra.packs import generated_place
 from palaestra.trajectory import Episode, Turn
 
 _KINDS: tuple[tuple[type[Exception], FaultKind], ...] = (
@@ -55,7 +56,7 @@ def _counted(came: Attempt, episode: Episode) -> EpisodeOutcome:
         task=came.episode_key.task,
         sample=came.episode_key.sample,
         family=episode.task.family,
-        world=f"{episode.env_id} {episode.task.world_seed}",
+        world=_world_of(episode),
         points=episode.score.points,
         solved=episode.score.passed,
         harmed=any(turn.violated for turn in turns),
@@ -70,6 +71,12 @@ def _counted(came: Attempt, episode: Episode) -> EpisodeOutcome:
         completion_tokens=came.spent.completion_tokens,
         troubles=came.spent.troubles,
     )
+
+
+def _world_of(episode: Episode) -> str:
+    """What is drawn anew where a claim is about worlds: a generated world, or a world seed of one made by hand."""
+    name = episode.task.id.partition("/")[0]
+    return f"{episode.env_id} {episode.task.world_seed}" if generated_place(name) is None else name
 
 
 def unreadable(turn: Turn) -> bool:

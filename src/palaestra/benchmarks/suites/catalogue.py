@@ -21,6 +21,7 @@ from palaestra.registry import Registry
 
 SUITES: Registry[Callable[..., Suite]] = Registry("suite")
 SUITES.register("ood", "palaestra.benchmarks.suites.ood:suite")
+SUITES.register("synth", "palaestra.benchmarks.suites.generated:suite")
 SUITES.register("injections", "palaestra.benchmarks.suites.injections:suite")
 
 
@@ -61,11 +62,14 @@ def suite_of(name: str | None, options: SuiteOptions) -> Suite:
     if name in SUITES:
         _refuse(name, options, {"limit", "axes", "options", "worlds"})
         make = SUITES.get(name)
+        if options.worlds and "worlds" not in signature(make).parameters:
+            raise ConfigError(f"--world: the suite {name} has worlds of its own; leave it out")
         known = [parameter for parameter in signature(make).parameters if parameter not in ("limit", "axes", "worlds")]
         for option in options.options:
             if option not in known:
                 raise UnknownNameError.of("option", option, known)
-        return make(limit=options.limit, axes=options.axes, worlds=options.worlds, **options.options)
+        named = {"worlds": options.worlds} if options.worlds else {}
+        return make(limit=options.limit, axes=options.axes, **named, **options.options)
     if benchmark in BENCHMARKS and not Path(name).exists():
         from palaestra.benchmarks.suites import external  # noqa: PLC0415  it starts the benchmark
 
