@@ -81,7 +81,7 @@ def test_a_query_is_a_select_with_parameters(overlay: Overlay) -> None:
     projection = SqlProjection(overlay)
     counted = projection.query("SELECT count(*) AS n FROM loans WHERE member_id = :who", who="MEM-1")
     assert counted == [{"n": len(overlay.find(Loan, member_id="MEM-1"))}]
-    table = SCHEMA["books"].sql
+    table = SCHEMA.sql_table("books")
     titles = projection.query(sa.select(table.c.title).where(table.c.id == "BK-1"))
     assert titles == [{"title": "River Maps"}]
 

@@ -60,7 +60,7 @@ def asked(draw: st.DrawFn) -> tuple[TableInfo, Where, list[Any]]:
         where[column.name if sign == "=" else f"{column.name} {sign}"] = (
             [plain(v) for v in wanted] if sign == "in" else plain(wanted)
         )
-        clauses.append(in_sql(info.sql.c[column.name], sign, wanted))
+        clauses.append(in_sql(SCHEMA.sql_table(info.name).c[column.name], sign, wanted))
     return info, where, clauses
 
 
@@ -74,7 +74,9 @@ def signs(column: Column) -> list[str]:
 @settings(max_examples=150, deadline=None)
 def test_conditions_choose_the_rows_that_sql_chooses(query: tuple[TableInfo, Where, list[Any]]) -> None:
     info, where, clauses = query
-    statement: Any = sa.select(info.sql.c.id).where(*clauses).order_by(info.sql.c.id)
+    statement: Any = (
+        sa.select(SCHEMA.sql_table(info.name).c.id).where(*clauses).order_by(SCHEMA.sql_table(info.name).c.id)
+    )
     wanted = projection().query(statement)
     assert [row.id for row in select(rows(), info, where)] == [row["id"] for row in wanted]
 
@@ -90,12 +92,13 @@ def test_conditions_choose_the_rows_that_sql_chooses(query: tuple[TableInfo, Whe
 def test_measures_are_those_that_sql_takes(table: str, column: str, group_by: str) -> None:
     info = SCHEMA[table]
     found = rows().find(info.kind)
-    of, by = info.sql.c[column], info.sql.c[group_by]
+    sql = SCHEMA.sql_table(table)
+    of, by = sql.c[column], sql.c[group_by]
     measures: dict[str, Any] = {"count": sa.func.count(), "min": sa.func.min(of), "max": sa.func.max(of)}
     if info.columns[column].type is int:
         measures["sum"] = sa.func.sum(of)
     for name, function in measures.items():
-        over_all: Any = sa.select(function.label("value")).select_from(info.sql)
+        over_all: Any = sa.select(function.label("value")).select_from(sql)
         [whole] = projection().query(over_all)
         measure = cast("Aggregate", name)
         assert measured(found, info, measure, column, "") == {"value": plain(whole["value"])}

@@ -56,9 +56,10 @@ class Numbers(Row):
 
 
 def test_an_id_of_any_table_is_no_foreign_key_and_is_not_known_by_seeing_the_row() -> None:
-    info = Schema(Note)["notes"]
+    schema = Schema(Note)
+    info = schema["notes"]
     assert (info.references, info.identifiers) == (("about",), ("proof",))
-    assert not info.sql.columns["proof"].foreign_keys
+    assert not schema.sql_table("notes").columns["proof"].foreign_keys
     assert SCHEMA["loans"].identifiers == ()
 
 
@@ -85,12 +86,12 @@ def test_marks_make_references_and_searchable_columns() -> None:
 
 
 def test_the_sql_table_has_the_columns_keys_and_foreign_keys() -> None:
-    loans = SCHEMA["loans"].sql
+    loans = SCHEMA.sql_table("loans")
     assert [c.name for c in loans.primary_key] == ["id"]
     assert {f.target_fullname for f in loans.foreign_keys} == {"books.id", "members.id"}
     assert isinstance(loans.c.due.type, sa.Date)
     assert not loans.c.due.nullable
-    assert SCHEMA["books"].sql.c.blurb.nullable
+    assert SCHEMA.sql_table("books").c.blurb.nullable
 
 
 def test_whoever_sees_a_row_knows_its_id_and_those_it_holds() -> None:

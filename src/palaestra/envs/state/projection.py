@@ -84,7 +84,7 @@ class SqlProjection:
 
     def peek(self, kind: type[R], key: str) -> R | None:
         """The row under `key`, or `None`."""
-        table = self._schema[kind.table].sql
+        table = self._schema.sql_table(kind.table)
         rows = self._rows(kind, sa.select(table).where(table.c.id == key))
         return rows[0] if rows else None
 
@@ -97,7 +97,7 @@ class SqlProjection:
 
     def find(self, kind: type[R], /, **equal: Json) -> list[R]:
         """The rows whose columns equal all of `equal`, ordered by key."""
-        table = self._schema[kind.table].sql
+        table = self._schema.sql_table(kind.table)
         same = [table.c[c].is_(None) if v is None else table.c[c] == v for c, v in equal.items()]
         return self._rows(kind, sa.select(table).where(*same).order_by(table.c.id))
 
@@ -108,7 +108,7 @@ class SqlProjection:
         words = words_of(text)
         if not words:
             return []
-        table = self._schema[kind.table].sql
+        table = self._schema.sql_table(kind.table)
         match = " AND ".join(f'"{word}"' for word in words)
         statement = sa.text(f"SELECT id FROM {kind.table}_words WHERE {kind.table}_words MATCH :match")  # noqa: S608
         keys = [r["id"] for r in self.query(cast("Any", statement), match=match)]
@@ -122,7 +122,8 @@ class SqlProjection:
 
     def _move(self, connection: sa.Connection, table: str, key: str, row: Row | None) -> None:
         info = self._schema[table]
-        connection.execute(info.sql.delete().where(info.sql.c.id == key))
+        sql = self._schema.sql_table(table)
+        connection.execute(sql.delete().where(sql.c.id == key))
         if info.searchable:
             connection.execute(sa.text(f"DELETE FROM {table}_words WHERE id = :id"), {"id": key})  # noqa: S608
         if row is not None:
@@ -131,7 +132,7 @@ class SqlProjection:
     def _put(self, connection: sa.Connection, row: Row) -> None:
         info = self._schema[row.table]
         values = {name: getattr(row, name) for name in info.columns}
-        connection.execute(info.sql.insert(), values)
+        connection.execute(self._schema.sql_table(row.table).insert(), values)
         if info.searchable:
             words = " ".join(sorted(row_words(row, info.searchable)))
             statement = sa.text(f"INSERT INTO {row.table}_words (id, words) VALUES (:id, :words)")  # noqa: S608

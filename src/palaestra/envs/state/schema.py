@@ -8,6 +8,7 @@ is an `int` of cents, or a `Decimal`.
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
+from functools import cached_property
 from operator import attrgetter
 from typing import Any, get_type_hints
 
@@ -37,7 +38,6 @@ class TableInfo:
     """The row's own id and every id that it holds, `None` where a column is empty; a tuple, or the one id."""
     seal: Callable[[Row], Row] | None
     """Gives a row with every value in its one form, or raises `RowError`; `None` where no column needs it."""
-    sql: sa.Table
 
 
 class Schema:
@@ -51,13 +51,24 @@ class Schema:
     """
 
     def __init__(self, *kinds: type[Row]) -> None:
-        self.metadata = sa.MetaData()
         self.tables: dict[str, TableInfo] = {}
         names = {kind.table for kind in kinds}
         for kind in kinds:
             if kind.table in self.tables:
                 raise DefinitionError(f"two row classes share the table name {kind.table!r}; rename one")
-            self.tables[kind.table] = _table(kind, names, self.metadata)
+            self.tables[kind.table] = _table(kind, names)
+
+    @cached_property
+    def metadata(self) -> sa.MetaData:
+        """The SQLAlchemy tables, made when they are first asked for: most worlds are never projected."""
+        metadata = sa.MetaData()
+        for info in self.tables.values():
+            sa.Table(info.name, metadata, *(sql_column(column) for column in info.columns.values()))
+        return metadata
+
+    def sql_table(self, table: str) -> sa.Table:
+        """The SQLAlchemy table of a name."""
+        return self.metadata.tables[table]
 
     def __iter__(self) -> Iterator[TableInfo]:
         return iter(self.tables.values())
@@ -80,7 +91,7 @@ def number_of(key: str) -> int:
     return int(match.group(1)) if match else 0
 
 
-def _table(kind: type[Row], names: set[str], metadata: sa.MetaData) -> TableInfo:
+def _table(kind: type[Row], names: set[str]) -> TableInfo:
     hints = get_type_hints(kind, include_extras=True)
     columns = {f.name: column_of(kind, f.name, hints[f.name]) for f in fields(kind)}
     for column in columns.values():
@@ -99,5 +110,4 @@ def _table(kind: type[Row], names: set[str], metadata: sa.MetaData) -> TableInfo
         searchable=tuple(c.name for c in columns.values() if c.searchable),
         ids=attrgetter("id", *references),
         seal=row_seal(kind, columns),
-        sql=sa.Table(kind.table, metadata, *(sql_column(c) for c in columns.values())),
     )

@@ -17,7 +17,7 @@ def write_database(overlay: Overlay, path: Path) -> None:
         for info in schema:
             rows = [{name: getattr(row, name) for name in info.columns} for row in overlay.find(info.kind)]
             if rows:
-                connection.execute(info.sql.insert(), rows)
+                connection.execute(schema.sql_table(info.name).insert(), rows)
     engine.dispose()
 
 

@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, cast
 
 from palaestra.envs.blueprints.expressions.frame import Frame, Scan
@@ -50,6 +51,28 @@ def parse_expression(text: str, scope: Scope) -> Expression:
     Raises:
         ExpressionError: it is none, names what there is not, or mixes types; the message says what to write.
     """
+    syntax = _read_syntax(text)
+    reader = _Reader(scope)
+    typed = reader.read(syntax.body)
+    defined = (scope.definitions[name].rules for name in syntax.names if name in scope.definitions)
+    rules = syntax.rules.union(*defined)
+    return Expression(text, typed.type, rules, frozenset(reader.sets), typed.evaluate)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Syntax:
+    """What a text is before a scope gives it types."""
+
+    body: ast.expr
+    names: tuple[str, ...]
+    """In alphabetical order."""
+    rules: frozenset[str]
+    """The rules that it names itself."""
+
+
+@lru_cache(maxsize=8_192)
+def _read_syntax(text: str) -> _Syntax:
+    """The parts of a text. Worlds repeat conditions, and a blueprint is read twice: when it is checked and compiled."""
     if len(text) > MAX_LENGTH:
         raise ExpressionError(f"it has {len(text)} characters, more than {MAX_LENGTH}; name parts of it under `let`")
     try:
@@ -59,17 +82,9 @@ def parse_expression(text: str, scope: Scope) -> Expression:
         raise ExpressionError(f"{text!r} is no expression: {said}; write for example `loan.due < today`") from None
     if sum(1 for _ in ast.walk(body)) > MAX_NODES or _depth(body, MAX_DEPTH) > MAX_DEPTH:
         raise ExpressionError(f"it has more than {MAX_NODES} parts, or is deeper than {MAX_DEPTH}; use `let`")
-    reader = _Reader(scope)
-    typed = reader.read(body)
-    return Expression(text, typed.type, _rules_in(body, scope), frozenset(reader.sets), typed.evaluate)
-
-
-def _rules_in(body: ast.expr, scope: Scope) -> frozenset[str]:
-    """The rules that an expression names, also by way of definitions."""
     attributes = [node for node in ast.walk(body) if isinstance(node, ast.Attribute)]
-    own = {node.attr for node in attributes if isinstance(node.value, ast.Name) and node.value.id == _RULES}
-    defined = (scope.definitions[name].rules for name in sorted(_names(body)) if name in scope.definitions)
-    return frozenset(own).union(*defined)
+    rules = {node.attr for node in attributes if isinstance(node.value, ast.Name) and node.value.id == _RULES}
+    return _Syntax(body=body, names=tuple(sorted(_names(body))), rules=frozenset(rules))
 
 
 def _depth(node: ast.AST, left: int) -> int:
