@@ -6,7 +6,7 @@ The text is bounded in size and depth, has no anchors and no tags, and its plain
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import MISSING, Field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeAlias, cast
 
@@ -75,20 +75,29 @@ def load_blueprint(path: Path) -> tuple[Blueprint, Places]:
 
 def dump_blueprint(blueprint: Blueprint) -> str:
     """The document of a blueprint: YAML that `read_blueprint` reads as an equal one. Defaults are left out."""
-    plain = _without_defaults(asdict(blueprint))
-    text: str = _yaml.safe_dump(plain, sort_keys=False, width=110, allow_unicode=True)
+    text: str = _yaml.safe_dump(_as_plain(blueprint), sort_keys=False, width=110, allow_unicode=True)
     return text
 
 
-def _without_defaults(value: Plain) -> Plain:
-    """Plain data without empty texts, lists and mappings and missing values, which are what a part has by default."""
-    if isinstance(value, dict):
-        whole = cast("dict[str, Plain]", value)
-        parts = {key: _without_defaults(part) for key, part in whole.items()}
-        return {key: part for key, part in parts.items() if part not in ("", None, [], {})}
+def _as_plain(value: Any) -> Plain:
+    """Plain data of a part, without what it has by default. A `null` that a mapping states is kept."""
+    if is_dataclass(value):
+        stated = ((one.name, getattr(value, one.name)) for one in fields(value) if not _is_default(value, one))
+        return {name: _as_plain(part) for name, part in stated}
+    if isinstance(value, Mapping):
+        whole = cast("Mapping[str, Any]", value)
+        return {key: _as_plain(part) for key, part in whole.items()}
     if isinstance(value, (list, tuple)):
-        return [_without_defaults(part) for part in cast("Sequence[Plain]", value)]
-    return value
+        return [_as_plain(part) for part in cast("Sequence[Any]", value)]
+    plain: Plain = value
+    return plain
+
+
+def _is_default(part: Any, one: Field[Any]) -> bool:
+    value = getattr(part, one.name)
+    if one.default_factory is not MISSING:
+        return bool(value == one.default_factory())
+    return one.default is not MISSING and bool(value == one.default)
 
 
 def _read_plain(text: str, places: Places) -> Plain:
