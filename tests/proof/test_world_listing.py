@@ -7,6 +7,7 @@ import orjson
 
 from joined.worlds import joined
 from palaestra.envs.blueprints import Blueprint
+from palaestra.envs.blueprints.tool_style import PLAIN
 from palaestra.envs.synthesis.generator import WorldPlan
 from palaestra.proof.world_listing import LEFT_OUT, save_left_out, select_worlds
 from palaestra.proof.worlds import WorldProof, blueprint_faults
@@ -23,7 +24,7 @@ def _proof(number: int, blueprint: Blueprint, *faults: str) -> WorldProof:
     counts = dict.fromkeys(
         ("tables", "tools", "families", "pairs", "rules", "tasks", "criteria", "mutants", "routes", "attacks"), 1
     )
-    plan = WorldPlan(number=number, split="train", domain="clinic", mechanisms=("booking", "ledger"))
+    plan = WorldPlan(number=number, split="train", domain="clinic", mechanisms=("booking", "ledger"), style=PLAIN)
     return WorldProof(
         number=number, plan=plan, blueprint=blueprint.digest, tasks_digest="", seconds=1, faults=faults, **counts
     )

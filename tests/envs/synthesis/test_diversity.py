@@ -9,6 +9,7 @@ from joined.worlds import joined
 from palaestra.envs.blueprints import Blueprint, compile_blueprint
 from palaestra.envs.blueprints.blueprint import FieldSpec
 from palaestra.envs.blueprints.scopes import Scopes
+from palaestra.envs.blueprints.tool_style import PLAIN
 from palaestra.envs.synthesis.diversity import (
     NEAREST,
     diversity_tables,
@@ -136,7 +137,7 @@ def test_no_plan_is_dealt_twice_and_sets_are_dealt_evenly() -> None:
 
 def test_tables_name_the_closest_pair_and_count_what_is_refused() -> None:
     plans = {
-        number: WorldPlan(number=number, split="train", domain="clinic", mechanisms=("booking", "ledger"))
+        number: WorldPlan(number=number, split="train", domain="clinic", mechanisms=("booking", "ledger"), style=PLAIN)
         for number in range(3)
     }
     blueprints = {0: joined("clinic"), 1: joined("salon"), 2: _with_field(joined("clinic"))}

@@ -22,6 +22,7 @@ from palaestra.envs.blueprints.checking import check_blueprint
 from palaestra.envs.blueprints.compilation import CompiledBlueprint, compile_blueprint
 from palaestra.envs.blueprints.document import dump_blueprint, load_blueprint, read_blueprint
 from palaestra.envs.blueprints.problems import raise_problems
+from palaestra.envs.blueprints.tool_style import ToolStyle
 from palaestra.envs.world import World
 
 
@@ -52,6 +53,7 @@ __all__ = [
     "Requirement",
     "RuleSpec",
     "SectionSpec",
+    "ToolStyle",
     "WorkStep",
     "check_blueprint",
     "compile_blueprint",

@@ -14,9 +14,11 @@ from palaestra.envs.blueprints import Blueprint, RefusalSpec, RequestSpec
 from palaestra.envs.blueprints.blueprint import EntitySpec, FieldSpec, rules_in
 from palaestra.envs.blueprints.expressions import parse_expression
 from palaestra.envs.blueprints.scopes import Scopes
+from palaestra.envs.blueprints.tool_style import ToolStyle
 from palaestra.envs.synthesis.domain import DomainLexicon, domains
 from palaestra.envs.synthesis.part import MechanismPart, mechanisms
 from palaestra.envs.synthesis.plan_deck import DealtPlan, MechanismSet, deal_plans
+from palaestra.envs.synthesis.style_draw import draw_style
 from palaestra.errors import BlueprintError
 from palaestra.seeding import Stream
 
@@ -36,6 +38,7 @@ WORDINGS = 3
 """The most wordings of a request in one world."""
 
 
+_HELDOUT_SPLITS = frozenset({"heldout-domain", "heldout-mechanism"})
 _TURNS: Mapping[int, WorldSplit] = {7: "dev", 8: "heldout-domain", 9: "heldout-mechanism"}
 
 
@@ -47,6 +50,8 @@ class WorldPlan:
     split: WorldSplit
     domain: str
     mechanisms: tuple[str, ...]
+    style: ToolStyle
+    """How its tools are written."""
 
 
 def world_id(number: int) -> str:
@@ -69,7 +74,10 @@ def draw_plan(number: int) -> WorldPlan:
         raise BlueprintError(f"world {number}: no domain has mechanisms for the split {split}; add one")
     place = number // 10 * (10 - len(_TURNS)) + number % 10 if split == "train" else number // 10
     plan = dealt[place % len(dealt)]
-    return WorldPlan(number=number, split=split, domain=plan.domain, mechanisms=plan.mechanisms)
+    stream = Stream.root("synthesis", number, "style")
+    # Half of the held-out worlds have tools as in training, so that the two kinds of novelty can be told apart.
+    style = draw_style(stream, heldout=split in _HELDOUT_SPLITS and stream.split("heldout").chance(50))
+    return WorldPlan(number=number, split=split, domain=plan.domain, mechanisms=plan.mechanisms, style=style)
 
 
 @cache
@@ -108,11 +116,12 @@ def generate_blueprint(number: int) -> Blueprint:
         BlueprintError: the domain lacks words of a mechanism.
     """
     plan = draw_plan(number)
-    return join_parts(number, domains()[plan.domain], plan.mechanisms, Stream.root("synthesis", number))
+    joined = join_parts(number, domains()[plan.domain], plan.mechanisms, Stream.root("synthesis", number))
+    return replace(joined, style=plan.style)
 
 
 def join_parts(number: int, domain: DomainLexicon, chosen: Sequence[str], stream: Stream) -> Blueprint:
-    """The blueprint of a domain with these mechanisms.
+    """The blueprint of a domain with these mechanisms, in the plain style.
 
     Raises:
         BlueprintError: the domain lacks words of a mechanism, or two mechanisms share a name.

@@ -56,7 +56,7 @@ def _sizes(plans: Mapping[int, WorldPlan], profiles: Mapping[int, WorldProfile])
         "mechanisms": len({name for plan in plans.values() for name in plan.mechanisms}),
         "pairs of mechanisms": len(joined),
         "sets of mechanisms": len({plan.mechanisms for plan in plans.values()}),
-        "domains with their sets": len({(plan.domain, plan.mechanisms) for plan in plans.values()}),
+        "domains with their sets": len({_parts(plan) for plan in plans.values()}),
     }
     rows += [
         (f"different {name}" if name != "worlds" else name, str(count), "-", "-", "-") for name, count in counts.items()
@@ -119,7 +119,7 @@ def _duplicates(
         if find_near_duplicate(profile, kept) is None:
             kept[number] = profile
     near = [pair for pair in pairs if pair.distance.whole < NEAREST]
-    twice = [pair for pair in near if plans[pair.one] == _renumbered(plans[pair.other], pair.one)]
+    twice = [pair for pair in near if _parts(plans[pair.one]) == _parts(plans[pair.other])]
     renamed = {pair.other for pair in pairs if pair.distance.structure == 0 and pair.other in kept and pair.one in kept}
     rows = (
         ("worlds that are kept", str(len(kept))),
@@ -131,8 +131,8 @@ def _duplicates(
     return Table(title="Near-duplicates", columns=("what", "count"), rows=rows)
 
 
-def _renumbered(plan: WorldPlan, number: int) -> WorldPlan:
-    return WorldPlan(number=number, split=plan.split, domain=plan.domain, mechanisms=plan.mechanisms)
+def _parts(plan: WorldPlan) -> tuple[str, tuple[str, ...]]:
+    return plan.domain, plan.mechanisms
 
 
 def _describe(plan: WorldPlan) -> str:

@@ -36,7 +36,7 @@ class WorldProfile:
     names: Features
     """Names of tables and fields."""
     tools: Features
-    """Names of tools."""
+    """Names of tools in the plain style: another style makes no other world."""
     words: Features
     """Words of requests."""
     size: "WorldSize"
