@@ -8,6 +8,7 @@ import pytest
 
 from packs import write_pack
 from palaestra.cli import main
+from palaestra.envs.synthesis import listing
 
 INN = str(Path(__file__).parents[1] / "worlds" / "inn.py")
 Call = Callable[..., tuple[int, str]]
@@ -119,3 +120,21 @@ def test_an_ood_evaluation_ends_where_the_code_of_one_of_its_worlds_changed(
 def test_a_world_without_a_release_says_so(call: Call) -> None:
     code, text = call("tasks", "prove", "--world", INN, "--release")
     assert (code, "the world 'inn' keeps no release; name its file as World.release" in text) == (1, True), text
+
+
+def test_generated_worlds_are_compared_and_the_tables_written(call: Call, tmp_path: Path) -> None:
+    code, text = call("worlds", "diversity", "--count", "3", "--markdown", str(tmp_path / "tables.md"))
+    assert (code, "The closest pairs" in text) == (0, True), text
+    assert "### Distances between worlds" in (tmp_path / "tables.md").read_text()
+
+
+def test_worlds_are_compared_where_none_is_listed_only_by_number(
+    call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(listing, "PATH", tmp_path / "listing.json")
+    listing.listed_worlds.cache_clear()
+    try:
+        code, text = call("worlds", "diversity")
+    finally:
+        listing.listed_worlds.cache_clear()
+    assert (code, "0 generated world(s) are listed; give --count" in text) == (1, True), text

@@ -1,8 +1,9 @@
 """`palaestra worlds`: which world packs are registered, and what each declares."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import orjson
 import typer
@@ -13,10 +14,13 @@ from palaestra.cli.target import WorldsOption
 from palaestra.durable import write_file
 from palaestra.envs.target import find_world
 from palaestra.envs.world import open_world
-from palaestra.errors import PackError
+from palaestra.errors import CapabilityError, PackError
 from palaestra.manifest import Manifest
 from palaestra.packs import PACKS, Pack
 from palaestra.table import Table
+
+if TYPE_CHECKING:
+    from palaestra.envs.synthesis.diversity import WorldProfile
 
 app = typer.Typer(
     help="List world packs and show what they declare.", no_args_is_help=True, rich_markup_mode="markdown"
@@ -104,18 +108,49 @@ def prove(
     A world that fails is not listed; its record says why. `palaestra tasks prove FILE` proves one blueprint's tasks.
     """
     from palaestra.envs.synthesis import save_listing  # noqa: PLC0415  it loads worlds
+    from palaestra.proof.world_listing import save_left_out, select_worlds  # noqa: PLC0415
     from palaestra.proof.world_tables import world_proof_tables  # noqa: PLC0415
-    from palaestra.proof.worlds import list_proved, prove_worlds, read_proofs  # noqa: PLC0415
+    from palaestra.proof.worlds import prove_worlds, read_proofs  # noqa: PLC0415
 
     numbers = range(first, first + count)
     with bar("proving worlds", count) as shown:
         for proof in prove_worlds(numbers, out, jobs=jobs or os.cpu_count() or 1):
             shown.step(f"synth-{proof.number}{'' if proof.proved else ': ' + proof.faults[0][:60]}")
     proofs = [proof for proof in read_proofs(out) if proof.number in numbers]
-    tables = world_proof_tables(proofs)
+    _show(world_proof_tables(proofs), markdown)
+    if release is not None:
+        selection = select_worlds(read_proofs(out), release)
+        save_listing(selection.listed)
+        save_left_out(selection.left_out, out)
+
+
+@app.command(epilog="Example: `palaestra worlds diversity --count 500 --markdown diversity.md`")
+def diversity(
+    first: Annotated[int, typer.Option("--first", min=0, help="Number of the first generated world.")] = 0,
+    count: Annotated[
+        int | None, typer.Option("--count", min=2, help="How many numbers to compare. Default: the listed worlds.")
+    ] = None,
+    markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the tables to this Markdown file.")] = None,
+) -> None:
+    """Compare generated worlds: sizes, distances between them, the closest pairs, near-duplicates."""
+    from palaestra.envs.synthesis import draw_plan, generate_blueprint, listed_worlds  # noqa: PLC0415  it loads worlds
+    from palaestra.envs.synthesis.diversity import diversity_tables, profile_world  # noqa: PLC0415
+
+    numbers = [*listed_worlds()] if count is None else [*range(first, first + count)]
+    if len(numbers) < 2:
+        raise CapabilityError(f"{len(numbers)} generated world(s) are listed; give --count to compare unlisted ones")
+    profiles: dict[int, WorldProfile] = {}
+    with bar("reading worlds", len(numbers)) as shown:
+        for number in numbers:
+            profiles[number] = profile_world(generate_blueprint(number))
+            shown.step(f"synth-{number}")
+    _show(diversity_tables({number: draw_plan(number) for number in numbers}, profiles), markdown)
+
+
+def _show(tables: Sequence[Table], markdown: Path | None) -> None:
+    """Print tables, and write them to a file where one is given."""
     for table in tables:
         output().print(table.for_terminal())
     if markdown is not None:
-        write_file(markdown, "\n\n".join(f"### {t.title}\n\n{t.markdown()}\n\n{t.note}" for t in tables).encode())
-    if release is not None:
-        save_listing(list_proved(read_proofs(out), release))
+        texts = (f"### {t.title}\n\n{t.markdown()}\n\n{t.note}".strip() for t in tables)
+        write_file(markdown, ("\n\n".join(texts) + "\n").encode())

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from palaestra.ids import ids_in, tokens
+from palaestra.proof.notations import decimal_cents, iso_days
 from palaestra.records import Json, Message
 
 _AMOUNT = re.compile(r"\bEUR (\d[\d,]*)\.(\d\d)\b")
@@ -21,9 +22,9 @@ class Transcript:
     """The facts that messages have shown.
 
     Attributes:
-        words: The words, numbers and ids in any message, in lower case.
+        words: The words, numbers and ids in any message, in lower case; days also as in ISO 8601.
         numbers: The numbers: whole ones and fractions in answers, amounts and counts in texts. An amount such as
-            "EUR 12.50" is 1250.
+            "EUR 12.50" is 1250, as is an answer's "12.50".
         facts: By id of a record: the values that answers showed of it, by column.
         beside: By id: the values that stood beside it in the rows of other records, such as a line's product.
         listings: For each answer: the ids that it named, in order. The request's ids are a listing too.
@@ -44,7 +45,7 @@ class Transcript:
         """Add what messages show."""
         for message in messages:
             content = message["content"]
-            self.words |= {token.casefold() for token in tokens(content)}
+            self.words |= {token.casefold() for token in tokens(content)} | set(iso_days(content))
             answer = _parsed(content) if message["role"] == "tool" else None
             if answer is None:
                 self._read_text(content)
@@ -54,7 +55,11 @@ class Transcript:
                 self.listings.append(tuple(dict.fromkeys(self._read_value(answer))))
 
     def has_words(self, text: str) -> bool:
-        """Whether every word of a text was shown."""
+        """Whether every word of a text was shown; a day may have been shown in another notation."""
+        days = list(iso_days(text))
+        return all(day in self.words for day in days) if days else self._has_tokens(text)
+
+    def _has_tokens(self, text: str) -> bool:
         return all(token.casefold() in self.words for token in tokens(text))
 
     def values_of(self, key: str) -> list[Json]:
@@ -86,6 +91,8 @@ class Transcript:
                 yield from self._read_value(part)
         elif isinstance(value, str):
             self._read_text(value)
+            if (cents := decimal_cents(value)) is not None:
+                self.numbers.add(cents)
         elif isinstance(value, int | float) and not isinstance(value, bool):
             self.numbers.add(value)
 

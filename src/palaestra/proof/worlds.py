@@ -15,9 +15,10 @@ from pydantic import TypeAdapter
 from palaestra.digest import digest
 from palaestra.durable import make_folder
 from palaestra.envs import TaskSet, ToolEnv
-from palaestra.envs.blueprints import check_blueprint
+from palaestra.envs.blueprints import Blueprint, check_blueprint
 from palaestra.envs.rule_twin import handbook_variants, is_decided, rule_twin
-from palaestra.envs.synthesis import ListedWorld, WorldPlan, draw_plan, generate_blueprint
+from palaestra.envs.synthesis import WorldPlan, draw_plan, generate_blueprint
+from palaestra.envs.synthesis.diversity import near_duplicate_requests
 from palaestra.errors import PalaestraError
 from palaestra.proof.proof import Proof
 from palaestra.proof.prove import prove
@@ -86,21 +87,6 @@ def read_proofs(out: Path) -> list[WorldProof]:
     return sorted({proof.number: proof for proof in found}.values(), key=lambda proof: proof.number)
 
 
-def list_proved(proofs: Iterable[WorldProof], most: int) -> dict[int, ListedWorld]:
-    """The first proved worlds, as a listing has them."""
-    proved = sorted((proof for proof in proofs if proof.proved), key=lambda proof: proof.number)[:most]
-    return {
-        proof.number: ListedWorld(
-            split=proof.plan.split,
-            domain=proof.plan.domain,
-            mechanisms=proof.plan.mechanisms,
-            blueprint=proof.blueprint,
-            tasks=proof.tasks_digest,
-        )
-        for proof in proved
-    }
-
-
 def _is_done(proof: WorldProof | None, number: int) -> bool:
     return proof is not None and proof.blueprint == generate_blueprint(number).digest
 
@@ -120,8 +106,8 @@ def prove_world(number: int) -> WorldProof:
     plan = draw_plan(number)
     try:
         blueprint = generate_blueprint(number)
-        if problems := check_blueprint(blueprint):
-            return _refused(plan, [str(problem) for problem in problems], start, blueprint.digest)
+        if faults := blueprint_faults(blueprint):
+            return _refused(plan, faults, start, blueprint.digest)
         env = cast("ToolEnv", gym.make("palaestra/Synth-v0", world=number, unlisted=True).unwrapped)
         tasks = [task for split in env.task_set.splits for task in env.task_set.candidates(split)]
         proof = prove(env, tasks)
@@ -131,6 +117,12 @@ def prove_world(number: int) -> WorldProof:
         return _judged(plan, blueprint.digest, env, proof, faults, start)
     except PalaestraError as error:
         return _refused(plan, [f"{type(error).__name__}: {error}"], start)
+
+
+def blueprint_faults(blueprint: Blueprint) -> list[str]:
+    """What is wrong with a generated blueprint before any task is made: problems, and requests that stand twice."""
+    twice = [f"near-duplicate requests: {pair}" for pair in near_duplicate_requests(blueprint)]
+    return [*map(str, check_blueprint(blueprint)), *twice]
 
 
 def idle_rules(tasks: TaskSet) -> list[str]:

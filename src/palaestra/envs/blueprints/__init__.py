@@ -23,6 +23,7 @@ from palaestra.envs.blueprints.compilation import CompiledBlueprint, compile_blu
 from palaestra.envs.blueprints.document import dump_blueprint, load_blueprint, read_blueprint
 from palaestra.envs.blueprints.problems import raise_problems
 from palaestra.envs.blueprints.template import write_template
+from palaestra.envs.blueprints.tool_style import ToolStyle
 from palaestra.envs.world import World
 
 
@@ -53,6 +54,7 @@ __all__ = [
     "Requirement",
     "RuleSpec",
     "SectionSpec",
+    "ToolStyle",
     "WorkStep",
     "check_blueprint",
     "compile_blueprint",

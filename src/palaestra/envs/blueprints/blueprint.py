@@ -14,6 +14,7 @@ from typing import ClassVar, Literal, TypeAlias
 from pydantic import ConfigDict
 
 from palaestra.digest import digest
+from palaestra.envs.blueprints.tool_style import PLAIN, ToolStyle
 from palaestra.envs.task import Split
 
 Scalar: TypeAlias = int | bool | str
@@ -278,8 +279,20 @@ class Blueprint:
     requests: Mapping[str, RequestSpec]
     incoming: tuple[str, ...] = ("A question", "Thank you")
     """Subjects of further requests that come in while the agent works, for noise."""
+    style: ToolStyle | None = None
+    """How its tools are written; `None`: in the plain style."""
     instances: Mapping[Split, int] = field(default_factory=lambda: {"train": 3, "dev": 1, "heldout": 1})
     """How many tasks of each family a split lists."""
+
+    @property
+    def tool_style(self) -> ToolStyle:
+        """How its tools are written."""
+        return self.style or PLAIN
+
+    def id_prefix(self, entity: str) -> str:
+        """What the ids of an entity begin with, in the style of the tools; those of cases under the name of a case."""
+        prefix = self.case_prefix if entity == self.case else self.entities[entity].prefix
+        return self.tool_style.id_prefix(prefix)
 
     @cached_property
     def digest(self) -> str:

@@ -1,7 +1,7 @@
 """A blueprint becomes a `World`: row classes, tools, population, handbook, desk and families."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -13,7 +13,8 @@ from palaestra.envs.blueprints.handbook import HandbookText, make_rules
 from palaestra.envs.blueprints.population import BlueprintPopulation
 from palaestra.envs.blueprints.rows import CASE, make_row_classes
 from palaestra.envs.blueprints.scopes import Scopes
-from palaestra.envs.blueprints.tools import action_tool, read_action, read_tools
+from palaestra.envs.blueprints.styled_tools import StyledTools
+from palaestra.envs.blueprints.tools import Action, action_tool, read_action, read_tools, restore_tool
 from palaestra.envs.kit import (
     CaseDraft,
     CaseType,
@@ -29,11 +30,13 @@ from palaestra.envs.kit import (
     reading_tools,
     section,
 )
+from palaestra.envs.noise.material import NoiseMaterial
 from palaestra.envs.state import Schema
 from palaestra.envs.surfaces import generated_surfaces
 from palaestra.envs.world import World
 from palaestra.records import Row
-from palaestra.tools import CONTROL, Toolbox
+from palaestra.tools import CONTROL, Tool, Toolbox
+from palaestra.tools.tool import Origin
 
 ROLE, ACTOR = "agent", "DESK"
 KEPT = 64
@@ -73,24 +76,24 @@ def _compile(blueprint: Blueprint) -> CompiledBlueprint:
     actions = {name: read_action(spec, scopes) for name, spec in blueprint.actions.items()}
     readers = [tool for entity in blueprint.entities for tool in read_tools(blueprint, scopes, kinds, entity)]
     first = next(iter(blueprint.handbook))
-    toolbox = Toolbox(
-        [
-            *readers,
-            *handbook_tools(number=first, words=blueprint.handbook[first].title.split()[0].lower()),
-            *reading_tools(cases),
-            *(action_tool(blueprint, name, action, kinds) for name, action in actions.items()),
-            calculate,
-            *closing_tools(cases),
-            *CONTROL,
-        ],
-        prose_tool="reply",
-    )
+    plain = [
+        *readers,
+        *handbook_tools(number=first, words=blueprint.handbook[first].title.split()[0].lower()),
+        *reading_tools(cases),
+        *(action_tool(blueprint, name, action, kinds) for name, action in actions.items()),
+        calculate,
+        *closing_tools(cases),
+        *CONTROL,
+    ]
+    styled = _style(blueprint, scopes, plain, actions)
+    toolbox = Toolbox(styled.tools, prose_tool="reply")
     setting = Setting(
         blueprint=blueprint,
         scopes=scopes,
         kinds=kinds,
         schema=schema,
-        toolbox=toolbox,
+        toolbox=Toolbox(plain, prose_tool="reply"),
+        styled=styled,
         actions=actions,
         role=ROLE,
         actor=ACTOR,
@@ -114,16 +117,38 @@ def _compile(blueprint: Blueprint) -> CompiledBlueprint:
         draft=desk,
         families=tuple(families),
         tempers=any(spec.question is not None for spec in blueprint.requests.values()),
-        optional_tools=_optional_tools(blueprint),
+        optional_tools=tuple(styled.names[name] for name in _optional_tools(blueprint)),
         guards={
             "work": frozenset(spec.plural for spec in blueprint.entities.values()),
             "case": frozenset({kinds[CASE].table}),
         },
         instances=dict(blueprint.instances),
         twin_instances=dict(blueprint.instances),
-        noise=case_noise(cases, subjects=blueprint.incoming, synonyms={}),
+        noise=_style_listings(case_noise(cases, subjects=blueprint.incoming, synonyms={}), styled),
     )
     return CompiledBlueprint(world=world, kinds=kinds, rules=rules)
+
+
+def _style(blueprint: Blueprint, scopes: Scopes, plain: list[Tool], actions: Mapping[str, Action]) -> StyledTools:
+    """The tools in the blueprint's style."""
+    days = {
+        name: frozenset(argument for argument, kind in action.arguments().items() if kind.name == "date")
+        for name, action in actions.items()
+    }
+    columns = {
+        spec.plural: {scopes.columns(entity)[name]: kind for name, kind in scopes.types[entity].items()}
+        for entity, spec in blueprint.entities.items()
+    }
+
+    def origin(name: str) -> Origin:
+        return restore_tool, (blueprint, name)
+
+    return StyledTools(blueprint.tool_style, plain, days=days, columns=columns, origin=origin)
+
+
+def _style_listings(noise: NoiseMaterial, styled: StyledTools) -> NoiseMaterial:
+    """The noise with the lists that it acts on under their names in the style."""
+    return replace(noise, listings={styled.names[name]: one for name, one in noise.listings.items()})
 
 
 def _brief(blueprint: Blueprint, now: datetime, *, talks: bool) -> str:
@@ -138,7 +163,7 @@ def _brief(blueprint: Blueprint, now: datetime, *, talks: bool) -> str:
     )
     return (
         f"You are {blueprint.agent}. It is {format_moment(now)}. Look up the facts, decide by the handbook, do what "
-        f"the {word} asks for and nothing else. Amounts in tools are in cents. {answers} Then tell them with `reply`, "
+        f"the {word} asks for and nothing else. {blueprint.tool_style.notes()} {answers} Then tell them with `reply`, "
         f"close the {word} (resolve, decline or escalate it), and call `finish`. Handbook: {listed}."
     )
 

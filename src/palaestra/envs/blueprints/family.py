@@ -11,6 +11,7 @@ from palaestra.envs.blueprints.decision import Decider, RequestDecision, Request
 from palaestra.envs.blueprints.expressions import EvaluationTrace, Frame, Scan, ValueType, parse_expression
 from palaestra.envs.blueprints.planning import Planner
 from palaestra.envs.blueprints.scopes import ASKER, Scopes
+from palaestra.envs.blueprints.styled_tools import StyledTools
 from palaestra.envs.blueprints.templates import Template, parse_template
 from palaestra.envs.blueprints.tools import Action
 from palaestra.envs.kit import CaseDraft, ask, calculation, with_user
@@ -35,6 +36,9 @@ class Setting:
     kinds: Mapping[str, type[Row]]
     schema: Schema
     toolbox: Toolbox
+    """The plain tools, with which solutions are planned."""
+    styled: StyledTools
+    """The tools in the world's style, in which solutions are written."""
     actions: Mapping[str, Action]
     role: str
     actor: str
@@ -110,8 +114,9 @@ class _Request:
         task = _TaskWriter(self._setting, self._spec, self._decider, desk, drawn, self._answers)
         case = desk.open_case(drawn.asker, self._word(self._subject, desk, drawn, "subject"))
         prompt = desk.message(case, self._word(self._wordings(desk), desk, drawn, "body"))
-        desk.answer = lambda: task.write(case, prompt).oracle
-        return task.write(case, prompt)
+        styled = self._setting.styled
+        desk.answer = lambda: styled.task(task.write(case, prompt)).oracle
+        return styled.task(task.write(case, prompt))
 
     def _wordings(self, desk: CaseDraft[Row]) -> Sequence[Template]:
         return self._says_heldout if desk.split == "heldout" and self._says_heldout else self._says

@@ -74,7 +74,7 @@ class BlueprintPopulation:
         given = self._references(entity, drawn, stream.split("count"))
         people = draw_people(stream.split("people"), len(given)) if _is_person(spec) else [None] * len(given)
         for number, (named, person) in enumerate(zip(given, people, strict=True)):
-            key = f"{spec.prefix}{spec.first + number}"
+            key = f"{self._kinds[entity].prefix}{spec.first + number}"
             values: dict[str, Any] = {columns[name]: key for name, key in named.items()}
             for name, field in spec.fields.items():
                 if name not in named and field.value is None:

@@ -39,7 +39,7 @@ def _entity_class(blueprint: Blueprint, scopes: Scopes, entity: str) -> type[Row
     for name, kind in scopes.types[entity].items():
         searched = spec.fields[name].type in {"name", "email", "text"}
         annotations[scopes.columns(entity)[name]] = _annotation(blueprint, kind, searched=searched)
-    members = {"table": spec.plural, "prefix": spec.prefix, "__doc__": spec.description}
+    members = {"table": spec.plural, "prefix": blueprint.id_prefix(entity), "__doc__": spec.description}
     return _make((Row,), entity, class_name(entity), annotations, members, blueprint)
 
 
@@ -49,7 +49,8 @@ def _case_class(blueprint: Blueprint) -> type[Row]:
         f"{blueprint.people}_id": Annotated[str, References(people.plural)],
         "team": Literal[blueprint.teams],
     }
-    members = {"table": f"{blueprint.case}s", "prefix": blueprint.case_prefix, "__doc__": "What somebody asks for."}
+    prefix = blueprint.id_prefix(blueprint.case)
+    members = {"table": f"{blueprint.case}s", "prefix": prefix, "__doc__": "What somebody asks for."}
     return _make((CaseRow,), CASE, class_name(blueprint.case), annotations, members, blueprint)
 
 

@@ -35,7 +35,7 @@ def read_tools(blueprint: Blueprint, scopes: Scopes, kinds: Mapping[str, type[Ro
     for text in spec.tools:
         word, _, name = text.partition(" ")
         if text == "get":
-            tools.append(get_tool(kind, example=f"{spec.prefix}{spec.first}"))
+            tools.append(get_tool(kind, example=f"{kind.prefix}{spec.first}"))
         elif text == "search":
             tools.append(_search_tool(spec, scopes, entity, kind))
         elif word == "list":
@@ -135,7 +135,7 @@ def action_tool(blueprint: Blueprint, name: str, action: Action, kinds: Mapping[
             argument: _parameter(one, kind, action.spec.takes.get(one), kinds)
             for argument, (one, kind) in named.items()
         },
-        origin=(_restore, (blueprint, name)),
+        origin=(restore_tool, (blueprint, name)),
         writes=True,
     )
 
@@ -182,7 +182,7 @@ def _text(word: str, kind: ValueType) -> str:
     return f"The {word}, in cents." if kind.name == "money" else f"The {word}."
 
 
-def _restore(blueprint: Blueprint, name: str) -> Tool:
+def restore_tool(blueprint: Blueprint, name: str) -> Tool:
     """The tool that a pickle names."""
     from palaestra.envs.blueprints.compilation import compile_blueprint  # noqa: PLC0415  it makes the tools
 

@@ -60,6 +60,8 @@ def generate_tool(
     context = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     typed.__signature__ = inspect.Signature([context, *given])
     hints = {"context": ToolContext, **{key: p.annotation for key, p in parameters.items()}}
+    # The function's own annotations are of `**arguments`; whoever reads the tool's arguments needs theirs.
+    typed.__annotations__ = hints
     return tool(writes=writes, latency=latency, reads=reads, closes=closes, hints=hints, origin=origin)(function)
 
 

@@ -6,14 +6,19 @@ Equal numbers give equal blueprints, on every machine. No model takes part.
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import cache
+from itertools import combinations
 from typing import Any, Literal, TypeAlias, get_args
 
 from palaestra.envs.blueprints import Blueprint, RefusalSpec, RequestSpec
 from palaestra.envs.blueprints.blueprint import EntitySpec, FieldSpec, rules_in
 from palaestra.envs.blueprints.expressions import parse_expression
 from palaestra.envs.blueprints.scopes import Scopes
+from palaestra.envs.blueprints.tool_style import ToolStyle
 from palaestra.envs.synthesis.domain import DomainLexicon, domains
 from palaestra.envs.synthesis.part import MechanismPart, mechanisms
+from palaestra.envs.synthesis.plan_deck import DealtPlan, MechanismSet, deal_plans
+from palaestra.envs.synthesis.style_draw import draw_style
 from palaestra.errors import BlueprintError
 from palaestra.seeding import Stream
 
@@ -33,6 +38,7 @@ WORDINGS = 3
 """The most wordings of a request in one world."""
 
 
+_HELDOUT_SPLITS = frozenset({"heldout-domain", "heldout-mechanism"})
 _TURNS: Mapping[int, WorldSplit] = {7: "dev", 8: "heldout-domain", 9: "heldout-mechanism"}
 
 
@@ -44,6 +50,8 @@ class WorldPlan:
     split: WorldSplit
     domain: str
     mechanisms: tuple[str, ...]
+    style: ToolStyle
+    """How its tools are written."""
 
 
 def world_id(number: int) -> str:
@@ -55,25 +63,44 @@ def draw_plan(number: int) -> WorldPlan:
     """What the world of a number is made of, before it is made.
 
     Of ten numbers, one gives a world for development, one a world in a held-out domain, and one a world with a held-out
-    mechanism.
+    mechanism. A split has no plan twice before it had each once; from then on, plans come again with other requests.
+
+    Raises:
+        BlueprintError: no domain has mechanisms for the split.
     """
-    stream = Stream.root("synthesis", number)
     split = _TURNS.get(number % 10, "train")
-    pool = {"dev": DEV_DOMAINS, "heldout-domain": HELDOUT_DOMAINS}.get(split)
-    every = sorted(domains())
-    trained = [name for name in every if name not in DEV_DOMAINS | HELDOUT_DOMAINS]
-    new = split == "heldout-mechanism"
-    fitting = [name for name in (trained if pool is None else every) if pool is None or name in pool]
-    fitting = [name for name in fitting if len(_known(name, heldout=False)) >= MECHANISMS[0]]
-    fitting = [name for name in fitting if not new or _known(name, heldout=True)]
-    if not fitting:
+    dealt = _dealt_plans(split)
+    if not dealt:
         raise BlueprintError(f"world {number}: no domain has mechanisms for the split {split}; add one")
-    domain = stream.split("domain").choice(fitting)
-    known = _known(domain, heldout=False)
-    count = min(len(known), stream.split("count").between(*MECHANISMS))
-    chosen = stream.split("mechanisms").sample(known, count - new)
-    chosen += [stream.split("new").choice(_known(domain, heldout=True))] if new else []
-    return WorldPlan(number=number, split=split, domain=domain, mechanisms=tuple(sorted(chosen)))
+    place = number // 10 * (10 - len(_TURNS)) + number % 10 if split == "train" else number // 10
+    plan = dealt[place % len(dealt)]
+    stream = Stream.root("synthesis", number, "style")
+    # Half of the held-out worlds have tools as in training, so that the two kinds of novelty can be told apart.
+    style = draw_style(stream, heldout=split in _HELDOUT_SPLITS and stream.split("heldout").chance(50))
+    return WorldPlan(number=number, split=split, domain=plan.domain, mechanisms=plan.mechanisms, style=style)
+
+
+@cache
+def _dealt_plans(split: WorldSplit) -> list[DealtPlan]:
+    """The plans of a split, in the order of its numbers."""
+    pool = {"dev": DEV_DOMAINS, "heldout-domain": HELDOUT_DOMAINS}.get(split)
+    trained = domains().keys() - DEV_DOMAINS - HELDOUT_DOMAINS
+    sets = {name: _sets(name, split) for name in sorted(trained if pool is None else pool & domains().keys())}
+    return deal_plans(sets, Stream.root("synthesis", "plans", split))
+
+
+def _sets(domain: str, split: WorldSplit) -> list[MechanismSet]:
+    """The sets of mechanisms that a world of a domain can have; one is held out where the split says so."""
+    known, new = _known(domain, heldout=False), _known(domain, heldout=True)
+    sizes = range(MECHANISMS[0], MECHANISMS[1] + 1)
+    if split != "heldout-mechanism":
+        return [chosen for size in sizes for chosen in combinations(sorted(known), size)]
+    return [
+        tuple(sorted((*chosen, one)))
+        for size in sizes
+        for chosen in combinations(sorted(known), size - 1)
+        for one in sorted(new)
+    ]
 
 
 def _known(domain: str, *, heldout: bool) -> list[str]:
@@ -89,11 +116,12 @@ def generate_blueprint(number: int) -> Blueprint:
         BlueprintError: the domain lacks words of a mechanism.
     """
     plan = draw_plan(number)
-    return join_parts(number, domains()[plan.domain], plan.mechanisms, Stream.root("synthesis", number))
+    joined = join_parts(number, domains()[plan.domain], plan.mechanisms, Stream.root("synthesis", number))
+    return replace(joined, style=plan.style)
 
 
 def join_parts(number: int, domain: DomainLexicon, chosen: Sequence[str], stream: Stream) -> Blueprint:
-    """The blueprint of a domain with these mechanisms.
+    """The blueprint of a domain with these mechanisms, in the plain style.
 
     Raises:
         BlueprintError: the domain lacks words of a mechanism, or two mechanisms share a name.

@@ -20,6 +20,11 @@ _KEYED = re.compile(
     r'"\w*(?:cents|amount|price|fee|total|limit|cost)\w*":\s*"?(-?\d+(?:\.\d+)?)|(?<!\w)\w+_cents:?\s+(-?\d+)(?![\w.,])'
 )
 """A column that holds cents and its value: in JSON, and as a page shows them."""
+_DAY = re.compile(r"(?:(\d{4})-)?(0[1-9]|1[0-2])-(\d\d)")
+"""A day as a figure has it, with or without its year."""
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_DECIMAL = re.compile(r"(\d+)\.(\d\d)")
+"""An amount as text with two places, as some tools show it."""
 _RATE = re.compile(
     r"(?<![\w.,-])(\d{1,3})\s*(?:%|percent|per cent)|\"\w*(?:percent|rate)\w*\":\s*(\d{1,3})\b"
     r"|(?<!\w)\w+_(?:percent|rate):?\s+(\d{1,3})(?![\w.,])",
@@ -76,8 +81,17 @@ def _otherwise(figure: Figure) -> tuple[re.Pattern[str], ...]:
     number = str(figure.value)
     if figure.kind == "number" and number.isdecimal() and len(number) >= _ID_DIGITS:
         # "Orders 1431 and 1436" and "ORD-1428/1429" name ids.
-        return (re.compile(rf"(?<![\w-])[A-Z]{{2,}}-{number}(?!\w)"),)
+        return (re.compile(rf"(?<![\w-])[A-Z]{{2,}}[-_]?{number}(?!\w)"),)
+    if figure.kind == "date" and (found := _DAY.fullmatch(number)) is not None:
+        return (_other_notations(*found.groups()),)
     return ()
+
+
+def _other_notations(year: str | None, month: str, day: str) -> re.Pattern[str]:
+    """A pattern for a day as tools may show it: 31.05.2026, 31/05/2026 or 31 May 2026."""
+    years, name = year or r"\d{4}", _MONTHS[int(month) - 1]
+    numbered = rf"(?<![\w.,/-]){day}(?P<mark>[./]){month}(?P=mark){years}(?!\w)"
+    return re.compile(rf"{numbered}|(?<![\w.,/-]){int(day)} {name} {years}(?!\w)")
 
 
 def _round_euros(figure: Figure) -> Iterator[str]:
@@ -129,4 +143,6 @@ def _amounts(text: str) -> Iterator[int]:
     """The amounts of money of a text, in cents."""
     for found in _KEYED.finditer(text):
         yield abs(round(float(found[1] or found[2])))
+        if (decimal := _DECIMAL.fullmatch(found[1] or "")) is not None:
+            yield int(decimal[1]) * 100 + int(decimal[2])
     yield from amounts_in(text)

@@ -8,6 +8,7 @@ from palaestra.envs.blueprints.checking.findings import BlueprintFindings
 from palaestra.envs.blueprints.expressions.over_rows import NAMES
 from palaestra.envs.blueprints.problems import Path
 from palaestra.envs.blueprints.scopes import ASKER
+from palaestra.envs.blueprints.tool_style import style_tool_names
 
 _ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
@@ -71,6 +72,7 @@ def _check_tool_names(blueprint: Blueprint, findings: BlueprintFindings) -> None
         findings.expect(action not in taken, path, f"{action!r} is a tool of {taken.get(action)}; choose another name")
         for parameter in one.takes:
             _check_name(parameter, (*path, "takes", parameter), findings)
+    findings.read(("style",), lambda: style_tool_names(blueprint.tool_style, {**taken, **blueprint.actions}))
 
 
 def _check_name(name: str, path: Path, findings: BlueprintFindings) -> None:

@@ -1,0 +1,85 @@
+"""Which proved worlds are listed: no near-duplicate of a listed one, and proved as they are generated now."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+
+from palaestra.durable import write_file
+from palaestra.envs.blueprints import Blueprint
+from palaestra.envs.synthesis import ListedWorld, generate_blueprint
+from palaestra.envs.synthesis.diversity import NEAREST, Neighbour, WorldProfile, find_near_duplicate, profile_world
+from palaestra.proof.worlds import WorldProof
+
+LEFT_OUT = "left_out.json"
+"""The file of a folder of records that says why worlds are not listed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorldSelection:
+    """What comes of a choice among proofs of worlds."""
+
+    listed: Mapping[int, ListedWorld]
+    left_out: Mapping[int, tuple[str, ...]]
+    """By number: why a world is not listed."""
+
+
+def select_worlds(
+    proofs: Iterable[WorldProof], most: int, *, make: Callable[[int], Blueprint] = generate_blueprint
+) -> WorldSelection:
+    """The first worlds that can be listed, in the order of their numbers, and why the others before the last are not.
+
+    Args:
+        proofs: The records of worlds.
+        most: How many worlds are listed at most.
+        make: Gives the blueprint of a number.
+    """
+    listed: dict[int, ListedWorld] = {}
+    left_out: dict[int, tuple[str, ...]] = {}
+    kept: dict[int, WorldProfile] = {}
+    for proof in sorted(proofs, key=lambda proof: proof.number):
+        if len(listed) == most:
+            break
+        reasons, profile = _judge(proof, kept, make)
+        if profile is None:
+            left_out[proof.number] = reasons
+            continue
+        kept[proof.number] = profile
+        listed[proof.number] = ListedWorld(
+            split=proof.plan.split,
+            domain=proof.plan.domain,
+            mechanisms=proof.plan.mechanisms,
+            blueprint=proof.blueprint,
+            tasks=proof.tasks_digest,
+        )
+    return WorldSelection(listed=listed, left_out=left_out)
+
+
+def save_left_out(left_out: Mapping[int, tuple[str, ...]], out: Path) -> None:
+    """Write why worlds are not listed into a folder of records."""
+    plain = {str(number): reasons for number, reasons in sorted(left_out.items())}
+    write_file(out / LEFT_OUT, orjson.dumps(plain, option=orjson.OPT_INDENT_2))
+
+
+def _judge(
+    proof: WorldProof, kept: Mapping[int, WorldProfile], make: Callable[[int], Blueprint]
+) -> tuple[tuple[str, ...], WorldProfile | None]:
+    """Why a world is not listed; its features where it is."""
+    if not proof.proved:
+        return proof.faults, None
+    blueprint = make(proof.number)
+    if blueprint.digest != proof.blueprint:
+        return ("its blueprint is another one than was proved; prove it again",), None
+    profile = profile_world(blueprint)
+    near = find_near_duplicate(profile, kept)
+    return ((), profile) if near is None else ((_near_reason(near),), None)
+
+
+def _near_reason(near: Neighbour) -> str:
+    distance = near.distance
+    parts = f"structure {distance.structure:.3f}, surface {distance.surface:.3f}"
+    return (
+        f"near-duplicate of synth-{near.number}: {distance.whole:.3f} apart ({parts}); a listed world is at least "
+        f"{NEAREST} from every other"
+    )

@@ -1,0 +1,1 @@
+"""Worlds joined from mechanisms and domains, for tests."""
