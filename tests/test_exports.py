@@ -73,6 +73,10 @@ EXPORTS = {
         "proof_document proof_lines proof_markdown proof_tables prove prove_injections prove_task release_of "
         "try_injection"
     ),
+    "palaestra.proof.authoring": (
+        "AuthoredDraft AuthoringBrief AuthoringResult DraftFolder Judgement LeastSize ProofLimits judge_document "
+        "judge_within_limits write_world"
+    ),
     "palaestra.proof.attacks": (
         "ATTACKS MAX_CALLS NEEDS UNGUARDED Attack AttackContext Need PrivilegedAttackContext blind_attack "
         "privileged_attack run_attack world_attacks"
