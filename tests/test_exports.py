@@ -133,6 +133,11 @@ EXPORTS = {
         "Contradiction Injection Listing Noise NoiseMaterial NoisePlan NoiseSnapshot NoiseState WorldEvent "
         "check_noise_material check_noise_on_pages"
     ),
+    "palaestra.envs.simulation": (
+        "POLICIES ErrorSimulator PreferenceReport SimulatedEpisode SimulatedPolicy SimulatedTurn SimulationOutcome "
+        "SimulationReport WorkPair can_simulate measure_preferences measure_simulation play_simulation "
+        "preference_table sibling_pairs simulation_table"
+    ),
     "palaestra.envs.state": (
         "AttachedOverlay Base Column FileEntry FileLimits FileTree Overlay OverlaySnapshot Schema SqlProjection "
         "TableInfo overlay_on"

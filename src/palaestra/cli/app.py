@@ -27,6 +27,7 @@ from palaestra.cli import (
     rubrics,
     runs,
     scaffold,
+    simulation,
     suites,
     tasks,
     train,
@@ -57,6 +58,7 @@ bench.app.command(name="pages-gate")(pages.gate)
 bench.app.command()(pages.pages_policy)
 bench.app.command()(pages.web)
 bench.app.command()(floors.suites)
+bench.app.command()(simulation.simulation)
 worlds.app.command()(authoring.write)
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(rubrics.app, name="rubrics")

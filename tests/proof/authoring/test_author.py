@@ -88,7 +88,8 @@ def test_a_model_that_repairs_only_what_messages_name_ends_proved(tmp_path: Path
          "requests.extend-loan.refusals.2: it decides no task"),
     )  # fmt: skip
     result = write(tmp_path, author, rounds=8)
-    assert result.world == tmp_path / "world.yaml", result.findings
+    assert result.world is not None, result.findings
+    assert result.world == tmp_path / "world.yaml"
     assert result.world.read_text() == LIBRARY.rstrip("\n")
     assert [draft.stage for draft in result.drafts] == ["document", "rules", "texts", "tasks", "idle", "proved"]
     assert author.rounds == [7, 5, 4, 3, 1, 0]

@@ -221,7 +221,7 @@ def _complete(model: ChatModel, messages: list[Message], seed: int) -> str:
         InfrastructureError: there is none; whatever a client raises is told apart from a bad draft.
     """
     try:
-        answer: object = model.complete(messages, seed=seed)
+        answer = model.complete(messages, seed=seed)
     except InfrastructureError:
         raise
     except TimeoutError as error:
@@ -230,6 +230,6 @@ def _complete(model: ChatModel, messages: list[Message], seed: int) -> str:
         raise ServerError(f"the model could not be reached: {error}") from error
     except ValueError as error:
         raise ReplyError(f"what the model gave is no text: {error}") from error
-    if not isinstance(answer, str) or not answer.strip():
+    if not answer or not answer.strip():  # some clients give `None`
         raise ReplyError("the model's answer is empty; see whether the server is well")
     return answer

@@ -172,7 +172,7 @@ def _find_idle_parts(env: ToolEnv, blueprint: Blueprint) -> Iterator[str]:
             if task.split("/")[1] == f"{name}-twin"
             for call in env.task_set.instance(task).oracle
             if env.world.toolbox[call.tool].closes is not None
-            for value in call.arguments.values()
+            for value in map(str, call.arguments.values())
         }
         for number, refusal in enumerate(request.refusals):
             if refusal.section not in cited:
