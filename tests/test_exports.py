@@ -73,6 +73,10 @@ EXPORTS = {
         "proof_document proof_lines proof_markdown proof_tables prove prove_injections prove_task release_of "
         "try_injection"
     ),
+    "palaestra.proof.authoring": (
+        "AuthoredDraft AuthoringBrief AuthoringResult DraftFolder Judgement LeastSize ProofLimits judge_document "
+        "judge_within_limits write_world"
+    ),
     "palaestra.proof.attacks": (
         "ATTACKS MAX_CALLS NEEDS UNGUARDED Attack AttackContext Need PrivilegedAttackContext blind_attack "
         "privileged_attack run_attack world_attacks"
@@ -129,6 +133,11 @@ EXPORTS = {
     "palaestra.envs.noise": (
         "Contradiction Injection Listing Noise NoiseMaterial NoisePlan NoiseSnapshot NoiseState WorldEvent "
         "check_noise_material check_noise_on_pages"
+    ),
+    "palaestra.envs.simulation": (
+        "POLICIES ErrorSimulator PreferenceReport SimulatedEpisode SimulatedPolicy SimulatedTurn SimulationOutcome "
+        "SimulationReport WorkPair can_simulate measure_preferences measure_simulation play_simulation "
+        "preference_table sibling_pairs simulation_table"
     ),
     "palaestra.envs.state": (
         "AttachedOverlay Base Column FileEntry FileLimits FileTree Overlay OverlaySnapshot Schema SqlProjection "

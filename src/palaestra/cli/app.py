@@ -9,6 +9,7 @@ from rich.console import Console
 
 from palaestra.cli import (
     ablations,
+    authoring,
     bench,
     check,
     compare,
@@ -26,6 +27,7 @@ from palaestra.cli import (
     rubrics,
     runs,
     scaffold,
+    simulation,
     suites,
     tasks,
     train,
@@ -56,6 +58,8 @@ bench.app.command(name="pages-gate")(pages.gate)
 bench.app.command()(pages.pages_policy)
 bench.app.command()(pages.web)
 bench.app.command()(floors.suites)
+bench.app.command()(simulation.simulation)
+worlds.app.command()(authoring.write)
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(rubrics.app, name="rubrics")
 app.add_typer(bench.app, name="bench")

@@ -128,6 +128,7 @@ def make_instance(
     base: Base,
     drawing: TaskDraw | None = None,
     shares_deals: bool = True,
+    correct: Callable[[Overlay], None] | None = None,
 ) -> Instance:
     """The instance `index` of `family` on these rows under these rules.
 
@@ -140,6 +141,7 @@ def make_instance(
         base: The rows.
         drawing: How another instance was drawn, to be drawn alike.
         shares_deals: Whether it deals out rows with the other instances on these rows, which go by the same rules.
+        correct: Changes the rows once the request is made and before it is answered; needs `drawing`.
 
     Raises:
         TaskError: the family's function fails or states something inconsistent; the message names file and line.
@@ -149,7 +151,7 @@ def make_instance(
     draft = _draft(world, family, index, rules=rules, base=base, deals=deals, drawing=drawing)
     task_id = f"{family.id}/{index:04d}"
     try:
-        task = _write_task(world, family, draft, alike=drawing is not None)
+        task = _write_task(world, family, draft, alike=drawing is not None, correct=correct)
         settled = draft.state.settle()
         messages: tuple[Message, ...] = (
             {"role": "system", "content": _briefing(world, task)(start)},
@@ -222,7 +224,14 @@ def _draft(
     )
 
 
-def _write_task(world: World, family: "Family[Draft]", draft: Draft, *, alike: bool) -> Task:
+def _write_task(
+    world: World,
+    family: "Family[Draft]",
+    draft: Draft,
+    *,
+    alike: bool,
+    correct: Callable[[Overlay], None] | None = None,
+) -> Task:
     """What the family's function writes, held to what it and its world declare.
 
     Args:
@@ -230,8 +239,13 @@ def _write_task(world: World, family: "Family[Draft]", draft: Draft, *, alike: b
         family: The family.
         draft: Where it is set.
         alike: Whether it is drawn like another instance; the family's own answer to that then replaces the oracle.
+        correct: Changes the rows before that answer.
     """
     task = family.make(draft)
+    if correct is not None:
+        if draft.answer is None:
+            raise TaskError("it states no answer for other rows; give one as `desk.answer`")
+        correct(draft.state)
     if alike and draft.answer is not None:
         task = replace(task, oracle=tuple(draft.answer()), rubric=None, alternatives=())
     task = proofread(world, task)

@@ -113,7 +113,7 @@ def prove_world(number: int) -> WorldProof:
         proof = prove(env, tasks)
         faults = [str(fault) for fault in proof.faults]
         faults += [f"the rule {name} decides no task" for name in idle_rules(env.task_set)]
-        faults += [f"no solution uses the tool {name}" for name in _idle_tools(env)]
+        faults += [f"no solution uses the tool {name}" for name in idle_tools(env)]
         return _judged(plan, blueprint.digest, env, proof, faults, start)
     except PalaestraError as error:
         return _refused(plan, [f"{type(error).__name__}: {error}"], start)
@@ -141,7 +141,8 @@ def _decides(tasks: TaskSet, task: str, name: str) -> bool:
     return any(is_decided(instance, rule_twin(instance, rules)) for rules in changed)
 
 
-def _idle_tools(env: ToolEnv) -> Iterator[str]:
+def idle_tools(env: ToolEnv) -> Iterator[str]:
+    """The tools that no solution uses and no task may leave aside."""
     used = {
         call.tool
         for split in env.task_set.splits

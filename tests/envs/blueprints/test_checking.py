@@ -32,6 +32,10 @@ BROKEN = {
     "a taken table": ("    plural: holds", "    plural: loans", "'loans' is taken by loan"),
     "rows without a number": ("    count: 30\n", "", "none or both of `count` and `per`"),
     "too many rows": ("    count: 30", "    count: 3000000", "an entity has 1 to 2000"),
+    "numbers that are too large": ("between: [0, 3]", "between: [0, 99999999999]", "write numbers from"),
+    "days that are too far": ("{type: date, days: [-20, -1]}", "{type: date, days: [-999999999, -1]}", "write numbers"),
+    "a first id below 0": ("    count: 24", "    count: 24\n    first: -5", "the first id has a number from 0 on"),
+    "too many tasks": ("team: lending", "instances: {train: 1000000}\nteam: lending", "lists 0 to 200 tasks"),
     "no range": ("{type: money, between: [0, 6000], step: 500}", "{type: money}", "it has no range"),
     "an empty range": ("between: [0, 3]", "between: [3, 0]", "the least is above the most"),
     "weights of another number": ("weights: [1, 3]}", "weights: [1]}", "give 2 weights"),
@@ -101,6 +105,14 @@ def test_every_problem_is_reported_at_once() -> None:
     said = "\n".join(str(problem) for problem in check_blueprint(blueprint, places))
     assert "unknown team 'nobody'" in said
     assert "'LN-' is taken by loan" in said
+
+
+def test_rows_that_multiply_are_bounded_together() -> None:
+    text = LIBRARY.replace("    count: 24", "    count: 2000", 1).replace("{member: [2, 3]}", "{member: [2, 20]}", 1)
+    said = [str(problem) for problem in check_blueprint(read_blueprint(text)[0])]
+    assert said == [
+        "tool-library: entities: up to 42090 rows; all entities have at most 20000 together, so lower `count` or `per`"
+    ]
 
 
 def test_the_example_has_no_problem() -> None:

@@ -27,6 +27,8 @@ class RemoteChatConfig:
     what is left out."""
     seed_field: str | None = "seed"
     """The field that carries the seed; `None` for servers that refuse one. Few promise equal text for equal seeds."""
+    keeps_cut_off: bool = False
+    """Whether text that a limit of tokens ended is an answer for `complete`, and not an error."""
 
 
 class RemoteChat:
@@ -98,7 +100,7 @@ class RemoteChat:
             ReplyError: a `ValueError`; the server refused, or what it gave is no text, or not all of it.
         """
         reply = await self.chat(messages, seed=seed)
-        if reply.cut_off:
+        if reply.cut_off and not self.config.keeps_cut_off:
             raise ReplyError(
                 f"{self._name} was cut off by its limit of tokens after {(reply.content or '')[-60:]!r}; "
                 "set more in options, such as max_tokens"

@@ -12,6 +12,10 @@ MOST_ROWS = 2_000
 """The most rows of an entity that are counted by themselves."""
 MOST_EACH = 20
 """The most rows for each row that they name."""
+MOST_IN_ALL = 20_000
+"""The most rows of all entities together, at the most that `per` allows."""
+MOST_NUMBER, MOST_DAYS = 1_000_000_000, 36_500
+"""How far from 0 the numbers and days of a range are."""
 _READERS = ("get", "search", "list FIELD")
 
 
@@ -44,6 +48,7 @@ def check_entities(
             people,
             f"{blueprint.people} has no name and email; give it fields of these types, the latter called `email`",
         )
+    _check_rows(blueprint, types, findings)
     earlier: list[str] = []
     for entity, spec in blueprint.entities.items():
         path: Path = ("entities", entity)
@@ -59,9 +64,29 @@ def check_entities(
         earlier.append(entity)
 
 
+def _check_rows(
+    blueprint: Blueprint, types: Mapping[str, Mapping[str, ValueType]], findings: BlueprintFindings
+) -> None:
+    """Report entities that together may have too many rows: `per` multiplies."""
+    rows: dict[str, int] = {}
+    for entity, spec in blueprint.entities.items():
+        owner = next((types[entity][name].entity for name in spec.per if name in types[entity]), "")
+        most = max((most for _, most in spec.per.values()), default=0)
+        rows[entity] = (spec.count or 0) + most * rows.get(owner, 0)
+    total = sum(rows.values())
+    findings.expect(
+        total <= MOST_IN_ALL,
+        ("entities",),
+        f"up to {total} rows; all entities have at most {MOST_IN_ALL} together, so lower `count` or `per`",
+    )
+
+
 def _check_count(spec: EntitySpec, types: Mapping[str, ValueType], path: Path, findings: BlueprintFindings) -> None:
     if (spec.count is None) == (not spec.per):
         findings.add(path, "it has none or both of `count` and `per`; give the one that says how many rows there are")
+    findings.expect(
+        0 <= spec.first <= MOST_NUMBER, (*path, "first"), f"{spec.first}; the first id has a number from 0 on"
+    )
     if spec.count is not None and not 0 < spec.count <= MOST_ROWS:
         findings.add((*path, "count"), f"{spec.count} rows; an entity has 1 to {MOST_ROWS}")
     for name, (least, most) in spec.per.items():
@@ -101,9 +126,9 @@ def _check_draw(field: FieldSpec, kind: ValueType, path: Path, findings: Bluepri
         findings.add((*path, "percent"), f"{field.percent}; write 0 to 100")
     findings.expect(field.step >= 1, (*path, "step"), f"{field.step}; numbers are multiples of at least 1")
     if kind.is_number:
-        _check_range(field.between, "between", path, findings)
+        _check_range(field.between, "between", path, findings, MOST_NUMBER)
     elif kind.name == "date":
-        _check_range(field.days, "days", path, findings)
+        _check_range(field.days, "days", path, findings, MOST_DAYS)
     elif field.type.removesuffix("?") == "text":
         findings.expect(bool(field.one_of), path, "it has no texts to draw from; give `one_of` or `value`")
     elif kind.name == "choice" and field.weights:
@@ -114,8 +139,10 @@ def _check_draw(field: FieldSpec, kind: ValueType, path: Path, findings: Bluepri
         )
 
 
-def _check_range(found: Sequence[int] | None, name: str, path: Path, findings: BlueprintFindings) -> None:
+def _check_range(found: Sequence[int] | None, name: str, path: Path, findings: BlueprintFindings, most: int) -> None:
     if found is None:
         findings.add(path, f"it has no range to draw from; give `{name}: [least, most]`, or a `value`")
     elif found[0] > found[1]:
         findings.add((*path, name), f"{list(found)}: the least is above the most; exchange them")
+    elif max(-found[0], found[1]) > most:
+        findings.add((*path, name), f"{list(found)}; write numbers from {-most} to {most}")

@@ -16,6 +16,8 @@ _PREFIX = re.compile(r"[A-Z][A-Z0-9]*-")
 _TAKEN = frozenset({*NAMES, "share", "today", "rules", "id", "row", "section", "handbook", ASKER})
 MOST = {"entities": 40, "rules": 60, "handbook": 60, "actions": 60, "requests": 60}
 """The most parts of each kind."""
+MOST_INSTANCES = 200
+"""The most tasks of a family that a split lists."""
 
 
 def check_names(blueprint: Blueprint, findings: BlueprintFindings) -> None:
@@ -29,6 +31,12 @@ def check_names(blueprint: Blueprint, findings: BlueprintFindings) -> None:
         count = len(getattr(blueprint, part))
         findings.expect(count <= most, (part,), f"there are {count}; a blueprint has at most {most}")
         findings.expect(count > 0, (part,), "there are none; a world needs at least one")
+    for split, count in blueprint.instances.items():
+        findings.expect(
+            0 <= count <= MOST_INSTANCES,
+            ("instances", split),
+            f"{count}; a split lists 0 to {MOST_INSTANCES} tasks of a family",
+        )
     for request in blueprint.requests:
         findings.expect(
             bool(_ID.fullmatch(request)), ("requests", request), f"{request!r}: write lower case with hyphens"

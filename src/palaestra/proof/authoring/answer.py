@@ -1,0 +1,60 @@
+"""The document in a model's answer: without the prose around it, the fences and the thinking."""
+
+import re
+from dataclasses import dataclass, fields
+
+from palaestra.envs.blueprints import Blueprint
+from palaestra.envs.blueprints.document import MAX_BYTES
+
+MAX_ANSWER = 2 * MAX_BYTES
+"""The most characters of an answer that are read and kept."""
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*$", re.MULTILINE)
+_THINKING = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
+_KEYS = "|".join(field.name for field in fields(Blueprint))
+_FIRST = re.compile(rf"^(?:(?:{_KEYS})[ \t]*:|\{{)", re.MULTILINE)
+_INSIDE = re.compile(r"[ \t]|[\[\]{}#-]|[\w\"'.-]+[ \t]*:|$")
+"""How a line of a document begins: inside a part, at a list's entry or end, as a comment, with a key, or not at all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundDocument:
+    """What was found in an answer."""
+
+    text: str
+    """The document; empty where there is none."""
+    fault: str = ""
+    """What is wrong with the answer around it; empty where it is only a document, or one in fences or prose."""
+
+
+def find_document(answer: str) -> FoundDocument:
+    """The document in an answer.
+
+    An answer that is larger than `MAX_ANSWER` has none: a part of a document is no document.
+    """
+    if len(answer) > MAX_ANSWER:
+        fault = f"the answer has {len(answer)} characters, more than {MAX_ANSWER}; write a smaller document"
+        return FoundDocument(text="", fault=fault)
+    answer = _THINKING.sub("", answer).replace("\r\n", "\n")
+    fences = [(mark.start(), mark.end()) for mark in _FENCE.finditer(answer)]
+    if len(fences) % 2:
+        text = answer[fences[-1][1] :].strip("\n")
+        if _FIRST.search(text):
+            fault = "the code fence around the document is not closed, so the answer may be cut off; write less"
+            return FoundDocument(text=text, fault=fault)
+        fences = fences[:-1]
+    blocks = [answer[fences[n][1] : fences[n + 1][0]].strip("\n") for n in range(0, len(fences), 2)]
+    documents = [block for block in blocks if _FIRST.search(block)]
+    if len(documents) > 1:
+        return FoundDocument(text="", fault=f"the answer has {len(documents)} documents; write one whole document")
+    text = documents[0] if documents else _without_prose(answer)
+    return FoundDocument(text=text, fault="" if text else "the answer has no document; begin with `id: my-world`")
+
+
+def _without_prose(answer: str) -> str:
+    """The lines from the first key of a document up to the first that cannot stand in one."""
+    first = _FIRST.search(answer)
+    if first is None:
+        return ""
+    lines = answer[first.start() :].split("\n")
+    last = next((n for n, line in enumerate(lines) if not _INSIDE.match(line)), len(lines))
+    return "\n".join(lines[:last]).rstrip()

@@ -1,0 +1,89 @@
+"""Judges a draft in a process of its own, of bounded time and memory.
+
+Covered: a document whose world or proof takes too long or too much memory, by its rows or its conditions, ends as a
+finding about the document. Not covered: a document cannot run code, so there is no sandbox against code.
+"""
+
+import multiprocessing
+import resource
+import signal
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from palaestra.errors import InfrastructureError
+from palaestra.proof.authoring.judgement import Judgement, LeastSize, judge_tasks, judge_text
+
+_WAIT_FACTOR, _WAIT_FLOOR = 8, 60.0
+"""How many times its processor time a process may take on a busy machine, and at least how many seconds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProofLimits:
+    """What the proof of one draft may take."""
+
+    seconds: int = 300
+    """Of processor time."""
+    gigabytes: int = 4
+    """Of address space."""
+
+
+def judge_within_limits(path: Path, least: LeastSize | None = None, limits: ProofLimits | None = None) -> Judgement:
+    """Judge the document in a file. Its world is made in another process, which takes no more than the limits.
+
+    Raises:
+        InfrastructureError: the judge itself failed; that says nothing about the document.
+    """
+    early = judge_text(path.read_text(encoding="utf-8"), least)
+    if early.findings:
+        return early
+    limits = limits or ProofLimits()
+    context = multiprocessing.get_context("spawn")  # not by fork: this process may have threads
+    mine, theirs = context.Pipe(duplex=False)
+    process = context.Process(target=_judge_into, args=(theirs, path, limits), daemon=True)
+    process.start()
+    theirs.close()
+    try:
+        return _receive(mine, path, limits)
+    except EOFError:
+        process.join()
+        if process.exitcode in (-signal.SIGXCPU, -signal.SIGKILL):
+            return _too_much(f"the proof took more than {limits.seconds} s of processor time")
+        raise InfrastructureError(
+            f"the judge of {path} ended with exit code {process.exitcode}; the draft is kept, so run it again"
+        ) from None
+    finally:
+        process.kill()
+        process.join()
+        mine.close()
+
+
+def _receive(mine: Connection, path: Path, limits: ProofLimits) -> Judgement:
+    if not mine.poll(max(_WAIT_FLOOR, _WAIT_FACTOR * limits.seconds)):
+        raise InfrastructureError(f"the judge of {path} gave no answer in time; the draft is kept, so run it again")
+    found: object = mine.recv()
+    if isinstance(found, Judgement):
+        return found
+    if found is None:
+        return _too_much(f"the proof took more than {limits.gigabytes} GB of memory")
+    raise InfrastructureError(f"the judge of {path} crashed: {found}; report it with the draft, which is kept")
+
+
+def _too_much(what: str) -> Judgement:
+    fix = "let there be fewer rows, and conditions that go through fewer of them"
+    return Judgement(stage="limits", findings=(f"{what}; {fix}",))
+
+
+def _judge_into(to: Connection, path: Path, limits: ProofLimits) -> None:
+    """Judge in this process and send what came of it: a judgement, `None` for too little memory, or a crash."""
+    found: object
+    try:
+        resource.setrlimit(resource.RLIMIT_CPU, (limits.seconds, limits.seconds + 5))
+        resource.setrlimit(resource.RLIMIT_AS, (limits.gigabytes << 30, limits.gigabytes << 30))
+        found = judge_tasks(path)
+    except MemoryError:
+        found = None
+    except Exception as error:  # the parent reports it; it must not look like a bad draft
+        found = repr(error)
+    to.send(found)
+    to.close()
