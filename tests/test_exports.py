@@ -110,8 +110,8 @@ EXPORTS = {
     ),
     "palaestra.envs.blueprints": (
         "ActionSpec Blueprint CompiledBlueprint Creation EntitySpec FieldSpec ParameterSpec Plant QuestionSpec "
-        "RefusalSpec RequestSpec Requirement RuleSpec SectionSpec WorkStep check_blueprint compile_blueprint "
-        "dump_blueprint load_blueprint load_world read_blueprint write_template"
+        "RefusalSpec RequestSpec Requirement RuleSpec SectionSpec ToolStyle WorkStep check_blueprint "
+        "compile_blueprint dump_blueprint load_blueprint load_world read_blueprint write_template"
     ),
     "palaestra.envs.blueprints.checking": "check_blueprint",
     "palaestra.envs.blueprints.expressions": (
@@ -122,6 +122,11 @@ EXPORTS = {
         "MANY_SPLITS WORLD_SPLITS DomainLexicon ListedWorld ManyWorldsEnv Mechanism MechanismPart WorldPlan "
         "WorldSplit domains draw_plan generate_blueprint join_parts listed_numbers listed_worlds make_synth "
         "mechanisms save_listing world_id"
+    ),
+    "palaestra.envs.synthesis.diversity": (
+        "NEAREST Neighbour RequestPair WorldDistance WorldPair WorldProfile WorldSize diversity_tables "
+        "find_near_duplicate jaccard_distance near_duplicate_requests nearest_neighbours profile_world quantiles "
+        "request_distance world_distance world_pairs"
     ),
     "palaestra.envs.check": "CHECKS WORLD_CHECKS Subject WorldFinding WorldReport check_env check_world",
     "palaestra.envs.injections": (
