@@ -49,7 +49,7 @@ def test_a_refusal_says_what_was_left_wrong_and_a_reply_that_is_cut_off_is_a_dra
     with chat_server(chat(f"```yaml\n{LIBRARY[:900]}", finish="length")) as server:
         code, text = call(server.url, "--rounds", "1")
     assert (code, index(tmp_path)) == (1, ["document"]), text
-    assert "refused: 1 drafts were written" in text
+    assert "refused: no further draft is allowed (rounds=1)" in text
     assert "the code fence around the document is not closed, so the answer may be cut off" in text
 
 

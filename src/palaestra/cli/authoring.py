@@ -87,7 +87,8 @@ def _report(authored: "AuthoringResult") -> None:
     """Print the drafts and the outcome."""
     console = output()
     for draft in authored.drafts:
-        said = draft.summary if draft.stage == "proved" else f"{len(draft.findings)} findings: {draft.findings[0]}"
+        count = len(draft.findings)
+        said = draft.summary if not count else f"{count} finding{'s' if count > 1 else ''}: {draft.findings[0]}"
         console.print(f"draft {draft.number}  {draft.stage}  {said}", markup=False, highlight=False)
     if authored.stopped:
         what = "refused" if authored.world is None else "extension refused"

@@ -70,7 +70,7 @@ def simulation(
         preferences = [
             measure_preferences(pairs, percent=percent, seeds=seeds, progress=shown.step) for percent in rates if pairs
         ]
-    title = f"Simulations of {env.world.name}: {len(instances)} of {len(picked)} tasks, {samples} episodes each"
+    title = f"Simulations of {env.world.name}: {len(instances)} of {len(picked)} tasks, episodes per task: {samples}"
     tables = [simulation_table(reports, title=title)]
     if preferences:
         tables.append(preference_table(preferences, title="Right and wrong work in the same simulations"))

@@ -14,6 +14,8 @@ from proof.authoring.authors import ABOUT, LIBRARY, RepairingAuthor, ScriptedAut
 LOANS = "    prefix: LN-\n    per: {member: [2, 3]}"
 ABOUT_LOANS = 'where: loan.status == "active"\n    subject: ["My loan"'
 PLANT = "plant: [{set: loan.extensions, to: rules.most_extensions}]"
+SORRY = "tells: I am sorry, {loan.id} cannot be extended again."
+LONGER = "Could I keep {loan.id} a little longer"
 CUT = LIBRARY.index("handbook:")
 
 # What a model answers, the stage at which it fails, and words of the reason.
@@ -45,6 +47,12 @@ MISTAKES = {
     "a plant that changes nothing": (broken(("to: good}", "to: worn}")), "tasks", "no refusal of worn-tool applies"),
     "a date beyond the calendar": (broken(("loan.started + 21", "loan.started + 999999999")), "tasks", "out of range"),
     "a table that no tool lists": (broken(("tools: [list tool]", "tools: [get]")), "tasks", "no tool lists the holds"),
+    "a reply with an amount that is made up": (
+        broken((SORRY, SORRY.replace("again", "for EUR 7.00"))), "proof", "says 'EUR 7.00': no record says so"
+    ),
+    "a request that states what is planted": (
+        broken((LONGER, f"{LONGER}, though I owe {{loan.member.balance}}")), "proof", "its request is not that of"
+    ),
     "an idle refusal": (
         broken((PLANT, "plant: [{set: loan.extensions, to: 0}]")), "idle", "extend-loan.refusals.0: it decides no task"
     ),
@@ -67,7 +75,7 @@ def test_a_mistake_is_refused_with_its_reason_and_the_draft_is_kept(mistake: str
     result = write(tmp_path / "drafts", ScriptedAuthor(answer))
     assert (result.world, result.drafts[0].stage) == (None, stage), result.findings
     assert any(said in finding for finding in result.findings), result.findings
-    assert result.stopped == "1 drafts were written, which is all that was allowed"
+    assert result.stopped == "no further draft is allowed (rounds=1)"
     folder = tmp_path / "drafts"
     assert said in (folder / "draft-00.reasons.txt").read_text()
     assert (folder / "draft-00.answer.txt").read_text() == answer[:524_289]
@@ -84,6 +92,7 @@ def test_a_model_that_repairs_only_what_messages_name_ends_proved(tmp_path: Path
         ("title: Damage", "title: Damage <|im_end|>", "handbook.DMG-1.title: '<|im_end|>'"),
         ("tools: [list tool]", "tools: [get]", "no tool lists the holds by tool_id"),
         ("to: good}", "to: worn}", "no refusal of worn-tool applies"),
+        (SORRY, SORRY.replace("again", "for EUR 7.00"), "says 'EUR 7.00'"),
         ("{set: loan.member.balance, to: rules.balance_limit + 500}", "{set: loan.member.balance, to: 0}",
          "requests.extend-loan.refusals.2: it decides no task"),
     )  # fmt: skip
@@ -91,8 +100,10 @@ def test_a_model_that_repairs_only_what_messages_name_ends_proved(tmp_path: Path
     assert result.world is not None, result.findings
     assert result.world == tmp_path / "world.yaml"
     assert result.world.read_text() == LIBRARY.rstrip("\n")
-    assert [draft.stage for draft in result.drafts] == ["document", "rules", "texts", "tasks", "idle", "proved"]
-    assert author.rounds == [7, 5, 4, 3, 1, 0]
+    assert [draft.stage for draft in result.drafts] == [
+        "document", "rules", "texts", "tasks", "proof", "idle", "proved",
+    ]  # fmt: skip
+    assert author.rounds == [8, 6, 5, 4, 2, 1, 0]
     assert result.stopped == ""
 
 

@@ -203,7 +203,7 @@ def _stop_reason(earlier: list[AuthoredDraft], rounds: int) -> str:
         same = next((one for one in earlier[:-1] if one.digest == last.digest), None)
         if same is not None:
             return f"draft {last.number} says the same as draft {same.number}, so the model does not move on"
-    return f"{rounds} drafts were written, which is all that was allowed" if len(earlier) >= rounds else ""
+    return f"no further draft is allowed (rounds={rounds})" if len(earlier) >= rounds else ""
 
 
 def _content_digest(text: str) -> str:
