@@ -106,7 +106,7 @@ EXPORTS = {
     ),
     "palaestra.envs.blueprints": (
         "ActionSpec Blueprint CompiledBlueprint Creation EntitySpec FieldSpec ParameterSpec Plant QuestionSpec "
-        "RefusalSpec RequestSpec Requirement RuleSpec SectionSpec WorkStep check_blueprint compile_blueprint "
+        "RefusalSpec RequestSpec Requirement RuleSpec SectionSpec ToolStyle WorkStep check_blueprint compile_blueprint "
         "dump_blueprint load_blueprint load_world read_blueprint"
     ),
     "palaestra.envs.blueprints.checking": "check_blueprint",
@@ -117,6 +117,11 @@ EXPORTS = {
     "palaestra.envs.synthesis": (
         "WORLD_SPLITS DomainLexicon ListedWorld Mechanism MechanismPart WorldPlan WorldSplit domains draw_plan "
         "generate_blueprint join_parts listed_numbers listed_worlds make_numbered mechanisms save_listing world_id"
+    ),
+    "palaestra.envs.synthesis.diversity": (
+        "NEAREST Neighbour RequestPair WorldDistance WorldPair WorldProfile WorldSize diversity_tables "
+        "find_near_duplicate jaccard_distance near_duplicate_requests nearest_neighbours profile_world quantiles "
+        "request_distance world_distance world_pairs"
     ),
     "palaestra.envs.check": "CHECKS WORLD_CHECKS Subject WorldFinding WorldReport check_env check_world",
     "palaestra.envs.injections": (
