@@ -129,8 +129,9 @@ class StyledTools:
             entry = cast("dict[str, Any]", value)
             columns = self._written.get(table, {}) if "id" in entry else {}
             return {key: self._write(part, table) for key, part in self._write_entry(entry, columns).items()}
-        parts = cast("Sequence[Any]", value) if isinstance(value, list | tuple) else None
-        return value if parts is None else [self._write(part, table) for part in parts]
+        if isinstance(value, list | tuple):
+            return [self._write(part, table) for part in cast("Sequence[Any]", value)]
+        return value
 
     def _write_entry(self, entry: dict[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
         return {key: self._write_value(part, columns.get(key, "")) for key, part in entry.items()}
