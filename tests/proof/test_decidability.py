@@ -280,6 +280,24 @@ def test_parts_of_ids_and_dates_are_no_numbers() -> None:
     assert shown.has_words("ord-1042 2026-06-03")
 
 
+@pytest.mark.parametrize("shown", ["03.06.2026", "03/06/2026", "3 Jun 2026"])
+def test_a_day_is_known_in_every_notation_of_tools(shown: str) -> None:
+    transcript = Transcript()
+    transcript.read([{"role": "user", "content": "It came on 2026-06-03."}])
+    assert transcript.has_words(shown)
+    other = Transcript()
+    other.read([answer({"day": shown})])
+    assert other.has_words("2026-06-03")
+    assert not other.has_words("2026-03-06")
+
+
+def test_an_amount_with_two_places_is_known_in_cents() -> None:
+    shown = Transcript()
+    shown.read([answer({"amount": "12.50", "note": "version 3.10"})])
+    assert 1_250 in shown.numbers
+    assert 310 not in shown.numbers
+
+
 def test_what_stands_beside_an_id_tells_of_its_record() -> None:
     shown = Transcript(lambda word: word.startswith("P-"))
     shown.read([answer({"lines": [{"id": "P-1", "part": "P-9", "name": "Fan"}]})])

@@ -132,6 +132,23 @@ def test_a_figure_follows_from_what_was_read_or_from_simple_arithmetic(figure: F
     assert is_supported(figure, [ANSWER, "A fee of 20 percent is kept. Send it to Lindenallee 11."]) is supported
 
 
+@pytest.mark.parametrize("shown", ["04.03.2026", "04/03/2026", "4 Mar 2026"])
+def test_a_day_follows_from_tools_that_write_days_in_another_way(shown: str) -> None:
+    answer = f'{{"id":"LN-1001","due":"{shown}"}}'
+    for value, supported in (("2026-03-04", True), ("03-04", True), ("2026-04-03", False), ("2025-03-04", False)):
+        assert is_supported(Figure(kind="date", value=value, text=""), [answer]) is supported, value
+    assert not is_supported(Figure(kind="date", value="2026-03-04", text=""), [f'{{"due":"1{shown}"}}'])
+
+
+def test_amounts_and_ids_follow_from_tools_that_write_them_in_another_way() -> None:
+    answer = '{"id":"LN1431","amount":"12.50","fee":"3.25"}'
+    assert is_supported(money(1_250), [answer])
+    assert is_supported(money(1_250 + 325), [answer])
+    assert not is_supported(money(1_251), [answer])
+    assert is_supported(Figure(kind="number", value="1431", text=""), [answer])
+    assert not is_supported(Figure(kind="number", value="431", text=""), [answer])
+
+
 @given(st.integers(min_value=100, max_value=10**6))
 def test_an_amount_that_stands_anywhere_in_any_form_is_supported(cents: int) -> None:
     for form in (f"{cents} cents", f"EUR {cents // 100}.{cents % 100:02}", f'"x": {cents},'):

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
-from typing import Any, get_args, get_type_hints
+from typing import Any, cast, get_args, get_type_hints
 
 import orjson
 from docstring_parser import parse as parse_docstring
@@ -126,9 +126,12 @@ class StyledTools:
             columns = self._written.get(value.table, {})
             return self._write_entry(orjson.loads(value.json()), columns) if columns else value
         if isinstance(value, dict):
-            columns = self._written.get(table, {}) if "id" in value else {}
-            return {key: self._write(part, table) for key, part in self._write_entry(value, columns).items()}
-        return [self._write(part, table) for part in value] if isinstance(value, list | tuple) else value
+            entry = cast("dict[str, Any]", value)
+            columns = self._written.get(table, {}) if "id" in entry else {}
+            return {key: self._write(part, table) for key, part in self._write_entry(entry, columns).items()}
+        if isinstance(value, list | tuple):
+            return [self._write(part, table) for part in cast("Sequence[Any]", value)]
+        return value
 
     def _write_entry(self, entry: dict[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
         return {key: self._write_value(part, columns.get(key, "")) for key, part in entry.items()}

@@ -5,8 +5,8 @@ mean of their structure (schema, tool effects, requests) and their surface (name
 other words is at most 0.5 away, a world under 0.2 is a near-duplicate.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from palaestra.envs.synthesis.diversity.world_profile import Features, WorldProfile
 
@@ -99,11 +99,33 @@ def nearest_neighbours(
 def world_pairs(profiles: Mapping[int, WorldProfile]) -> list[WorldPair]:
     """Every pair of worlds with its distance."""
     numbers = sorted(profiles)
+    counted = _number_features(profiles)
     return [
-        WorldPair(one=one, other=other, distance=world_distance(profiles[one], profiles[other]))
+        WorldPair(one=one, other=other, distance=world_distance(counted[one], counted[other]))
         for place, one in enumerate(numbers)
         for other in numbers[place + 1 :]
     ]
+
+
+def _number_features(profiles: Mapping[int, WorldProfile]) -> dict[int, WorldProfile]:
+    """The profiles with numbers in place of features: a tuple is hashed anew each time that a set is asked for it."""
+    numbers: dict[Hashable, int] = {}
+
+    def number(features: Features) -> Features:
+        return frozenset(numbers.setdefault(one, len(numbers)) for one in features)
+
+    return {
+        world: replace(
+            one,
+            schema=number(one.schema),
+            effects=number(one.effects),
+            requests=number(one.requests),
+            names=number(one.names),
+            tools=number(one.tools),
+            words=number(one.words),
+        )
+        for world, one in profiles.items()
+    }
 
 
 def find_near_duplicate(profile: WorldProfile, kept: Mapping[int, WorldProfile]) -> Neighbour | None:
