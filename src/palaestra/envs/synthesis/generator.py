@@ -34,6 +34,8 @@ REQUESTS = (6, 9)
 """The fewest and the most families of a world."""
 REFUSALS = (1, 3)
 """The fewest and the most refusals of a request, besides blocks."""
+BLOCKS = 2
+"""The most blocks of a world."""
 WORDINGS = 3
 """The most wordings of a request in one world."""
 
@@ -174,7 +176,7 @@ def _people(domain: DomainLexicon, chosen: Sequence[str], stream: Stream) -> dic
                 "mail": FieldSpec(type="email"),
                 "team": FieldSpec(type=f"choice {'|'.join(domain.teams)}"),
                 "limit": FieldSpec(type="money", between=(20_000, 200_000), step=10_000),
-                "away": FieldSpec(type="flag", percent=25),
+                "away": FieldSpec(type="flag", percent=35),
             },
             count=12,
             first=101,
@@ -190,11 +192,17 @@ def _choose_requests(parts: Mapping[str, MechanismPart], stream: Stream) -> dict
     every = [(mechanism, name, spec) for mechanism, part in parts.items() for name, spec in part.requests.items()]
     count = min(len(every), stream.split("count").between(*REQUESTS))
     picked = set(stream.split("pick").sample(range(len(every)), count))
-    found: dict[str, tuple[str, RequestSpec]] = {}
-    for place, (mechanism, name, spec) in enumerate(every):
-        if place in picked:
-            found[name] = mechanism, _vary(spec, stream.split(name))
-    return found
+    whole = {name: (mechanism, spec) for place, (mechanism, name, spec) in enumerate(every) if place in picked}
+    varied = {name: (mechanism, _vary(spec, stream.split(name))) for name, (mechanism, spec) in whole.items()}
+    # A section that the handbook has holds for every request: none may be granted against it.
+    stated = {one.section for _, spec in varied.values() for one in spec.refusals}
+    return {
+        name: (
+            mechanism,
+            replace(spec, refusals=tuple(one for one in whole[name][1].refusals if one.section in stated)),
+        )
+        for name, (mechanism, spec) in varied.items()
+    }
 
 
 def _vary(spec: RequestSpec, stream: Stream) -> RequestSpec:
@@ -211,16 +219,15 @@ def _vary(spec: RequestSpec, stream: Stream) -> RequestSpec:
 def _add_blocks(
     parts: Mapping[str, MechanismPart], requests: Mapping[str, tuple[str, RequestSpec]], stream: Stream
 ) -> dict[str, RequestSpec]:
-    """The requests with each mechanism's blocks on some requests of the others."""
+    """The requests with some of the mechanisms' blocks, each on all requests of the others: its section says so."""
+    blocks = [(mechanism, block) for mechanism, part in parts.items() for block in part.blocks]
+    kept = set(stream.sample(range(len(blocks)), min(len(blocks), BLOCKS)))
     found = {name: spec for name, (_, spec) in requests.items()}
-    for mechanism, part in parts.items():
-        others = [name for name, (own, _) in requests.items() if own != mechanism]
-        for number, block in enumerate(part.blocks):
-            if not others:
-                continue
-            chosen = stream.split(mechanism, number).sample(others, min(len(others), 1 + len(others) // 2))
-            for name in chosen:
-                found[name] = _with_block(found[name], block)
+    for place, (mechanism, block) in enumerate(blocks):
+        if place in kept:
+            for name, (own, _) in requests.items():
+                if own != mechanism:
+                    found[name] = _with_block(found[name], block)
     return found
 
 

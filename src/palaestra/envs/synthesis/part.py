@@ -94,13 +94,13 @@ def _with_articles(text: str, words: Mapping[str, str]) -> str:
     """The document with "an" before the words that need it."""
 
     def article(match: re.Match[str]) -> str:
-        needs_n = bool(_VOWEL.match(words.get(match[2], "")))
-        return f"{match[1]}n ${match[2]}" if needs_n else match[0]
+        needs_n = bool(_VOWEL.match(words.get(match[3], "")))
+        return f"{match[1]}n{match[2]}${match[3]}" if needs_n else match[0]
 
     return _ARTICLE.sub(article, text)
 
 
-_ARTICLE = re.compile(r"\b([Aa]) \$(\w+_word)\b")
+_ARTICLE = re.compile(r"\b([Aa])(\s+)\$(\w+_word)\b")
 _VOWEL = re.compile(r"(?!uni|use|usa|uti|eu|one)[aeiou]|hour|hono|heir")
 _PART = TypeAdapter(MechanismPart)
 _OWN = ("mechanism", "roles", "lists", "vary", "needs_staff")

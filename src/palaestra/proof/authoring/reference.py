@@ -8,7 +8,7 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
 from typing import Any, get_args, get_type_hints
 
-from palaestra.envs.blueprints import Blueprint, blueprint, expressions
+from palaestra.envs.blueprints import Blueprint, blueprint, expressions, tool_style
 from palaestra.envs.blueprints.checking.entities import MOST_EACH, MOST_ROWS
 from palaestra.envs.blueprints.checking.names import MOST
 from palaestra.envs.blueprints.document import MAX_BYTES, MAX_DEPTH
@@ -91,9 +91,10 @@ def _default_text(one: "Field[Any]") -> str:
 def _texts_by_class() -> dict[str, dict[str, str]]:
     """By class and field: the text below the field in the source, which Python keeps nowhere else."""
     found: dict[str, dict[str, str]] = {}
-    for node in ast.parse(inspect.getsource(blueprint)).body:
-        if isinstance(node, ast.ClassDef):
-            found[node.name] = dict(_field_texts(node))
+    for module in (blueprint, tool_style):
+        for node in ast.parse(inspect.getsource(module)).body:
+            if isinstance(node, ast.ClassDef):
+                found[node.name] = dict(_field_texts(node))
     return found
 
 

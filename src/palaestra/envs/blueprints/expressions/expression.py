@@ -208,11 +208,8 @@ class _Reader:
         test, yes, no = self.read(node.test), self.read(node.body), self.read(node.orelse)
         if test.type != FLAG:
             raise ExpressionError(f"`{ast.unparse(node.test)}` is {test.type}; between if and else stands a condition")
-        wider = yes if yes.type.accepts(no.type) else no
-        other = no if wider is yes else yes
-        if not wider.type.accepts(other.type) and not (
-            wider.type.is_number and other.is_literal and other.type == INTEGER
-        ):
+        wider = yes if _takes(yes, no) else no
+        if not _takes(wider, no if wider is yes else yes):
             raise ExpressionError(f"{yes.type} if ... else {no.type}; give both one type")
         variables = test.variables | yes.variables | no.variables
         return TypedExpression(
@@ -339,6 +336,12 @@ def _conjuncts(tests: list[ast.expr]) -> list[ast.expr]:
         parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
         found.extend(parts if parts == [test] else _conjuncts(parts))
     return found
+
+
+def _takes(wider: TypedExpression, other: TypedExpression) -> bool:
+    """Whether a choice between two has the first one's type: an amount takes a whole number that is written out."""
+    literal = wider.type.is_number and other.is_literal and other.type == INTEGER
+    return wider.type.accepts(other.type) or literal
 
 
 def _names(node: ast.expr) -> set[str]:
