@@ -43,9 +43,10 @@ def test_a_world_is_written_broken_and_mended(tmp_path: Path) -> None:
         ["tasks", "prove"],
     ]
     assert run(console[0][0], tmp_path) == (0, console[0][1])
-    for command, _ in console[1:3]:
-        code, said = run(command, tmp_path)
-        assert code == 0, said
+    code, said = run(console[1][0], tmp_path)
+    assert code == 0, said
+    code, said = run(console[2][0], tmp_path)
+    assert code == 0, said
     assert "Proved: 20 tasks in 4 families. 1,000 mutants" in said
     assert "1,127 of 1,127" in said
 
