@@ -75,7 +75,7 @@ def answer_to(env: ToolEnv, action: Any, *, whole: bool = True) -> str:
         assert (events, env.state_hash()) == ((), rows)
         assert json.loads(answers[0]["content"])["error"]["code"] == "unreadable"
         return "unreadable"
-    if answers and answers[0]["name"] == "python":  # what code printed, or its error, answers all of its calls
+    if answers and answers[0].get("name") == "python":  # what code printed, or its error, answers all of its calls
         assert len(answers) == 1
         assert len(answers[0]["content"]) < 20_000
         assert all((event.executed, event.written) == (False, 0) for event in events if event.error is not None)
