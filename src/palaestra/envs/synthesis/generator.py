@@ -156,7 +156,7 @@ def _people(domain: DomainLexicon, chosen: Sequence[str], stream: Stream) -> dic
     joined = {"joined": FieldSpec(type="date", days=(-1500, -30))}
     found = {
         singular: EntitySpec(
-            description=f"A {singular.replace('_', ' ')} of the house.",
+            description="A person who turns to the desk.",
             plural=plural,
             prefix=prefix,
             fields={**fields, **joined},
