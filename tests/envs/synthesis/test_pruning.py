@@ -1,9 +1,9 @@
 """What no request uses is left out of a blueprint, and nothing else."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
-from palaestra.envs.blueprints import Blueprint, RefusalSpec, check_blueprint
+from palaestra.envs.blueprints import Blueprint, check_blueprint
+from palaestra.envs.blueprints.blueprint import Creation
 from palaestra.envs.synthesis.pruning import prune_blueprint
 from palaestra.envs.synthesis.used_tools import used_tools
 from worlds.tool_library import blueprint
@@ -26,13 +26,26 @@ def test_an_entity_that_no_condition_reads_goes_with_the_fields_that_name_it() -
     assert [rule for rule in pruned.rules if rule.startswith("damage")] == []
 
 
+def test_an_entity_of_rows_that_an_action_makes_stays_without_a_tool() -> None:
+    whole = _without_tools_of_loans(blueprint())
+    values = {"tool": "loan.tool", "member": "loan.member", "placed": "today", "status": "served"}
+    extend = replace(whole.actions["extend_loan"], creates=(Creation(entity="hold", fields=values),))
+    pruned = prune_blueprint(replace(whole, actions={"extend_loan": extend}))
+    assert check_blueprint(pruned) == []
+    assert {entity: spec.tools for entity, spec in pruned.entities.items() if not spec.tools} == {
+        "tool": (),
+        "hold": (),
+    }
+
+
 def test_a_field_by_which_rows_are_counted_stays() -> None:
     whole = _without_tools_of_loans(blueprint())
     loan = whole.entities["loan"]
     counted = replace(loan, per={"tool": (1, 2)})
     pruned = prune_blueprint(replace(whole, entities={**whole.entities, "loan": counted}))
+    assert check_blueprint(pruned) == []
     assert "tool" in pruned.entities["loan"].fields
-    assert "tool" in pruned.entities
+    assert pruned.entities["tool"].tools == ()
 
 
 def test_rows_that_a_list_has_shown_are_not_got_again() -> None:
@@ -58,7 +71,7 @@ def _tools_of_loans(*conditions: str) -> set[str]:
     """The tools of loans that solutions use where these conditions refuse a request about a loan."""
     whole = blueprint()
     request = whole.requests["extend-loan"]
-    refusals: Sequence[RefusalSpec] = [replace(request.refusals[0], when=text) for text in conditions]
-    asked = replace(request, refusals=tuple(refusals))
+    refusals = tuple(replace(request.refusals[0], when=text) for text in conditions)
+    asked = replace(request, refusals=refusals)
     used = used_tools(replace(whole, requests={"extend-loan": asked}))
     return {tool for entity, tool in used if entity == "loan"}

@@ -57,7 +57,9 @@ def _prune_entities(whole: Blueprint) -> Blueprint:
 
 
 def _problems(blueprint: Blueprint) -> set[str]:
-    return set(map(str, check_blueprint(blueprint)))
+    """What is wrong with a blueprint, besides entities that no tool reads."""
+    entities = {name: replace(spec, tools=spec.tools or ("get",)) for name, spec in blueprint.entities.items()}
+    return set(map(str, check_blueprint(replace(blueprint, entities=entities))))
 
 
 def _drop_entity(whole: Blueprint, dropped: str) -> Blueprint:

@@ -1,7 +1,7 @@
 """What an expression of a blueprint reads, in the order of its evaluation: fields of rows, and sets of rows."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
@@ -46,7 +46,7 @@ class SetStep:
     """Whether every evaluation goes through it."""
 
 
-Step: TypeAlias = FieldStep | SetStep
+ReadingStep: TypeAlias = FieldStep | SetStep
 
 
 class ReadingOrder:
@@ -60,10 +60,10 @@ class ReadingOrder:
     def __init__(self, scope: Scope, asker: str) -> None:
         self._scope = scope
         self._asker = asker
-        self._steps: list[Step] = []
+        self._steps: list[ReadingStep] = []
         self._is_certain = True
 
-    def steps(self, text: str) -> list[Step]:
+    def steps(self, text: str) -> list[ReadingStep]:
         """What an expression reads, in order; nothing where the text is no expression."""
         body = _parse(text)
         self._steps = []
@@ -99,13 +99,13 @@ class ReadingOrder:
             case ast.Call(args=parts):
                 return self._visit_all(parts, bound)
             case _:
-                self._visit_all(list(ast.iter_child_nodes(node)), bound)
+                self._visit_all(ast.iter_child_nodes(node), bound)
                 return ()
 
-    def _visit_all(self, nodes: list[ast.expr] | list[ast.AST], bound: dict[str, RowPath]) -> tuple[RowPath, ...]:
+    def _visit_all(self, nodes: Iterable[ast.AST], bound: dict[str, RowPath]) -> tuple[RowPath, ...]:
         return tuple(row for node in nodes for row in self._visit(node, bound))
 
-    def _visit_perhaps(self, nodes: list[ast.expr], bound: dict[str, RowPath]) -> tuple[RowPath, ...]:
+    def _visit_perhaps(self, nodes: Iterable[ast.AST], bound: dict[str, RowPath]) -> tuple[RowPath, ...]:
         """Visit parts that an evaluation may leave out."""
         before, self._is_certain = self._is_certain, False
         rows = self._visit_all(nodes, bound)

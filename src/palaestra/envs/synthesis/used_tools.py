@@ -23,7 +23,7 @@ def used_tools(blueprint: Blueprint) -> frozenset[tuple[str, str]]:
     scopes = Scopes(blueprint)
     used = {(blueprint.people, "get")}
     for spec in blueprint.requests.values():
-        used |= _RequestPlan(blueprint, spec, scopes).used()
+        used |= _RequestPlan(blueprint, spec, scopes).tools()
     return frozenset(used)
 
 
@@ -42,7 +42,7 @@ class _RequestPlan:
         self._listed: dict[RowSet, frozenset[str]] = {}
         """Sets that were listed, with the fields that their list shows."""
 
-    def used(self) -> set[tuple[str, str]]:
+    def tools(self) -> set[tuple[str, str]]:
         """The tools that its solutions use."""
         for text, is_certain in self._texts():
             for step in self._order.steps(text):
@@ -75,7 +75,8 @@ class _RequestPlan:
             if (word == "list" and fields == {field}) or (word == "search" and fields <= set(spec.filters)):
                 self._used.add((rows.entity, tool))
                 if is_certain:
-                    self._listed[rows] = frozenset(spec.fields if word == "list" else {*spec.summary, *fields})
+                    shown = set(spec.fields) if word == "list" else {*spec.summary, *fields}
+                    self._listed[rows] = frozenset(shown)
                 return
 
     def _look_at(self, step: FieldStep) -> None:
