@@ -38,4 +38,4 @@ def test_a_request_that_states_rows_is_about_a_row_that_can_be_granted(stated: d
 
 def _closing(instance: Any) -> str:
     """The tool that closes the case in a solution."""
-    return next(call.tool for call in instance.oracle if call.tool in {"resolve_request", "decline_request"})
+    return next(str(call.tool) for call in instance.oracle if call.tool in {"resolve_request", "decline_request"})

@@ -47,7 +47,7 @@ def _prune_tools(whole: Blueprint) -> dict[str, EntitySpec]:
 def _prune_entities(whole: Blueprint) -> Blueprint:
     """The blueprint without entities that no tool reads, where nothing else needs them."""
     kept = whole
-    for entity, spec in reversed(whole.entities.items()):
+    for entity, spec in reversed([*whole.entities.items()]):
         if not spec.tools:
             fewer = _drop_entity(kept, entity)
             # What still names the entity becomes a new problem.
