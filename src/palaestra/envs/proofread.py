@@ -116,8 +116,10 @@ def _near(error: Exception, schema: Schema) -> str:
 
 
 def line_of(error: BaseException, family: "Family[Draft]") -> str:
-    """The line of the task's own file at which `error` arose, else that of its family."""
+    """The line of the task's own file at which `error` arose, else that of its family, or its place in a document."""
     file = family.make.__code__.co_filename
+    if not family.source.startswith(file):  # it is compiled: whose code makes it is no place that its author knows
+        return family.source
     trace, line = error.__traceback__, None
     while trace is not None:
         if trace.tb_frame.f_code.co_filename == file:

@@ -4,6 +4,7 @@ import os
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import palaestra
 from palaestra.envs import ToolEnv
 from palaestra.envs.blueprints import compile_blueprint, dump_blueprint, read_blueprint
 from palaestra.envs.taskset import bundled_tasks
-from palaestra.errors import UnknownNameError
+from palaestra.errors import TaskError, UnknownNameError
 from palaestra.proof import prove
 from worlds.tool_library import PATH, SEED, blueprint, compiled
 
@@ -118,3 +119,13 @@ def bundled_rows_of(env: ToolEnv, table: str) -> list[Any]:
 def test_a_file_that_is_not_there_is_named() -> None:
     with pytest.raises((ImportError, UnknownNameError), match="no such file"):
         palaestra.register_world(Path("examples/blueprints/tool_libary.yaml"))
+
+
+def test_a_task_that_cannot_be_drawn_names_its_place_in_the_document() -> None:
+    whole = blueprint()
+    request = replace(whole.requests["extend-loan"], where='loan.status == "active" and loan.extensions > 99')
+    world = compile_blueprint(replace(whole, requests={"extend-loan": request})).world
+    with pytest.raises(
+        TaskError, match=r"^tool-library: requests\.extend-loan: .*the world has no loan for extend-loan"
+    ):
+        bundled_tasks(world).instance("tool-library/extend-loan/0000")

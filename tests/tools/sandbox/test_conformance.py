@@ -214,3 +214,6 @@ def test_a_program_is_stopped_at_once_and_more_than_once(sandbox: Sandbox) -> No
 def test_the_check_can_be_repeated(sandbox: Sandbox) -> None:
     sandbox.check()
     sandbox.check()
+    guest = sandbox.start()  # what was checked still starts
+    assert guest.stop().signal == 9
+    guest.close()

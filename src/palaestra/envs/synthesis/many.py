@@ -139,7 +139,7 @@ class ManyWorldsEnv(gym.Env[tuple[Message, ...], Action]):
         if split not in MANY_SPLITS:
             raise UnknownNameError.of("split", split, MANY_SPLITS)
         self.split = split
-        self._chosen = {name: _chosen(name, worlds) for name in MANY_SPLITS}
+        self._chosen = {name: _choose_numbers(name, worlds) for name in MANY_SPLITS}
         self.numbers = worlds_of_split(self._chosen, split)
         self._worlds = OpenWorlds(unlisted=unlisted, switches={**switches, "split": MANY_SPLITS[split][1]})
         self.task_set = ManyWorldsTasks(self._chosen, self._worlds)
@@ -223,7 +223,7 @@ def worlds_of_split(numbers: Mapping[str, Sequence[int]], split: str) -> Sequenc
     return numbers[split]
 
 
-def _chosen(split: str, worlds: int | Sequence[int] | None) -> Sequence[int]:
+def _choose_numbers(split: str, worlds: int | Sequence[int] | None) -> Sequence[int]:
     listed = listed_numbers(MANY_SPLITS[split][0])
     if worlds is None:
         return listed
