@@ -39,6 +39,7 @@ BROKEN = {
     "no range": ("{type: money, between: [0, 6000], step: 500}", "{type: money}", "it has no range"),
     "an empty range": ("between: [0, 3]", "between: [3, 0]", "the least is above the most"),
     "weights of another number": ("weights: [1, 3]}", "weights: [1]}", "give 2 weights"),
+    "an entity without a reader": ("tools: [list tool]", "tools: []", "no tool reads it"),
     "an unknown reader": ("tools: [list tool]", "tools: [lists tool]", "unknown reading tool 'lists tool'"),
     "a rule without effect": (
         "  damage_percent: {value: 30",

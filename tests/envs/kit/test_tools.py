@@ -112,6 +112,8 @@ def test_a_filter_on_a_column_that_there_is_not_is_an_error() -> None:
 def test_words_for_rows() -> None:
     assert (noun_of(Booking), noun_of(kit.CaseRow)) == ("booking", "case_row")
     assert (with_article("guest"), with_article("employee")) == ("a guest", "an employee")
+    assert (with_article("usage charge"), with_article("unread letter")) == ("a usage charge", "an unread letter")
+    assert (with_article("hour"), with_article("house")) == ("an hour", "a house")
 
 
 # Status changes

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from typing import Any
 
 import gymnasium as gym
 import pytest
@@ -13,6 +14,7 @@ from palaestra.envs.synthesis.generator import DEV_DOMAINS, HELDOUT_DOMAINS, HEL
 from palaestra.envs.synthesis.worlds import numbered_world
 from palaestra.envs.target import find_world
 from palaestra.errors import CapabilityError
+from palaestra.proof.worlds import idle_tools
 
 NUMBERS = range(60)
 
@@ -31,6 +33,12 @@ def test_what_is_held_out_stays_out_of_training(number: int) -> None:
     assert bool(new) is (plan.split == "heldout-mechanism")
     assert (plan.domain in HELDOUT_DOMAINS) is (plan.split == "heldout-domain")
     assert (plan.domain in DEV_DOMAINS) is (plan.split == "dev")
+
+
+@pytest.mark.parametrize("number", [6, 7, 8, 19, 88, 101])
+def test_a_generated_world_has_no_tool_that_no_solution_uses(number: int) -> None:
+    env: Any = gym.make("palaestra/Synth-v0", world=number, unlisted=True).unwrapped
+    assert list(idle_tools(env)) == []
 
 
 _PRINT = """

@@ -68,7 +68,7 @@ class EntitySpec:
     first: int = 1001
     """The number of the first id."""
     tools: tuple[ReadTool, ...] = ("get",)
-    """The tools that read it."""
+    """The tools that read it; none is needed where others name its rows or an action makes them."""
     filters: tuple[str, ...] = ()
     """The fields by which `search` narrows its list."""
     summary: tuple[str, ...] = ()

@@ -136,12 +136,12 @@ class _Request:
         def fits(row: Row) -> bool:
             frame.rules = desk.rules  # `pick` asks by several rules
             self._name_target(frame, row)
-            return bool(self._where.evaluate(frame)) and (bool(later) or self._decider.decide(frame).refusal is None)
+            return bool(self._where.evaluate(frame)) and self._can_be_granted(frame, later, desk)
 
         target = desk.pick(setting.kinds[about], fits, what=f"{about} for {self._name}", decides=True)
         self._name_target(frame, target)
-        for one in later:
-            frame.names[one] = self._pick_stated(one, frame, desk).id
+        for number, one in enumerate(later, 1):
+            frame.names[one] = self._pick_stated(one, later[number:], frame, desk).id
         asker = desk.state.get(setting.kinds[setting.blueprint.people], frame.names[ASKER])
         return _Drawn(frame, target, asker)
 
@@ -149,18 +149,26 @@ class _Request:
         frame.names[self._spec.about] = row.id
         frame.names[ASKER] = self._asked_by.evaluate(frame)
 
-    def _pick_stated(self, name: str, frame: Frame, desk: CaseDraft[Row]) -> Row:
-        condition = self._stated_where.get(name)
-
+    def _pick_stated(self, name: str, later: Sequence[str], frame: Frame, desk: CaseDraft[Row]) -> Row:
         def fits(row: Row) -> bool:
             frame.rules = desk.rules
-            frame.names[name] = row.id
-            return (condition is None or bool(condition.evaluate(frame))) and self._decider.decide(
-                frame
-            ).refusal is None
+            return self._can_state(row, name, later, frame, desk)
 
         kind = self._setting.kinds[self._stated[name].entity]
         return desk.pick(kind, fits, what=f"{name} for {self._name}", decides=True)
+
+    def _can_be_granted(self, frame: Frame, later: Sequence[str], desk: CaseDraft[Row]) -> bool:
+        """Whether nothing refuses the request, for some choice of the rows that are stated under these names."""
+        if not later:
+            return self._decider.decide(frame).refusal is None
+        name, *others = later
+        rows = desk.state.find(self._setting.kinds[self._stated[name].entity])
+        return any(self._can_state(row, name, others, frame, desk) for row in rows)
+
+    def _can_state(self, row: Row, name: str, later: Sequence[str], frame: Frame, desk: CaseDraft[Row]) -> bool:
+        condition = self._stated_where.get(name)
+        frame.names[name] = row.id
+        return (condition is None or bool(condition.evaluate(frame))) and self._can_be_granted(frame, later, desk)
 
     def _choose_refusal(self, desk: CaseDraft[Row], drawn: _Drawn) -> RequestRefusal:
         """The refusal of the twin: one that what it plants makes the one that decides.

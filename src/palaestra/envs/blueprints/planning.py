@@ -29,6 +29,8 @@ class Knowledge:
     """By table and id: the columns."""
     whole: set[tuple[str, str]]
     """The rows that were shown whole."""
+    sets: set[tuple[str, frozenset[tuple[str, Json]]]]
+    """The sets of rows that were listed to the end: by table, the columns whose values chose them."""
 
     def has(self, table: str, key: str, columns: Iterable[str]) -> bool:
         """Whether these columns of a row were shown."""
@@ -60,7 +62,7 @@ class Planner:
         self._kinds = kinds
         self._state = state
         self._context = context
-        self.knowledge = Knowledge(set(known), {}, set())
+        self.knowledge = Knowledge(set(known), {}, set(), set())
 
     def make(self, made: ToolCall) -> ToolCall:
         """Make a call and take in what its answer shows."""
@@ -87,15 +89,16 @@ class Planner:
         return calls
 
     def _look_through(self, scan: Scan, trace: EvaluationTrace) -> list[ToolCall]:
-        table = self._kinds[scan.entity].table
-        wanted = {key: trace.cells.get((scan.entity, key), {}) for key in scan.keys}
-        if scan.keys and all(self.knowledge.has(table, key, columns) for key, columns in wanted.items()):
+        """The calls that list a set. To know each of its rows is not to know that there are no others."""
+        table, equal = self._kinds[scan.entity].table, dict(scan.equal)
+        columns = {key: trace.cells.get((scan.entity, key), {}) for key in scan.keys}
+        is_listed = (table, frozenset(equal.items())) in self.knowledge.sets
+        if is_listed and all(self.knowledge.has(table, key, read) for key, read in columns.items()):
             return []
-        equal = dict(scan.equal)
         for tool in self._readers:
             arguments = self._arguments(tool, table, equal)
             if arguments is not None and (set(equal) <= set(tool.reads.by.values() if tool.reads else ())):
-                return self._list(tool, arguments, set(scan.keys))
+                return self._list(tool, arguments)
         by = " and ".join(equal) or "itself"
         raise BlueprintError(
             f"no tool lists the {table} by {by}; give their entity the tool `list FIELD`, or `search` with that filter"
@@ -111,7 +114,7 @@ class Planner:
             values = {column: getattr(row, column) for column in tool.reads.by.values()}
             arguments = self._arguments(tool, table, values)
             if arguments is not None:
-                return [self.make(call(tool.name, **arguments))]
+                return self._list(tool, arguments)
         raise BlueprintError(f"no tool shows {key} of the {table} by what is known; give its entity the tool `get`")
 
     def _arguments(self, tool: Tool, table: str, equal: Mapping[str, Json]) -> dict[str, Json] | None:
@@ -131,12 +134,16 @@ class Planner:
                 return None
         return arguments if arguments.keys() >= required - {"query"} and "query" not in required else None
 
-    def _list(self, tool: Tool, arguments: dict[str, Json], keys: set[str]) -> list[ToolCall]:
+    def _list(self, tool: Tool, arguments: dict[str, Json]) -> list[ToolCall]:
+        """The calls that show what a tool lists, page by page."""
         calls = [call(tool.name, **arguments)]
         cursor = self._run(calls[0])
-        while cursor is not None and not keys <= self.knowledge.ids and len(calls) < MAX_PAGES:
+        while cursor is not None and len(calls) < MAX_PAGES:
             calls.append(call(tool.name, **arguments, cursor=cursor))
             cursor = self._run(calls[-1])
+        if cursor is None and tool.reads is not None:
+            chosen = frozenset((tool.reads.by[argument], value) for argument, value in arguments.items())
+            self.knowledge.sets.add((tool.reads.table, chosen))
         return calls
 
     def _run(self, made: ToolCall) -> str | None:

@@ -1,6 +1,7 @@
 """Tools that are generated from a row class: their parameters, their description and what gives them again."""
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -15,6 +16,7 @@ Cursor: TypeAlias = str | None
 """The annotation of every `cursor`."""
 CURSOR_TEXT = "The next_cursor of the answer to continue."
 REQUIRED = inspect.Parameter.empty
+_VOWEL_SOUND = re.compile(r"(?!uni(?![mn])|use|usa|uti|eu|one)[aeiou]|hour|hono|heir")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,5 +99,10 @@ def _underscored(name: str) -> str:
 
 
 def with_article(word: str) -> str:
-    """A word after "a" or "an"."""
-    return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
+    """A word after "a" or "an", as it is spoken: "a user", "an hour"."""
+    return f"{'an' if has_initial_vowel_sound(word) else 'a'} {word}"
+
+
+def has_initial_vowel_sound(word: str) -> bool:
+    """Whether "an" stands before a word."""
+    return bool(_VOWEL_SOUND.match(word))

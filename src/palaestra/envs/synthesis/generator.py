@@ -4,20 +4,18 @@ Equal numbers give equal blueprints, on every machine. No model takes part.
 """
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
 from typing import Any, Literal, TypeAlias, get_args
 
 from palaestra.envs.blueprints import Blueprint, RefusalSpec, RequestSpec
-from palaestra.envs.blueprints.blueprint import EntitySpec, FieldSpec, rules_in
-from palaestra.envs.blueprints.expressions import parse_expression
-from palaestra.envs.blueprints.scopes import Scopes
+from palaestra.envs.blueprints.blueprint import EntitySpec, FieldSpec
 from palaestra.envs.blueprints.tool_style import ToolStyle
 from palaestra.envs.synthesis.domain import DomainLexicon, domains
 from palaestra.envs.synthesis.part import MechanismPart, mechanisms
 from palaestra.envs.synthesis.plan_deck import DealtPlan, MechanismSet, deal_plans
+from palaestra.envs.synthesis.pruning import prune_blueprint
 from palaestra.envs.synthesis.style_draw import draw_style
 from palaestra.errors import BlueprintError
 from palaestra.seeding import Stream
@@ -146,17 +144,17 @@ def join_parts(number: int, domain: DomainLexicon, chosen: Sequence[str], stream
         actions=_merged(parts, "actions"),
         requests=requests,
     )
-    return _prune(whole)
+    return prune_blueprint(whole)
 
 
 def _people(domain: DomainLexicon, chosen: Sequence[str], stream: Stream) -> dict[str, EntitySpec]:
     """The entities of those who ask and, where a mechanism needs them, of colleagues."""
     singular, plural, prefix = (part.strip() for part in domain.person.split(","))
     fields = {"name": FieldSpec(type="name"), "email": FieldSpec(type="email")}
-    joined = {"joined": FieldSpec(type="date", days=(-1500, -30))}
+    joined = {"joined": FieldSpec(type="date", days=(-2600, -1510))}
     found = {
         singular: EntitySpec(
-            description=f"A {singular.replace('_', ' ')} of the house.",
+            description="A person who turns to the desk.",
             plural=plural,
             prefix=prefix,
             fields={**fields, **joined},
@@ -243,55 +241,6 @@ def _merged(parts: Mapping[str, MechanismPart], kind: str) -> dict[str, Any]:
                 raise BlueprintError(f"mechanism {mechanism}: {kind} {name!r} is another mechanism's; rename one")
             found[name] = spec
     return found
-
-
-def _prune(whole: Blueprint) -> Blueprint:
-    """The blueprint without sections, rules and actions that nothing uses."""
-    requests = whole.requests.values()
-    cited = {one.section for spec in requests for one in spec.refusals} | {key for r in requests for key in r.sections}
-    used = {step.action for spec in requests for step in spec.work}
-    handbook = {key: spec for key, spec in whole.handbook.items() if key in cited}
-    actions = {name: spec for name, spec in whole.actions.items() if name in used}
-    used_rules = rules_in([*requests, *actions.values(), *whole.entities.values()])
-    stated = rules_in([*handbook.values()])
-    rules = {name: spec for name, spec in whole.rules.items() if name in used_rules & stated}
-    kept = replace(whole, handbook=handbook, actions=actions, rules=rules)
-    return replace(kept, entities=_prune_entities(replace(kept, entities=_prune_tools(kept))))
-
-
-def _prune_tools(whole: Blueprint) -> dict[str, EntitySpec]:
-    """The entities without tools that list rows which no condition goes through."""
-    scopes = Scopes(whole)
-    sets: set[tuple[str, str]] = set()
-    for spec in whole.requests.values():
-        scope = scopes.request(spec)
-        values = [value for step in spec.work for value in step.arguments.values() if isinstance(value, str)]
-        texts = [spec.where, *spec.reads, *spec.let.values(), spec.amount, *(step.when for step in spec.work), *values]
-        texts += [text for refusal in spec.refusals for text in (refusal.when, refusal.shows)]
-        for text in filter(None, texts):
-            with suppress(BlueprintError):  # a text that stands for itself, or what `check_blueprint` reports
-                sets |= parse_expression(text, scope).sets
-    return {
-        entity: replace(spec, tools=tuple(tool for tool in spec.tools if _is_needed(entity, tool, sets)))
-        for entity, spec in whole.entities.items()
-    }
-
-
-def _prune_entities(whole: Blueprint) -> dict[str, EntitySpec]:
-    """The entities without those that no tool reads, unless others name them or actions make them."""
-    made = {creation.entity for action in whole.actions.values() for creation in action.creates}
-    kept = dict(whole.entities)
-    while True:
-        named = {field.type for spec in kept.values() for field in spec.fields.values()}
-        needed = {name: spec for name, spec in kept.items() if spec.tools or name in made or f"ref {name}" in named}
-        if len(needed) == len(kept):
-            return kept
-        kept = needed
-
-
-def _is_needed(entity: str, tool: str, sets: set[tuple[str, str]]) -> bool:
-    word, _, field = tool.partition(" ")
-    return word == "get" or (entity, f"{field}_id" if field else "") in sets
 
 
 def _singular(text: str) -> str:

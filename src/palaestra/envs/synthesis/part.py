@@ -36,6 +36,7 @@ from palaestra.envs.blueprints import (
     SectionSpec,
 )
 from palaestra.envs.blueprints.document import read_plain
+from palaestra.envs.kit.generated import has_initial_vowel_sound
 from palaestra.errors import BlueprintError
 from palaestra.seeding import Stream
 
@@ -94,14 +95,13 @@ def _with_articles(text: str, words: Mapping[str, str]) -> str:
     """The document with "an" before the words that need it."""
 
     def article(match: re.Match[str]) -> str:
-        needs_n = bool(_VOWEL.match(words.get(match[3], "")))
+        needs_n = has_initial_vowel_sound(words.get(match[3], ""))
         return f"{match[1]}n{match[2]}${match[3]}" if needs_n else match[0]
 
     return _ARTICLE.sub(article, text)
 
 
 _ARTICLE = re.compile(r"\b([Aa])(\s+)\$(\w+_word)\b")
-_VOWEL = re.compile(r"(?!uni|use|usa|uti|eu|one)[aeiou]|hour|hono|heir")
 _PART = TypeAdapter(MechanismPart)
 _OWN = ("mechanism", "roles", "lists", "vary", "needs_staff")
 

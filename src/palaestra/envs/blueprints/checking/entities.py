@@ -49,10 +49,15 @@ def check_entities(
             f"{blueprint.people} has no name and email; give it fields of these types, the latter called `email`",
         )
     _check_rows(blueprint, types, findings)
+    # Rows that others name, or that actions make, are of use without a tool of their own.
+    needed = {kind.entity for own in types.values() for kind in own.values()}
+    needed |= {creation.entity for action in blueprint.actions.values() for creation in action.creates}
     earlier: list[str] = []
     for entity, spec in blueprint.entities.items():
         path: Path = ("entities", entity)
         _check_count(spec, types[entity], path, findings)
+        if not spec.tools and entity not in needed:
+            findings.add(path, f"no tool reads it; give it `tools`, of {', '.join(_READERS)}")
         _check_tools(spec, types[entity], path, findings)
         for name, field in spec.fields.items():
             kind = types[entity][name]
@@ -102,8 +107,6 @@ def _check_count(spec: EntitySpec, types: Mapping[str, ValueType], path: Path, f
 
 def _check_tools(spec: EntitySpec, types: Mapping[str, ValueType], path: Path, findings: BlueprintFindings) -> None:
     here = (*path, "tools")
-    if not spec.tools:
-        findings.add(path, f"no tool reads it; give it `tools`, of {', '.join(_READERS)}")
     for text in spec.tools:
         word, _, name = text.partition(" ")
         if word == "list" and types.get(name, ValueType("none")).name == "row":
