@@ -4,6 +4,7 @@ import gc
 import importlib
 import pkgutil
 import sys
+from collections import Counter
 from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,10 @@ FLOOR = ("palaestra.envs", "palaestra.rubrics", "palaestra.tools")
 MEASURED = ("tests/envs/", "tests/rubrics/", "tests/tools/")
 """Folders of tests that the coverage floor rests on, beside the files directly in tests/; measuring doubles the time
 of Python code. A test in them that repeats covered lines thousands of times is marked `unmeasured`."""
+KEPT_TASKS = 8_192
+"""How many instances of a world's tasks a process keeps: more than any world lists."""
+MEASURED_CASES = 2
+"""How many cases of one parametrised test are measured; the others run the same lines again."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -36,18 +41,28 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)  # after pytest-cov has begun
 def pytest_sessionstart() -> None:
-    """Measure with one tracer: in each worker pytest-cov begins twice, which doubles the cost and cannot be paused."""
+    """Measure with one tracer: in each worker pytest-cov begins twice, which doubles the cost and cannot be paused.
+
+    And keep all tasks of a world that were made.
+    """
     if (own := measuring()) is not None:
         own.stop()
         while (other := measuring()) is not None:
             other.stop()
         own.start()
+    # Tests go through all tasks of a world in their order, which a smaller cache would make anew for each of them.
+    importlib.import_module("palaestra.envs.taskset").KEPT = KEPT_TASKS
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the tests that share a fixture of their module in one process: the fixture is made once."""
+    """Run the tests that share a fixture of their module in one process, and measure the first cases of each test."""
+    cases = Counter[str]()
     for item in items:
+        test = item.nodeid.partition("[")[0]
+        cases[test] += 1
+        if cases[test] > MEASURED_CASES:
+            item.add_marker(pytest.mark.unmeasured)
         if item.get_closest_marker("xdist_group") is None and shares_a_fixture(item):
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
 

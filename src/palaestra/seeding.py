@@ -8,23 +8,25 @@ what a seed means.
 
 from collections.abc import Sequence
 from hashlib import blake2b
+from struct import Struct
 from typing import Self, TypeVar
 
 T = TypeVar("T")
 
 _WORDS = 8
+_UNPACK = Struct(f"<{_WORDS}Q").unpack
 _TWO_64 = 1 << 64
 
 
 class Stream:
     """A random stream. Equal key and position give equal draws, in any process, on any machine."""
 
-    __slots__ = ("_block", "_block_index", "_key", "_position")
+    __slots__ = ("_block_index", "_block_words", "_key", "_position")
 
     def __init__(self, key: bytes, position: int = 0) -> None:
         self._key = key
         self._position = position
-        self._block = b""
+        self._block_words: tuple[int, ...] = ()
         self._block_index: int = -1
 
     @classmethod
@@ -50,10 +52,10 @@ class Stream:
         """The next 64 random bits."""
         index, offset = divmod(self._position, _WORDS)
         if index != self._block_index:
-            self._block = blake2b(index.to_bytes(8, "little"), key=self._key).digest()
+            self._block_words = _UNPACK(blake2b(index.to_bytes(8, "little"), key=self._key).digest())
             self._block_index = index
         self._position += 1
-        return int.from_bytes(self._block[8 * offset : 8 * offset + 8], "little")
+        return self._block_words[offset]
 
     def below(self, n: int) -> int:
         """A uniform integer in [0, n); exact, by rejection.

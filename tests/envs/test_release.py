@@ -121,9 +121,13 @@ def replace_first_score(proof: Proof) -> Proof:
     return Proof(tasks=[task])
 
 
+# In one process with the other tests that go through all tasks of the world, which are made once.
+WORLDS = [pytest.param(name, marks=pytest.mark.xdist_group(name.partition("-")[0])) for name in BUNDLED]
+
+
 @pytest.mark.unmeasured
-def test_every_bundled_family_is_what_its_release_says() -> None:
-    for name in BUNDLED:
-        release = load(open_world(name))
-        if release is not None:
-            assert changed_families(release, bundled_tasks(open_world(name))) == []
+@pytest.mark.parametrize("name", WORLDS)
+def test_every_bundled_family_is_what_its_release_says(name: str) -> None:
+    release = load(open_world(name))
+    assert release is not None
+    assert changed_families(release, bundled_tasks(open_world(name))) == []

@@ -35,6 +35,9 @@ REWARDS_EVERY = 1 if SOAK else 29
 NOISE_STEP = 1 if SOAK else 7
 """Under one switch of noise alone, every how many-th task of split dev is played; each switch begins with another."""
 
+LISTED_PROOFS = 100 if SOAK else 2
+"""Listed worlds that are proved again, drawn in a random order."""
+
 KILLS = 5
 """Kills in a shard of a training run, each at another moment."""
 LOOP_SHARDS = shards(1, soak=100)

@@ -18,6 +18,9 @@ from palaestra.records import Json, ToolCall
 from palaestra.tools import CompactFormat, Mark
 from palaestra.transcript import AgentTranscript, transcript_of
 
+# One process makes the transcripts once; `tests/tools/test_compact.py` covers the format.
+pytestmark = [pytest.mark.unmeasured, pytest.mark.xdist_group("compact-demonstrations")]
+
 COMPACT = CompactFormat()
 ROOT = Path(__file__).parents[2]
 WORLDS = ("storefront", "human-resources", "storefront-pages", "human-resources-pages")

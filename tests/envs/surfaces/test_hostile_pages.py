@@ -322,7 +322,7 @@ def resident() -> int:
 
 @pytest.mark.parametrize("world", WORLDS)
 def test_a_hundred_episodes_do_not_grow_the_process(world: str) -> None:
-    env = gym.make(f"palaestra/{world}-v0", surface="pages", max_turns=30)
+    env = gym.make(f"palaestra/{world}-v0", surface="pages", max_turns=12)
     assert isinstance(env, ToolEnv)
     tasks = env.task_set.ids("dev")[:4]
 

@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpus.act_texts import ROUNDS
-from palaestra.envs.user import read_message, recognise_acts
+from palaestra.envs.user import courtesies, proposals, read_message, recognise_acts, refusals, requests
 from palaestra.envs.user.acts import KINDS, kind_of, topic_of
+from palaestra.envs.user.phrasing import Phrases
 from palaestra.envs.worlds.storefront.topics import TOPICS
 from worlds.messages import MESSAGES
 
@@ -27,6 +28,14 @@ def right(message: str, wanted: frozenset[str]) -> bool:
     if deeds(acts) != deeds(wanted):
         return False
     return bool(deeds(wanted)) or not wanted.isdisjoint(acts)
+
+
+def test_every_set_of_phrases_is_a_pattern() -> None:
+    """Each is compiled when it is first looked for."""
+    modules = (courtesies, proposals, refusals, requests)
+    sets = [value for module in modules for value in vars(module).values() if isinstance(value, Phrases)]
+    assert len(sets) >= 11
+    assert all(phrases.pattern.pattern for phrases in sets)
 
 
 def test_people_agree_with_at_least_95_percent_of_the_readings() -> None:

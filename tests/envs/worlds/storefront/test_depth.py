@@ -10,7 +10,7 @@ from palaestra.envs import Instance, TaskSet, bundled_tasks, open_world
 from palaestra.envs.task import Split
 from palaestra.rubrics import Criterion
 
-pytestmark = [pytest.mark.xdist_group("storefront-depth"), pytest.mark.unmeasured]
+pytestmark = [pytest.mark.xdist_group("storefront"), pytest.mark.unmeasured]
 
 SPLITS: tuple[Split, ...] = ("train", "dev", "heldout")
 CLOSING = frozenset({"tickets"})

@@ -20,7 +20,7 @@ from palaestra.envs.worlds.storefront.letters import LETTERS, SYMPTOMS
 from palaestra.envs.worlds.storefront.schema import Customer, Employee, Product
 from palaestra.seeding import Stream
 
-pytestmark = pytest.mark.xdist_group("storefront-tasks")
+pytestmark = pytest.mark.xdist_group("storefront")
 
 TOPICS = {
     "absent-approver": "refund due", "await-answer": "unpacking", "await-returns": "returns under way",

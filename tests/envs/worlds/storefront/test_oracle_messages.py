@@ -11,7 +11,7 @@ from palaestra.envs.kit import amount
 from palaestra.envs.worlds.storefront.schema import Build, Customer, Product
 from palaestra.records import ToolCall
 
-pytestmark = pytest.mark.xdist_group("storefront-letters")
+pytestmark = pytest.mark.xdist_group("storefront")
 
 
 @cache

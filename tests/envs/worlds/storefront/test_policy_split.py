@@ -12,7 +12,7 @@ from palaestra.envs.worlds.storefront.policy import POLICY
 from palaestra.envs.worlds.storefront.rules import CHANGES, rules
 from palaestra.proof import attack_tasks
 
-pytestmark = [pytest.mark.xdist_group("storefront-tasks"), pytest.mark.unmeasured]
+pytestmark = [pytest.mark.xdist_group("storefront"), pytest.mark.unmeasured]
 
 SPLIT = "heldout-policy"
 

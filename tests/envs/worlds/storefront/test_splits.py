@@ -18,7 +18,7 @@ from palaestra.tools import CONTROL
 
 # One process makes the tasks once, for this file and the other two of its group. Of the code,
 # `tests/envs/test_release.py` covers as much.
-pytestmark = [pytest.mark.xdist_group("storefront-tasks"), pytest.mark.unmeasured]
+pytestmark = [pytest.mark.xdist_group("storefront"), pytest.mark.unmeasured]
 
 HELD_OUT = ("heldout-records", "heldout-world", "heldout-family", "heldout-policy", "heldout-surface")
 

@@ -24,7 +24,7 @@ from palaestra.records import Json
 
 # The tests go through all tasks, which one process makes once. Of the code,
 # `tests/envs/test_release.py` covers as much.
-pytestmark = [pytest.mark.xdist_group("storefront-tasks"), pytest.mark.unmeasured]
+pytestmark = [pytest.mark.xdist_group("storefront"), pytest.mark.unmeasured]
 
 ENV_ID = "palaestra/Storefront-v0"
 OPEN_TABLES = {"tickets", "orders", "builds", "promotions"}

@@ -28,7 +28,7 @@ from palaestra.records import Json, ToolCall
 
 # The tests go through all twins, which one process makes once. Of the code,
 # `tests/envs/test_release.py` covers as much.
-pytestmark = [pytest.mark.xdist_group("storefront-twins"), pytest.mark.unmeasured]
+pytestmark = [pytest.mark.xdist_group("storefront"), pytest.mark.unmeasured]
 
 KEPT = (
     lifetimes_are_sums,
