@@ -56,14 +56,14 @@ def pytest_sessionstart() -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run the tests that share a fixture of their module in one process, and measure the first cases of each test."""
+    """Run tests in one process where their module makes something once, and measure the first cases of each test."""
     cases = Counter[str]()
     for item in items:
         test = item.nodeid.partition("[")[0]
         cases[test] += 1
         if cases[test] > MEASURED_CASES:
             item.add_marker(pytest.mark.unmeasured)
-        if item.get_closest_marker("xdist_group") is None and shares_a_fixture(item):
+        if item.get_closest_marker("xdist_group") is None and (shares_a_fixture(item) or shares_a_cache(item)):
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
 
 
@@ -74,6 +74,15 @@ def shares_a_fixture(item: pytest.Item) -> bool:
     module = item.nodeid.partition("::")[0]
     known = item._fixtureinfo.name2fixturedefs.values()
     return any(fixture.scope == "module" and fixture.baseid == module for found in known for fixture in found)
+
+
+def shares_a_cache(item: pytest.Item) -> bool:
+    """Whether the module of a test keeps what its tests need in a cache of its own, which each process would fill."""
+    module = item.getparent(pytest.Module)
+    if module is None:
+        return False
+    own = (value for value in vars(module.obj).values() if getattr(value, "__module__", "") == module.obj.__name__)
+    return any(hasattr(value, "cache_info") for value in own)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

@@ -35,8 +35,8 @@ REWARDS_EVERY = 1 if SOAK else 29
 NOISE_STEP = 1 if SOAK else 7
 """Under one switch of noise alone, every how many-th task of split dev is played; each switch begins with another."""
 
-LISTED_PROOFS = 100 if SOAK else 2
-"""Listed worlds that are proved again, drawn in a random order."""
+LISTED_PROOFS = 25 if SOAK else 2
+"""Of the 25 listed worlds that are drawn, how many are proved again."""
 
 KILLS = 5
 """Kills in a shard of a training run, each at another moment."""

@@ -1,5 +1,6 @@
 """The tool library of the examples, compiled, for tests."""
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,12 @@ PATH = Path("examples/blueprints/tool_library.yaml")
 SEED = 1_000
 
 
+@cache
 def blueprint() -> Blueprint:
     return load_blueprint(PATH)[0]
 
 
+@cache
 def compiled() -> CompiledBlueprint:
     return compile_blueprint(blueprint())
 
@@ -24,6 +27,7 @@ def state() -> Overlay:
     return Overlay(compiled().world.base(SEED))
 
 
+@cache
 def scope() -> Scope:
     """What expressions about a loan may name."""
     return Scopes(blueprint()).whole.with_variables(loan=ValueType("row", "loan"))

@@ -28,6 +28,8 @@ _ENVIRONMENT = {
     "PYTHONSAFEPATH": "1",
     "PYTHONUNBUFFERED": "1",
 }
+_NOT_COMPILED = {"TORCH_COMPILE_DISABLE": "1"}
+"""Where `eager` is set. vLLM compiles parts of its sampler all the same, anew in each scratch folder."""
 _OURS = ("PYTHONPATH", "PYTHONHOME", "PYTHONWARNINGS")
 """What is meant for this Python and would mislead another."""
 _COUNTS = ("drawn", "prefilled", "reused", "busy_seconds")
@@ -204,7 +206,8 @@ class VllmEngine(Engine):
             self._past = {name: past + self._worker.counts.get(name, 0) for name, past in self._past.items()}
             self._worker = None
         environment = {name: value for name, value in os.environ.items() if name not in _OURS}
-        environment |= {**_ENVIRONMENT, "TMPDIR": self._scratch.name, **self._config.environment}
+        compiling = _NOT_COMPILED if self._config.eager else {}
+        environment |= {**_ENVIRONMENT, **compiling, "TMPDIR": self._scratch.name, **self._config.environment}
         self._worker = await WorkerProcess.spawn(
             (str(self._config.python), str(_WORKER), self._scratch.name), environment
         )

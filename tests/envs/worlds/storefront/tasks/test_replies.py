@@ -13,6 +13,8 @@ from palaestra.envs.kit import amount
 from palaestra.envs.worlds.storefront.schema import Customer, Order, OrderLine, Product, Refund, Shipment
 from palaestra.records import Json
 
+pytestmark = pytest.mark.xdist_group("storefront")
+
 INSTANCES = 20
 LATE = ("decline-late-cancel", "decline-late-address", "cancel-order-twin", "change-address-twin")
 LATE_TALKS = ("duplicate-tickets-twin", "talk-new-address-twin", "talk-which-order-twin")

@@ -6,6 +6,7 @@ from datetime import date
 from functools import cache
 
 import gymnasium as gym
+import pytest
 
 from palaestra.envs import SPLITS, Instance, ToolEnv
 from palaestra.envs.kit import Section
@@ -27,6 +28,9 @@ from palaestra.envs.worlds.storefront.schema import (
     Ticket,
 )
 from palaestra.records import Json
+
+# The tests go through all tasks of their families, which one process makes once for these and other tests.
+pytestmark = [pytest.mark.xdist_group("storefront"), pytest.mark.unmeasured]
 
 HANDBOOKS = (0, 1, 2)
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
