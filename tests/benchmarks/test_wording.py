@@ -29,6 +29,9 @@ from palaestra.envs.worlds.storefront.letters import LETTERS
 from palaestra.errors import CapabilityError
 from worlds.library import LIBRARY
 
+# The report reads every task of the Storefront, which one process makes once for these and other tests.
+pytestmark = pytest.mark.xdist_group("storefront")
+
 WORDS = st.lists(st.sampled_from(["a", "b", "c", "d", "e"]), max_size=12)
 
 
