@@ -12,6 +12,7 @@ from palaestra.agents import oracle, rollout
 from palaestra.envs import ToolEnv
 from palaestra.envs.kit import HandbookVariants
 from palaestra.proof import prove
+from property.budget import SOAK
 
 FOLDER = Path(__file__).parents[2] / "examples" / "worlds" / "human_resources"
 
@@ -49,14 +50,15 @@ def test_it_has_five_tables_twelve_tools_and_four_families_with_twins(env: ToolE
     assert [sum(f.twin_of is None for f in families), sum(f.twin_of is not None for f in families)] == [4, 4]
 
 
-def test_every_task_is_proved(env: ToolEnv) -> None:
-    ids = [
-        task
-        for split in ("dev", "heldout", "heldout-policy", "heldout-records")
-        for task in env.task_set.candidates(split)
-    ]
+def test_its_tasks_are_proved(env: ToolEnv) -> None:
+    """Every task in a soak, else one task of each family in each split."""
+    splits = ("dev", "heldout", "heldout-policy", "heldout-records")
+    ids = [(split, task) for split in splits for task in env.task_set.candidates(split)]
     assert len(ids) == 100
-    assert not prove(env, ids).faults
+    first = {(split, task.rpartition("/")[0]): task for split, task in reversed(ids)}
+    proved = [task for _, task in ids] if SOAK else sorted(first.values())
+    assert len(proved) >= 25
+    assert not prove(env, proved).faults
 
 
 @pytest.mark.parametrize("split", ["train", "dev", "heldout", "heldout-policy", "heldout-records"])

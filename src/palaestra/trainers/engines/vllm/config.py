@@ -24,7 +24,8 @@ class VllmConfig:
     turns: int = 256
     """That are drawn at once; more wait."""
     eager: bool = True
-    """Start quickly. False has vLLM compile the model first, for minutes, so that it draws faster on a GPU."""
+    """Start quickly: nothing is compiled. False has vLLM compile the model first, for minutes, so that it draws faster
+    on a GPU."""
     start_timeout: float = 300.0
     """Seconds until vLLM must be ready."""
     silence: float = 300.0
