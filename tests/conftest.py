@@ -51,7 +51,9 @@ def pytest_sessionstart() -> None:
             other.stop()
         own.start()
     # Tests go through all tasks of a world in their order, which a smaller cache would make anew for each of them.
-    importlib.import_module("palaestra.envs.taskset").KEPT = KEPT_TASKS
+    from palaestra.envs import taskset  # not before coverage has begun
+
+    taskset.KEPT = KEPT_TASKS
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
