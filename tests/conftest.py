@@ -27,8 +27,9 @@ MEASURED = ("tests/envs/", "tests/rubrics/", "tests/tools/")
 of Python code. A test in them that repeats covered lines thousands of times is marked `unmeasured`."""
 KEPT_TASKS = 8_192
 """How many instances of a world's tasks a process keeps: more than any world lists."""
-MEASURED_CASES = 2
-"""How many cases of one parametrised test are measured; the others run the same lines again."""
+MEASURED_CASES = 8
+"""How many cases of one parametrised test are measured; further ones run the same lines again. Where each case has code
+of its own, the test is marked `measured`: all of its cases are."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -77,7 +78,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         test = item.nodeid.partition("[")[0]
         cases[test] += 1
-        if cases[test] > MEASURED_CASES:
+        if cases[test] > MEASURED_CASES and item.get_closest_marker("measured") is None:
             item.add_marker(pytest.mark.unmeasured)
         if item.get_closest_marker("xdist_group") is None and (shares_a_fixture(item) or shares_a_cache(item)):
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))

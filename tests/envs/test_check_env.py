@@ -48,6 +48,7 @@ def test_the_environment_given_is_not_touched() -> None:
     assert env.digest() == digest
 
 
+@pytest.mark.measured
 @pytest.mark.parametrize("case", BY_ID)
 def test_a_broken_environment_is_told_what_broke_the_rule_and_the_way_out(case: Case) -> None:
     with pytest.raises(EnvironmentCheckError) as raised:

@@ -431,6 +431,7 @@ LINES = {
 """Where it is known, the line in which it went wrong; else the family's own."""
 
 
+@pytest.mark.measured
 @pytest.mark.parametrize("case", WRONG)
 def test_a_family_that_makes_no_task_is_named_with_line_task_and_rule(case: str, tmp_path: Path) -> None:
     text, says = WRONG[case]

@@ -85,6 +85,7 @@ BROKEN = {
 }
 
 
+@pytest.mark.measured
 @pytest.mark.parametrize("kind", BROKEN)
 def test_a_broken_blueprint_is_reported_with_line_rule_and_fix(kind: str, tmp_path: Path) -> None:
     old, new, said = BROKEN[kind]

@@ -552,6 +552,7 @@ def test_every_rule_has_a_break_of_its_own() -> None:
     assert [*ALWAYS_NAMES, *FRESH_NAMES] == list(BREAKS)
 
 
+@pytest.mark.measured
 @pytest.mark.parametrize("broken", breaks_of(ALWAYS_NAMES))
 def test_a_rule_that_always_holds_names_the_broken_row(broken: Break, state: Overlay) -> None:
     words = broken(state)

@@ -359,6 +359,7 @@ CHANGES: tuple[Change, ...] = (
 )
 
 
+@pytest.mark.measured
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
 def test_a_world_in_which_a_request_is_refused_keeps_every_rule(desk: Desk, change: Change) -> None:
     assert sound(desk) == []
