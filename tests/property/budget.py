@@ -35,7 +35,7 @@ REWARDS_EVERY = 1 if SOAK else 29
 NOISE_STEP = 1 if SOAK else 7
 """Under one switch of noise alone, every how many-th task of split dev is played; each switch begins with another."""
 
-LISTED_PROOFS = 25 if SOAK else 2
+LISTED_PROOFS = 25 if SOAK else 5
 """Of the 25 listed worlds that are drawn, how many are proved again."""
 
 KILLS = 5
