@@ -230,7 +230,7 @@ def _add_blocks(
 
 
 def _with_block(spec: RequestSpec, block: RefusalSpec) -> RequestSpec:
-    return replace(spec, refusals=(*spec.refusals, block), level=2 if spec.level == 1 else 3)
+    return replace(spec, refusals=(*spec.refusals, block), level=2 if spec.level == 1 else spec.level)
 
 
 def _merged(parts: Mapping[str, MechanismPart], kind: str) -> dict[str, Any]:
