@@ -66,6 +66,11 @@ class ServerProcess:
         statm = Path(f"/proc/{self._process.pid}/statm")
         return int(statm.read_text().split()[1]) * resource.getpagesize() if statm.exists() else None
 
+    def processor_ns(self) -> int | None:
+        """Nanoseconds of the processor that the process has taken, where the system tells."""
+        statistics = Path(f"/proc/{self._process.pid}/schedstat")
+        return int(statistics.read_text().split()[0]) if statistics.exists() else None
+
     def __enter__(self) -> Self:
         return self
 
