@@ -60,7 +60,7 @@ def test_the_server_answers_as_the_world_does_with_every_tool_it_has(env: ToolEn
 def test_the_server_refuses_what_the_rows_do_not_allow(env: ToolEnv, database: Path) -> None:
     settled = env.task_set.instance(served_task(env)).initial_state
     order = next(o for o in settled.find(Order))
-    with ServerProcess(database, date(2026, 1, 1)) as served:
+    with ServerProcess(database, date(2026, 1, 1).isoformat()) as served:
         served.ready()
         assert is_contained({"order": {"total_cents": order.total_cents}}, served.call("get_order", {"id": order.id}))
         with pytest.raises(InfrastructureError, match="404"):
@@ -73,7 +73,7 @@ def test_an_episode_on_the_server_leaves_the_next_one_alone(env: ToolEnv, databa
     instance = env.task_set.instance(served_task(env))
     ticket = next(t for t in tables_of(instance.initial_state)["tickets"].values() if getattr(t, "status") == "open")  # noqa: B009
     for _ in range(2):
-        with ServerProcess(database, instance.start.date()) as served:
+        with ServerProcess(database, instance.start.date().isoformat()) as served:
             assert served.call("resolve_ticket", {"id": ticket.id})["status"] == "resolved"
             with pytest.raises(InfrastructureError, match="not open"):
                 served.call("resolve_ticket", {"id": ticket.id})

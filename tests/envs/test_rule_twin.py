@@ -1,16 +1,20 @@
 """Rule twins: the same request and records under other rules, and handbooks that decide tasks."""
 
+from dataclasses import replace
+
 import pytest
 
 from palaestra.envs import Instance, Task, call, family, instantiate
 from palaestra.envs.rule_twin import (
     deciding_handbook,
     deciding_rules,
+    does_decide,
     is_decided,
     is_same_case,
     relevant_handbooks,
     rule_twin,
     rules_asked_for,
+    rules_that_may_decide,
     solves,
 )
 from palaestra.envs.world import ONE_RULE_FROM
@@ -123,6 +127,20 @@ def test_the_first_handbook_that_decides_a_task_is_taken_and_the_number_itself_w
     assert deciding_handbook(WORLD, call_off, decided, LONGER) == SHORTER
     assert deciding_handbook(WORLD, call_off, decided, SHORTER) == SHORTER
     assert deciding_handbook(WORLD, greet, 0, LONGER) == LONGER
+
+
+def test_a_rule_is_said_to_decide_where_some_twin_of_its_values_has_another_right_answer() -> None:
+    tasks = [instantiate(WORLD, kind, index) for kind in (call_off, greet, cancel.twins()) for index in range(4)]
+    decided = [
+        any(is_decided(task, rule_twin(task, replace(Rules(), cancel_days=days))) for days in (2, 5, 7))
+        for task in tasks
+    ]
+    assert [does_decide(task, "cancel_days") for task in tasks] == decided
+    assert {True, False} == set(decided)
+    for task, does in zip(tasks, decided, strict=True):
+        assert "cancel_days" in rules_that_may_decide(task) or not does
+    assert rules_that_may_decide(tasks[4]) == set()
+    assert rules_that_may_decide(instantiate(LIBRARY, renew, 0)) == set()
 
 
 def test_a_world_without_handbooks_has_no_rule_twins() -> None:

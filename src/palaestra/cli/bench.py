@@ -120,6 +120,31 @@ def worlds(
         write_file(json, orjson.dumps(costs, option=orjson.OPT_INDENT_2))
 
 
+@app.command(epilog="Example: `palaestra bench synthesis --quick`")
+def synthesis(
+    numbers: Annotated[
+        list[int] | None,
+        typer.Option("--world", min=0, help="Number of a generated world; repeatable. Default: 3 worlds."),
+    ] = None,
+    quick: Quick = False,  # noqa: FBT002
+    json: JsonOption = None,
+    markdown: Markdown = None,
+) -> None:
+    """Time generated worlds beside the Storefront and beside a server process for each episode of the same world."""
+    from palaestra.benchmarks.speed import synthesis as speed  # noqa: PLC0415  its packages are an extra
+
+    usual = speed.QUICK_SYNTHESIS if quick else speed.FULL_SYNTHESIS
+    scale = replace(usual, worlds=tuple(numbers or usual.worlds))
+    with bar("measuring", scale.rounds + 1) as progress:
+        figures = speed.bench_synthesis(scale, progress=progress.step)
+    table = speed.synthesis_table(figures)
+    output().print(table.for_terminal())
+    if json is not None:
+        write_file(json, orjson.dumps(figures, option=orjson.OPT_INDENT_2))
+    if markdown is not None:
+        write_file(markdown, f"{table.markdown()}\n\n{table.note}\n".encode())
+
+
 @app.command(epilog="Example: `palaestra bench engine --vllm-python .venv-vllm/bin/python --json engine.json`")
 def engine(
     vllm_python: Annotated[

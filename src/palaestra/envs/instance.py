@@ -171,10 +171,8 @@ def make_instance(
             refused_by=list_refused_by(world, task),
         )
         rubric, permitted = make_rubric(setting, task)
-    except TaskError as error:
-        raise type(error)(f"{line_of(error, family)}: {task_id}: {error}") from error
     except Exception as error:
-        raise TaskError(f"{line_of(error, family)}: {task_id}: {told(error, world.schema)}") from error
+        raise _locate_error(error, world, family, task_id) from error
     return Instance(
         spec=_spec(world, family, index, task, given),
         world=world,
@@ -194,6 +192,30 @@ def make_instance(
         family=family,
         drawing=draft.drawing,
     )
+
+
+def draw_oracle(task: Instance, rules: Any) -> tuple[ToolCall, ...]:
+    """The oracle of the instance that is drawn like `task` and goes by `rules`; no rubric is made for it.
+
+    Raises:
+        TaskError: as `make_instance`.
+    """
+    world, family, base = task.world, task.family, task.initial_state.base
+    index = int(task.spec.id.rpartition("/")[2])
+    deals = family.deals.setdefault(base, {})
+    try:
+        draft = _draft(world, family, index, rules=rules, base=base, deals=deals, drawing=task.drawing)
+        return tuple(_write_task(world, family, draft, alike=True).oracle)
+    except Exception as error:
+        raise _locate_error(error, world, family, task.spec.id) from error
+
+
+def _locate_error(error: Exception, world: World, family: "Family[Draft]", task_id: str) -> TaskError:
+    """What went wrong while a task was made, with the file and the line of its family."""
+    where = f"{line_of(error, family)}: {task_id}"
+    if isinstance(error, TaskError):
+        return type(error)(f"{where}: {error}")
+    return TaskError(f"{where}: {told(error, world.schema)}")
 
 
 def _draft(

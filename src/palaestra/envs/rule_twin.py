@@ -13,11 +13,12 @@ The text of the handbook is not part of the records, and a twin's rows keep the 
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 from palaestra.envs.episode import LiveEpisode
-from palaestra.envs.instance import Instance, instantiate, make_instance, seed_of
+from palaestra.envs.instance import Instance, draw_oracle, instantiate, make_instance, seed_of
 from palaestra.envs.kit.rules import HandbookVariants
 from palaestra.envs.task import Family
 from palaestra.envs.world import ALL_RULES_FROM, ONE_RULE_FROM, World
@@ -70,7 +71,9 @@ def is_same_case(task: Instance, other: Instance) -> bool:
 
 def is_decided(task: Instance, twin: Instance | None) -> bool:
     """Whether the rules decide a task: it and its rule twin can be solved, and neither by the other's solution."""
-    if twin is None or not (solves(task.oracle, task) and solves(twin.oracle, twin)):
+    if twin is None or twin.oracle == task.oracle:
+        return False  # the same calls cannot both solve a task and fail on it
+    if not (solves(task.oracle, task) and solves(twin.oracle, twin)):
         return False
     return not solves(twin.oracle, task) and not solves(task.oracle, twin)
 
@@ -84,6 +87,41 @@ def solves(calls: Iterable[ToolCall], task: Instance) -> bool:
         if episode.evidence.end is not None:
             break
     return episode.checklist.score(episode.evidence.end).passed
+
+
+def does_decide(task: Instance, name: str) -> bool:
+    """Whether a value of one rule, where the world's own rules have another, decides a task.
+
+    The solution is drawn first. The twin is made in full only where its solution differs from the task's.
+    """
+    variants = handbook_variants(task.world)
+    assert variants is not None, "it says what can be changed"
+    changed = (replace(variants.own, **{name: value}) for value in variants.changes[name])
+    return any(is_decided(task, rule_twin(task, rules)) for rules in changed if _draws_other_oracle(task, rules))
+
+
+def _draws_other_oracle(task: Instance, rules: Any) -> bool:
+    try:
+        return draw_oracle(task, rules) != task.oracle
+    except TaskError:
+        return False  # then there is no twin
+
+
+def rules_that_may_decide(task: Instance) -> frozenset[str]:
+    """The rules that its function asks for when it draws a task again under the world's own rules.
+
+    A change of any other rule leaves its solution as it is, so it decides nothing. Where the own rules lead to another
+    solution, or to none, every rule may decide.
+    """
+    variants = handbook_variants(task.world)
+    if variants is None:
+        return frozenset()
+    watched = _Watched(variants.own)
+    try:
+        asked_all = draw_oracle(task, watched) != task.oracle
+    except TaskError:
+        asked_all = True
+    return frozenset(variants.changes) if asked_all else frozenset(watched.asked)
 
 
 def deciding_rules(task: Instance) -> tuple[str, ...]:

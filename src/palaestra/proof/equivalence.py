@@ -68,7 +68,8 @@ def _same_work(trial: Trial, outcome: TrialOutcome, right: TrialOutcome) -> Rule
         equal, rule = _equally_right(trial), "listed"
         if not equal or _runs(done, equal) != _runs(meant, equal):
             return None
-    knew = zip(_known(trial, outcome), _known(trial, right), strict=True)
+    wanted = _known_to_oracle(trial) if right is trial.outcome else _known(trial, right)
+    knew = zip(_known(trial, outcome), wanted, strict=True)
     return rule if all(mine >= theirs for mine, theirs in knew) else None
 
 
@@ -123,6 +124,11 @@ def _acts(turn: PlayedTurn, talk: str | None) -> Iterator[tuple[str, Effect]]:
         first += event.written
         if changes or (event.executed and event.tool == talk):
             yield event.tool, frozenset(map(_effect_of, changes))
+
+
+@lru_cache(maxsize=2)
+def _known_to_oracle(trial: Trial) -> list[frozenset[str]]:
+    return _known(trial, trial.outcome)
 
 
 def _known(trial: Trial, outcome: TrialOutcome) -> list[frozenset[str]]:

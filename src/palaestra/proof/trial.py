@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from palaestra.digest import canonical
 from palaestra.envs import Snapshot, ToolEnv
+from palaestra.envs.reading import MOST_CALLS
 from palaestra.proof.directory import IdDirectory
 from palaestra.records import EndReason, JsonObject, Message, RowChange, Score, ToolCall, ToolEvent
 from palaestra.rubrics import WORLD
@@ -126,12 +127,14 @@ class Trial:
         self._at: list[Snapshot] = [env.snapshot()]
         self.steps: list[OracleStep] = []
         self._played: list[PlayedTurn] = []
-        self._without: dict[int, TrialOutcome] = {}
+        self._varied: dict[str, TrialOutcome] = {}
+        self._after: dict[tuple[int, str], tuple[RowChange, ...]] = {}
         self._said: dict[bytes, tuple[ToolCall, ...]] = {}
         self._stands_at: _Place | None = None
         known: frozenset[str] = frozenset()
         for call in self.instance.oracle if self._stepwise else env.oracle():
-            done, over = self._turn([call])
+            record = self._step([call])
+            done, over = _of_record(record), record.end is not None
             self._played.append(done)
             self.steps.append(
                 OracleStep(
@@ -175,10 +178,7 @@ class Trial:
 
     def without(self, position: int) -> TrialOutcome:
         """The oracle's work with one call left out."""
-        if position not in self._without:
-            calls = [*self.calls[:position], *self.calls[position + 1 :]]
-            self._without[position] = self.vary([(call,) for call in calls])
-        return self._without[position]
+        return self.vary([(call,) for call in (*self.calls[:position], *self.calls[position + 1 :])])
 
     @cached_property
     def alternatives(self) -> tuple[TrialOutcome, ...]:
@@ -186,7 +186,13 @@ class Trial:
         return tuple(self.vary([(call,) for call in calls]) for calls in self.instance.alternatives)
 
     def vary(self, turns: Sequence[Turn]) -> TrialOutcome:
-        """Play `turns`; the part that equals the oracle's beginning is not played again."""
+        """Play `turns`; neither the part that equals the oracle's beginning nor equal turns are played again."""
+        key = repr([tuple(turn) for turn in turns])
+        if key not in self._varied:
+            self._varied[key] = self._play_from_departure(turns)
+        return self._varied[key]
+
+    def _play_from_departure(self, turns: Sequence[Turn]) -> TrialOutcome:
         shared = 0
         for mine, theirs in zip(turns, self.steps, strict=False):
             if tuple(mine) != (theirs.call,):
@@ -256,9 +262,12 @@ class Trial:
 
     def after(self, call: ToolCall, *, start: int) -> tuple[RowChange, ...]:
         """The net difference once the oracle's calls before `start` and then `call` were made."""
-        self._restore(start)
-        self._step([call] if self._stepwise else self.said(call))
-        return self.env.changes
+        key = (start, repr(call))
+        if key not in self._after:
+            self._restore(start)
+            self._step([call] if self._stepwise else self.said(call))
+            self._after[key] = self.env.changes
+        return self._after[key]
 
     def probe(self, calls: Turn) -> list[frozenset[str]]:
         """The ids that each of some look-ups mentions, made in one turn when all the oracle's work is done."""
@@ -278,14 +287,22 @@ class Trial:
         self._stands_at = None
 
     def _turn(self, turn: Turn) -> tuple[PlayedTurn, bool]:
-        record = self._step(turn)
+        if self._stepwise or not 0 < len(turn) <= MOST_CALLS:
+            record = self._step(turn)
+            return _of_record(record), record.end is not None
+        # As `ToolEnv.step` plays it; the hashes and copies of its record would take a fifth of the time.
+        episode = self.env.episode
+        evidence = episode.evidence
+        first, written = len(evidence.events), len(episode.state.journal)
+        episode.begin_turn()
+        episode.close_turn(tuple(episode.run(tuple(turn))), readable=True)
         done = PlayedTurn(
-            events=record.events,
-            changes=record.changes,
-            observation=record.messages,
-            met=frozenset(record.standing.met),
+            events=tuple(evidence.events[first:]),
+            changes=tuple(episode.state.journal[written:]),
+            observation=episode.observation,
+            met=frozenset(episode.checklist.standing().met),
         )
-        return done, record.end is not None
+        return done, evidence.end is not None
 
     def _step(self, turn: Turn) -> StepRecord:
         said = [said for call in turn for said in self.said(call)] if self._stepwise else turn
@@ -303,6 +320,15 @@ class Trial:
             end=self.env.end,
             waited=self.env.episode.clock.waited,
         )
+
+
+def _of_record(record: StepRecord) -> PlayedTurn:
+    return PlayedTurn(
+        events=record.events,
+        changes=record.changes,
+        observation=record.messages,
+        met=frozenset(record.standing.met),
+    )
 
 
 def as_turn(calls: Turn) -> list[dict[str, object]]:

@@ -1,12 +1,13 @@
 """Whole generated worlds put through the gate: sizes, every task, every rule, every tool."""
 
+import gc
 import multiprocessing
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import gymnasium as gym
 import orjson
@@ -16,7 +17,7 @@ from palaestra.digest import digest
 from palaestra.durable import make_folder
 from palaestra.envs import TaskSet, ToolEnv
 from palaestra.envs.blueprints import Blueprint, check_blueprint
-from palaestra.envs.rule_twin import handbook_variants, is_decided, rule_twin
+from palaestra.envs.rule_twin import does_decide, handbook_variants, rules_that_may_decide
 from palaestra.envs.synthesis import WorldPlan, draw_plan, generate_blueprint
 from palaestra.envs.synthesis.diversity import near_duplicate_requests
 from palaestra.errors import PalaestraError
@@ -27,6 +28,8 @@ RECORD = "worlds.jsonl"
 """The file of records in a folder: a world a line."""
 LEAST = {"tables": 6, "tools": 12, "families": 6, "pairs": 4, "tasks": 24, "rules": 3}
 """What a listed world has at least; `pairs` are families with refusal twins."""
+_COLLECT_AFTER = 20_000
+"""New objects after which a collection begins: a proof makes many that live for one task, and few cycles."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +107,8 @@ def prove_world(number: int) -> WorldProof:
     """Put the world of a number through the gate. What fails is a fault of the world, never an error."""
     start = time.process_time()
     plan = draw_plan(number)
+    thresholds = gc.get_threshold()
+    gc.set_threshold(_COLLECT_AFTER, *thresholds[1:])
     try:
         blueprint = generate_blueprint(number)
         if faults := blueprint_faults(blueprint):
@@ -117,6 +122,8 @@ def prove_world(number: int) -> WorldProof:
         return _judged(plan, blueprint.digest, env, proof, faults, start)
     except PalaestraError as error:
         return _refused(plan, [f"{type(error).__name__}: {error}"], start)
+    finally:
+        gc.set_threshold(*thresholds)
 
 
 def blueprint_faults(blueprint: Blueprint) -> list[str]:
@@ -130,15 +137,13 @@ def idle_rules(tasks: TaskSet) -> list[str]:
     variants = handbook_variants(tasks.world)
     if variants is None:
         return []
-    ids = [task for split in tasks.splits for task in tasks.candidates(split)]
-    return [name for name in sorted(variants.changes) if not any(_decides(tasks, task, name) for task in ids)]
-
-
-def _decides(tasks: TaskSet, task: str, name: str) -> bool:
-    variants: Any = handbook_variants(tasks.world)
-    instance = tasks.instance(task)
-    changed = (replace(variants.own, **{name: value}) for value in variants.changes[name])
-    return any(is_decided(instance, rule_twin(instance, rules)) for rules in changed)
+    idle = set(variants.changes)
+    for split in tasks.splits:
+        for task in tasks.candidates(split) if idle else ():
+            instance = tasks.instance(task)
+            asked = idle & rules_that_may_decide(instance)
+            idle -= {name for name in asked if does_decide(instance, name)}
+    return sorted(idle)
 
 
 def idle_tools(env: ToolEnv) -> Iterator[str]:

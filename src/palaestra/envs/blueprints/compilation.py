@@ -61,10 +61,15 @@ def compile_blueprint(blueprint: Blueprint) -> CompiledBlueprint:
     Raises:
         BlueprintError: a part of it cannot be read. `check_blueprint` lists everything that is wrong at once.
     """
-    return _compiled.get(blueprint.digest, lambda: _compile(blueprint))
+    return _compiled.get(blueprint.digest, lambda: compile_afresh(blueprint))
 
 
-def _compile(blueprint: Blueprint) -> CompiledBlueprint:
+def compile_afresh(blueprint: Blueprint) -> CompiledBlueprint:
+    """What `compile_blueprint` does for a blueprint that this process has not met.
+
+    Raises:
+        BlueprintError: as `compile_blueprint`.
+    """
     scopes = Scopes(blueprint)
     kinds = make_row_classes(blueprint, scopes)
     schema = Schema(*kinds.values(), Section)

@@ -1,12 +1,16 @@
 """Generated worlds by number: `WORLD_17` is the world of number 17, made when it is asked for."""
 
+from functools import lru_cache
+
 from palaestra.envs.blueprints import compile_blueprint
+from palaestra.envs.blueprints.compilation import KEPT
 from palaestra.envs.synthesis.generator import generate_blueprint
 from palaestra.envs.world import World
 
 _NAME = "WORLD_"
 
 
+@lru_cache(maxsize=KEPT)
 def numbered_world(number: int) -> World:
     """The world of a number.
 

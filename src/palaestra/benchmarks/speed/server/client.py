@@ -6,7 +6,6 @@ import socket
 import subprocess
 import sys
 import tempfile
-from datetime import date
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -16,7 +15,10 @@ import httpx
 from palaestra.errors import InfrastructureError
 from palaestra.records import JsonObject
 
-_PROGRAM = Path(__file__).with_name("program.py")
+PROGRAM = Path(__file__).with_name("program.py")
+"""The server of the Storefront's tools."""
+GENERATED_PROGRAM = PROGRAM.with_name("generated_program.py")
+"""The server of any world, generated from its tools."""
 _WAIT = 60.0
 """Seconds after which a server that says nothing is given up."""
 
@@ -26,10 +28,11 @@ class ServerProcess:
 
     Args:
         database: The SQLite file to begin with; copied.
-        today: The day on which the episode begins.
+        argument: What the program takes beside them, such as the day on which the episode begins.
+        program: The server.
     """
 
-    def __init__(self, database: Path, today: date) -> None:
+    def __init__(self, database: Path, argument: str, program: Path = PROGRAM) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="palaestra-bench-")
         copied = shutil.copy(database, self._folder.name)
         with socket.create_server(("127.0.0.1", 0)) as listening:
@@ -37,7 +40,7 @@ class ServerProcess:
             # nothing polls, and no other program can take the port in between.
             descriptor, address = listening.fileno(), listening.getsockname()
             self._process = subprocess.Popen(  # noqa: S603  our own program
-                [sys.executable, str(_PROGRAM), copied, str(descriptor), today.isoformat()],
+                [sys.executable, str(program), copied, str(descriptor), argument],
                 pass_fds=[descriptor],
             )
         self._client = httpx.Client(base_url=f"http://{address[0]}:{address[1]}", timeout=_WAIT, trust_env=False)
@@ -62,6 +65,11 @@ class ServerProcess:
         """What the process holds, where the system tells."""
         statm = Path(f"/proc/{self._process.pid}/statm")
         return int(statm.read_text().split()[1]) * resource.getpagesize() if statm.exists() else None
+
+    def processor_ns(self) -> int | None:
+        """Nanoseconds of the processor that the process has taken, where the system tells."""
+        statistics = Path(f"/proc/{self._process.pid}/schedstat")
+        return int(statistics.read_text().split()[0]) if statistics.exists() else None
 
     def __enter__(self) -> Self:
         return self

@@ -85,7 +85,7 @@ def time_server(watch: Stopwatch, env: ToolEnv, task_ids: Sequence[str], episode
 
 
 def _begun(database: Path, today: Any) -> ServerProcess:
-    served = ServerProcess(database, today)
+    served = ServerProcess(database, today.isoformat())
     served.ready()
     return served
 
