@@ -115,16 +115,18 @@ class Decider:
         return trace, stated
 
 
-def shown_row(refusal: RequestRefusal, frame: Frame) -> Row:
-    """The record that shows that a refusal applies.
+def shown_row(refusal: RequestRefusal, frame: Frame) -> tuple[Row, EvaluationTrace]:
+    """The record that shows that a refusal applies, and what was read to find it.
 
     Raises:
         BlueprintError: there is none.
     """
+    frame.trace = trace = EvaluationTrace()
     key = refusal.shows.evaluate(frame)
+    frame.trace = None
     if key is None:
         raise BlueprintError(f"`{refusal.spec.shows}` is no row where `{refusal.spec.when}` holds; name one that is")
-    return frame.state.get(frame.kinds[refusal.shows.type.entity], key)
+    return frame.state.get(frame.kinds[refusal.shows.type.entity], key), trace
 
 
 def _read_refusal(spec: RefusalSpec, scope: Scope, scopes: Scopes) -> RequestRefusal:
