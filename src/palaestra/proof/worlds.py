@@ -1,12 +1,12 @@
-"""Whole generated worlds put through the gate: sizes, every task, every rule, every tool."""
+"""Whole generated worlds put through the gate: sizes, every task, every part of the document."""
 
 import multiprocessing
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import gymnasium as gym
 import orjson
@@ -14,9 +14,8 @@ from pydantic import TypeAdapter
 
 from palaestra.digest import digest
 from palaestra.durable import make_folder
-from palaestra.envs import TaskSet, ToolEnv
+from palaestra.envs import ToolEnv
 from palaestra.envs.blueprints import Blueprint, check_blueprint
-from palaestra.envs.rule_twin import handbook_variants, is_decided, rule_twin
 from palaestra.envs.synthesis import WorldPlan, draw_plan, generate_blueprint
 from palaestra.envs.synthesis.diversity import near_duplicate_requests
 from palaestra.errors import PalaestraError
@@ -112,8 +111,6 @@ def prove_world(number: int) -> WorldProof:
         tasks = [task for split in env.task_set.splits for task in env.task_set.candidates(split)]
         proof = prove(env, tasks)
         faults = [str(fault) for fault in proof.faults]
-        faults += [f"the rule {name} decides no task" for name in idle_rules(env.task_set)]
-        faults += [f"no solution uses the tool {name}" for name in idle_tools(env)]
         return _judged(plan, blueprint.digest, env, proof, faults, start)
     except PalaestraError as error:
         return _refused(plan, [f"{type(error).__name__}: {error}"], start)
@@ -123,34 +120,6 @@ def blueprint_faults(blueprint: Blueprint) -> list[str]:
     """What is wrong with a generated blueprint before any task is made: problems, and requests that stand twice."""
     twice = [f"near-duplicate requests: {pair}" for pair in near_duplicate_requests(blueprint)]
     return [*map(str, check_blueprint(blueprint)), *twice]
-
-
-def idle_rules(tasks: TaskSet) -> list[str]:
-    """The rules of which no change gives any task another answer."""
-    variants = handbook_variants(tasks.world)
-    if variants is None:
-        return []
-    ids = [task for split in tasks.splits for task in tasks.candidates(split)]
-    return [name for name in sorted(variants.changes) if not any(_decides(tasks, task, name) for task in ids)]
-
-
-def _decides(tasks: TaskSet, task: str, name: str) -> bool:
-    variants: Any = handbook_variants(tasks.world)
-    instance = tasks.instance(task)
-    changed = (replace(variants.own, **{name: value}) for value in variants.changes[name])
-    return any(is_decided(instance, rule_twin(instance, rules)) for rules in changed)
-
-
-def idle_tools(env: ToolEnv) -> Iterator[str]:
-    """The tools that no solution uses and no task may leave aside."""
-    used = {
-        call.tool
-        for split in env.task_set.splits
-        for task in env.task_set.candidates(split)
-        for call in env.task_set.instance(task).oracle
-    }
-    free = {*env.world.optional_tools, "give_up"}
-    return (tool.name for tool in env.world.toolbox if tool.name not in used | free)
 
 
 def _judged(plan: WorldPlan, blueprint: str, env: ToolEnv, proof: Proof, faults: list[str], start: float) -> WorldProof:

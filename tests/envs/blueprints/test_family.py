@@ -64,8 +64,8 @@ def test_a_refusal_reads_the_row_that_it_shows_where_its_condition_has_not(tmp_p
         shows="loan.tool",
     )
     changed = replace(request, refusals=(refusal, *request.refusals[1:]))
-    env = _env(replace(whole, requests={**whole.requests, "extend-loan": changed}), tmp_path)
-    twin = env.task_set.instance("tool-library/extend-loan-twin/0000")
+    env = _env(replace(whole, id="other-library", requests={**whole.requests, "extend-loan": changed}), tmp_path)
+    twin = env.task_set.instance("other-library/extend-loan-twin/0000")
     tools = [call.tool for call in twin.oracle]
     assert "decline_request" in tools
     assert "get_tool" in tools[: tools.index("decline_request")]
