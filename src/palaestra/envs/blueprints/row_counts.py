@@ -24,7 +24,7 @@ def most_rows(blueprint: Blueprint, types: Mapping[str, Mapping[str, ValueType]]
 def most_naming(blueprint: Blueprint, rows: Mapping[str, int], entity: str, field: str, named: str) -> int:
     """The most rows of an entity that name one row by a field.
 
-    Where the named row is drawn, it is four times as many as on average and 20 more: no draw comes near that.
+    Where the named rows are dealt, it is four times as many as on average: fewer of them may be drawn than there can be.
 
     Args:
         blueprint: The blueprint.
@@ -38,4 +38,4 @@ def most_naming(blueprint: Blueprint, rows: Mapping[str, int], entity: str, fiel
         return spec.per[field][1]
     if spec.fields[field].value is not None:
         return rows[entity]  # an expression can name one row for all of them
-    return min(rows[entity], 4 * (rows[entity] // max(rows[named], 1) + 1) + 20)
+    return min(rows[entity], 4 * (rows[entity] // max(rows[named], 1) + 1))
