@@ -22,7 +22,7 @@ LOANS, HOLDS = 72, max(2, 4 * 3)
         ("loan.due + 3", 4),
         # The call, its name, the table, and for each loan the row itself and its condition in four parts.
         ("any(x.extensions > 1 for x in loans)", 1 + 1 + 1 + LOANS * (1 + 4)),
-        # The call, its name, `loan.tool.holds` in three parts, and for each hold the row itself and its condition in four parts.
+        # The same, with `loan.tool.holds` in three parts.
         ('any(h.status == "waiting" for h in loan.tool.holds)', 1 + 1 + 3 + HOLDS * (1 + 4)),
     ],
 )
@@ -53,6 +53,7 @@ def test_an_evaluation_goes_through_no_more_rows_than_were_counted() -> None:
             gone += len(found)
             return found
 
-    made.state = Counted()
+    counted: Any = Counted()
+    made.state = counted
     parse_expression(text, scope()).evaluate(made)
     assert 0 < gone <= count_steps(ast.parse(text, mode="eval").body, scope())

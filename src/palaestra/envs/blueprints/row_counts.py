@@ -24,7 +24,7 @@ def most_rows(blueprint: Blueprint, types: Mapping[str, Mapping[str, ValueType]]
 def most_naming(blueprint: Blueprint, rows: Mapping[str, int], entity: str, field: str, named: str) -> int:
     """The most rows of an entity that name one row by a field.
 
-    Where the named rows are dealt, it is four times as many as on average: fewer of them may be drawn than there can be.
+    Where the named rows are dealt, it is four times as many as on average: fewer of them may stand than there can be.
 
     Args:
         blueprint: The blueprint.

@@ -25,8 +25,11 @@ class BlueprintKind(type):
 
 def blueprint_of(world: World) -> Blueprint | None:
     """The blueprint from which a world was compiled; `None` where it was not."""
-    kinds = (info.kind for info in world.schema.tables.values())
-    return next((kind.origin[0] for kind in kinds if isinstance(kind, BlueprintKind)), None)
+    for info in world.schema.tables.values():
+        kind: object = info.kind
+        if isinstance(kind, BlueprintKind):
+            return kind.origin[0]
+    return None
 
 
 def make_row_classes(blueprint: Blueprint, scopes: Scopes) -> dict[str, type[Row]]:

@@ -40,7 +40,7 @@ def check_request(
         for number, one in enumerate(spec.refusals)
     ]
     _check_refusals((*path, "refusals"), refusals, blueprint, findings)
-    _check_draw(path, spec, scopes, scope, [where, *(one and one.when for one in refusals)], findings)
+    _check_draw(path, spec, scopes, scope, [where, *[one.when for one in refusals if one is not None]], findings)
     for number, step in enumerate(spec.work):
         findings.read((*path, "work", number), lambda one=step: read_step(one, spec, scope, actions))  # type: ignore[misc]
     for number, text in enumerate(spec.reads):
