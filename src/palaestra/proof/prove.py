@@ -26,14 +26,17 @@ def prove(
     for proof in each_task(env, list(task_ids), prove_task, jobs=jobs):
         proofs.append(proof)
         progress(proof.spec.id)
-    proved = {proof.spec.id for proof in proofs}
-    tasks = env.task_set
-    is_whole = all(task in proved for split in tasks.splits for task in tasks.candidates(split))
     return Proof(
         tasks=proofs,
-        missing=_missing_families(tasks, proofs),
-        idle=find_idle_parts(env) if is_whole else (),
+        missing=_missing_families(env.task_set, proofs),
+        idle=find_idle_parts(env) if _is_whole(env.task_set, proofs) else (),
     )
+
+
+def _is_whole(task_set: TaskSet, proofs: Sequence[TaskProof]) -> bool:
+    """Whether the proofs are of all tasks of the splits, each solved by its oracle."""
+    solved = {proof.spec.id for proof in proofs if proof.solved}
+    return all(task in solved for split in task_set.splits for task in task_set.candidates(split))
 
 
 def _missing_families(task_set: TaskSet, proofs: Sequence[TaskProof]) -> tuple[str, ...]:
