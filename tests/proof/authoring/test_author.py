@@ -101,9 +101,9 @@ def test_a_model_that_repairs_only_what_messages_name_ends_proved(tmp_path: Path
     assert result.world == tmp_path / "world.yaml"
     assert result.world.read_text() == LIBRARY.rstrip("\n")
     assert [draft.stage for draft in result.drafts] == [
-        "document", "rules", "texts", "tasks", "proof", "proved",
+        "document", "rules", "texts", "tasks", "proof", "idle", "proved",
     ]  # fmt: skip
-    assert author.rounds == [8, 6, 5, 4, 2, 0]
+    assert author.rounds == [8, 6, 5, 4, 2, 1, 0]
     assert result.stopped == ""
 
 
