@@ -64,6 +64,16 @@ def test_the_row_of_a_set_is_known_by_its_list() -> None:
     assert _tools_of_loans("loan.tool.state == 'good'") == {"get"}
 
 
+def test_the_row_that_shows_a_refusal_is_looked_at_where_its_condition_is_not_about_it() -> None:
+    whole = blueprint()
+    request = whole.requests["extend-loan"]
+    shown = replace(request.refusals[0], shows="loan.tool")
+    used = used_tools(replace(whole, requests={"extend-loan": replace(request, refusals=(shown,))}))
+    assert ("tool", "get") in used
+    own = replace(request, refusals=request.refusals[:1])
+    assert ("tool", "get") not in used_tools(replace(whole, requests={"extend-loan": own}))
+
+
 def _without_tools_of_loans(whole: Blueprint) -> Blueprint:
     """The blueprint without what asks about the tool of a loan."""
     request = whole.requests["extend-loan"]
