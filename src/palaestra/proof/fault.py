@@ -5,7 +5,18 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 FaultKind: TypeAlias = Literal[
-    "oracle", "ids", "agents", "attacks", "mutants", "routes", "twins", "rules", "criteria", "coverage", "decidability"
+    "oracle",
+    "ids",
+    "agents",
+    "attacks",
+    "mutants",
+    "routes",
+    "twins",
+    "rules",
+    "criteria",
+    "coverage",
+    "decidability",
+    "idle",
 ]
 FAULT_KINDS: dict[FaultKind, str] = {
     "oracle": "the oracle does not solve its task",
@@ -19,6 +30,7 @@ FAULT_KINDS: dict[FaultKind, str] = {
     "criteria": "criteria that guard nothing",
     "coverage": "too little was tried",
     "decidability": "oracles use what they have not read",
+    "idle": "parts of the world decide no task",
 }
 """The kinds of faults, in the order in which they are reported."""
 

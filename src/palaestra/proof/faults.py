@@ -31,6 +31,7 @@ def faults_of(proof: ProofTotals) -> list[Fault]:
         *_of_twins(proof),
         *_of_rules(proof),
         *_of_decidability(proof),
+        *proof.idle,
     ]
     # Where an oracle does not solve its task, no mutant of it was tried.
     if not all(p.solved for p in proof.tasks):

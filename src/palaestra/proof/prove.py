@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from palaestra.envs import TaskSet, ToolEnv
 from palaestra.proof.each_task import each_task
+from palaestra.proof.idle_parts import find_idle_parts
 from palaestra.proof.proof import Proof
 from palaestra.proof.task import TaskProof, prove_task
 
@@ -12,6 +13,8 @@ def prove(
     env: ToolEnv, task_ids: Iterable[str], *, jobs: int = 1, progress: Callable[[str], None] = lambda _: None
 ) -> Proof:
     """Prove tasks, and tell `progress` each id when it is done, in order.
+
+    Where all listed tasks of a world from a blueprint are proved, each of its rules, tools and refusals decides one.
 
     Args:
         env: An environment of the tasks' world; it is moved.
@@ -23,7 +26,17 @@ def prove(
     for proof in each_task(env, list(task_ids), prove_task, jobs=jobs):
         proofs.append(proof)
         progress(proof.spec.id)
-    return Proof(tasks=proofs, missing=_missing_families(env.task_set, proofs))
+    return Proof(
+        tasks=proofs,
+        missing=_missing_families(env.task_set, proofs),
+        idle=find_idle_parts(env) if _is_whole(env.task_set, proofs) else (),
+    )
+
+
+def _is_whole(task_set: TaskSet, proofs: Sequence[TaskProof]) -> bool:
+    """Whether the proofs are of all tasks of the splits, each solved by its oracle."""
+    solved = {proof.spec.id for proof in proofs if proof.solved}
+    return all(task in solved for split in task_set.splits for task in task_set.candidates(split))
 
 
 def _missing_families(task_set: TaskSet, proofs: Sequence[TaskProof]) -> tuple[str, ...]:

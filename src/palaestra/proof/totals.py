@@ -8,6 +8,7 @@ from palaestra.proof.counts import CaseCounts, Finding
 from palaestra.proof.decidability import Basis, Decidability
 from palaestra.proof.demonstrations import Conflict, ObservedCall, find_conflicts, undecided_values
 from palaestra.proof.equivalence import RULES, Rule
+from palaestra.proof.fault import Fault
 from palaestra.proof.rule_twins import RuleTwinProof
 from palaestra.proof.task import TaskProof
 from palaestra.rubrics.guards import SLIP_ID
@@ -25,6 +26,8 @@ class ProofTotals:
     tasks: list[TaskProof]
     missing: tuple[str, ...] = ()
     """The families that the splits of these tasks list and of which no task was proved."""
+    idle: tuple[Fault, ...] = ()
+    """The parts of the world that decide no task; none where not all of its tasks were proved."""
 
     def of(self, family: str | None) -> Iterator[TaskProof]:
         """The proofs of a family's tasks; of all tasks for `None`."""

@@ -1,4 +1,4 @@
-"""Whole generated worlds put through the gate: sizes, every task, every rule, every tool."""
+"""Whole generated worlds put through the gate: sizes, every task, every part of the document."""
 
 import gc
 import multiprocessing
@@ -15,9 +15,8 @@ from pydantic import TypeAdapter
 
 from palaestra.digest import digest
 from palaestra.durable import make_folder
-from palaestra.envs import TaskSet, ToolEnv
+from palaestra.envs import ToolEnv
 from palaestra.envs.blueprints import Blueprint, check_blueprint
-from palaestra.envs.rule_twin import does_decide, handbook_variants, rules_that_may_decide
 from palaestra.envs.synthesis import WorldPlan, draw_plan, generate_blueprint
 from palaestra.envs.synthesis.diversity import near_duplicate_requests
 from palaestra.errors import PalaestraError
@@ -117,8 +116,6 @@ def prove_world(number: int) -> WorldProof:
         tasks = [task for split in env.task_set.splits for task in env.task_set.candidates(split)]
         proof = prove(env, tasks)
         faults = [str(fault) for fault in proof.faults]
-        faults += [f"the rule {name} decides no task" for name in idle_rules(env.task_set)]
-        faults += [f"no solution uses the tool {name}" for name in idle_tools(env)]
         return _judged(plan, blueprint.digest, env, proof, faults, start)
     except PalaestraError as error:
         return _refused(plan, [f"{type(error).__name__}: {error}"], start)
@@ -130,32 +127,6 @@ def blueprint_faults(blueprint: Blueprint) -> list[str]:
     """What is wrong with a generated blueprint before any task is made: problems, and requests that stand twice."""
     twice = [f"near-duplicate requests: {pair}" for pair in near_duplicate_requests(blueprint)]
     return [*map(str, check_blueprint(blueprint)), *twice]
-
-
-def idle_rules(tasks: TaskSet) -> list[str]:
-    """The rules of which no change gives any task another answer."""
-    variants = handbook_variants(tasks.world)
-    if variants is None:
-        return []
-    idle = set(variants.changes)
-    for split in tasks.splits:
-        for task in tasks.candidates(split) if idle else ():
-            instance = tasks.instance(task)
-            asked = idle & rules_that_may_decide(instance)
-            idle -= {name for name in asked if does_decide(instance, name)}
-    return sorted(idle)
-
-
-def idle_tools(env: ToolEnv) -> Iterator[str]:
-    """The tools that no solution uses and no task may leave aside."""
-    used = {
-        call.tool
-        for split in env.task_set.splits
-        for task in env.task_set.candidates(split)
-        for call in env.task_set.instance(task).oracle
-    }
-    free = {*env.world.optional_tools, "give_up"}
-    return (tool.name for tool in env.world.toolbox if tool.name not in used | free)
 
 
 def _judged(plan: WorldPlan, blueprint: str, env: ToolEnv, proof: Proof, faults: list[str], start: float) -> WorldProof:

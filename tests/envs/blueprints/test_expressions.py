@@ -1,6 +1,7 @@
 """The expression language: held against Python on the same rows, typed when it is read, and closed."""
 
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from functools import cache
 from types import SimpleNamespace
@@ -104,6 +105,8 @@ def test_any_text_is_an_expression_or_refused(text: str) -> None:
         ("loan.due < today and not loan.extensions > 2", FLAG),
         ("count(h for h in loan.tool.holds)", INTEGER),
         ("sum(m.balance for m in members)", MONEY),
+        ("loan.due if loan.extensions > 1 else None", replace(DATE, optional=True)),
+        ("None if loan.extensions > 1 else loan.due", replace(DATE, optional=True)),
     ],
 )
 def test_types_follow_from_the_fields(text: str, kind: object) -> None:

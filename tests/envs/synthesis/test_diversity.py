@@ -118,6 +118,24 @@ def test_reads_are_those_of_the_paths_that_an_expression_goes() -> None:
     assert read_fields("a text with {braces}", scope) == frozenset()
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        'first(b for b in appointment.practice_room.appointments if b.status == "booked").moved > 1',
+        'one(b for b in appointment.practice_room.appointments if b.status == "booked").moved > 1',
+    ],
+)
+def test_the_row_that_a_function_gives_is_read_on(text: str) -> None:
+    blueprint = joined("clinic")
+    scope = Scopes(blueprint).request(blueprint.requests["move-a-booking"])
+    assert read_fields(text, scope) == {
+        FieldRead("appointment", "appointment", "practice_room"),
+        FieldRead("appointment.practice_room.appointments", "appointment", "practice_room"),
+        FieldRead("appointment.practice_room.appointments", "appointment", "status"),
+        FieldRead("appointment.practice_room.appointments", "appointment", "moved"),
+    }
+
+
 def test_quantiles_are_values_and_need_some() -> None:
     assert quantiles([3, 1, 2, 4], (0, 0.5, 0.95)) == [1, 3, 4]
     with pytest.raises(ValueError, match="no values"):

@@ -14,7 +14,7 @@ from palaestra.envs.synthesis.generator import DEV_DOMAINS, HELDOUT_DOMAINS, HEL
 from palaestra.envs.synthesis.worlds import numbered_world
 from palaestra.envs.target import find_world
 from palaestra.errors import CapabilityError
-from palaestra.proof.worlds import idle_tools
+from palaestra.proof.idle_parts import idle_tools
 
 NUMBERS = range(60)
 

@@ -10,12 +10,16 @@ from worlds.tool_library import blueprint
 
 
 def test_what_everything_uses_is_left_as_it_is() -> None:
-    pruned = prune_blueprint(blueprint())
-    assert prune_blueprint(pruned) == pruned
-    loan = pruned.entities["loan"]
-    assert loan.tools == ("get",), "a condition on which rows can be asked about is looked up by no solution"
-    whole = {**blueprint().entities, "loan": replace(blueprint().entities["loan"], tools=loan.tools)}
-    assert pruned == replace(blueprint(), entities=whole)
+    assert prune_blueprint(blueprint()) == blueprint()
+
+
+def test_a_condition_on_which_rows_can_be_asked_about_is_looked_up_by_no_solution() -> None:
+    whole = blueprint()
+    which = whole.requests["which-loan"]
+    assert "loan.member.loans" in which.where
+    own = tuple(one for one in which.refusals if "loan.member.loans" not in one.when)
+    pruned = prune_blueprint(replace(whole, requests={**whole.requests, "which-loan": replace(which, refusals=own)}))
+    assert pruned.entities["loan"].tools == ("get",)
 
 
 def test_an_entity_that_no_condition_reads_goes_with_the_fields_that_name_it() -> None:
@@ -58,6 +62,16 @@ def test_rows_that_a_list_has_shown_are_not_got_again() -> None:
 def test_the_row_of_a_set_is_known_by_its_list() -> None:
     assert _tools_of_loans("first(x for x in asker.loans).due < today") == {"list member"}
     assert _tools_of_loans("loan.tool.state == 'good'") == {"get"}
+
+
+def test_the_row_that_shows_a_refusal_is_looked_at_where_its_condition_is_not_about_it() -> None:
+    whole = blueprint()
+    request = whole.requests["extend-loan"]
+    shown = replace(request.refusals[0], shows="loan.tool")
+    used = used_tools(replace(whole, requests={"extend-loan": replace(request, refusals=(shown,))}))
+    assert ("tool", "get") in used
+    own = replace(request, refusals=request.refusals[:1])
+    assert ("tool", "get") not in used_tools(replace(whole, requests={"extend-loan": own}))
 
 
 def _without_tools_of_loans(whole: Blueprint) -> Blueprint:

@@ -8,7 +8,8 @@ from palaestra.proof.authoring import Judgement, LeastSize, judge_document
 from palaestra.records import Message
 
 _WHOLE = Path("examples/blueprints/tool_library.yaml").read_text(encoding="utf-8")
-LIBRARY = (_WHOLE[: _WHOLE.index("  which-loan:")] + _WHOLE[_WHOLE.index("  worn-tool:") :]).replace(
+_OTHERS = _WHOLE[: _WHOLE.index("  which-loan:")] + _WHOLE[_WHOLE.index("  worn-tool:") :]
+LIBRARY = (_OTHERS[: _OTHERS.index("  EXT-3:")] + _OTHERS[_OTHERS.index("  ACC-1:") :]).replace(
     "    tools: [get, list member]", "    tools: [get]"
 ) + "instances: {train: 3, dev: 0, heldout: 0}\n"
 """A document that is proved, with few tasks."""

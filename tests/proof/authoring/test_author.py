@@ -32,7 +32,7 @@ MISTAKES = {
     "an id twice": (broken(("  hold:", "  loan:")), "document", "'loan' is empty or stands twice"),
     "an undefined field": (broken(("loan.extensions >=", "loan.renewals >=")), "rules", "field of loan 'renewals'"),
     "an idle rule": (broken(("rules:\n", "rules:\n  idle: {value: 3}\n")), "rules", "nothing goes by it"),
-    "an idle section": (broken(("section: EXT-2", "section: EXT-1")), "rules", "no request turns on it"),
+    "an idle section": (broken(("section: DMG-1", "section: EXT-1")), "rules", "no request turns on it"),
     "code": (broken(("when: loan.tool.state", "when: __import__('os').system('id')")), "rules", "unknown function"),
     "a tag that would run code": (broken(("team: lending", "team: !!python/name:os.system x")), "document", "the tag"),
     "a path as id": (broken(("id: tool-library", "id: ../../etc/passwd")), "rules", "is no world id"),

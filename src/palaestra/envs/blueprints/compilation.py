@@ -8,11 +8,12 @@ from typing import Any
 
 from palaestra.cache import LruCache
 from palaestra.envs.blueprints.blueprint import Blueprint
-from palaestra.envs.blueprints.family import Setting, make_family
+from palaestra.envs.blueprints.family import make_family
 from palaestra.envs.blueprints.handbook import HandbookText, make_rules
 from palaestra.envs.blueprints.population import BlueprintPopulation
 from palaestra.envs.blueprints.rows import CASE, make_row_classes
 from palaestra.envs.blueprints.scopes import Scopes
+from palaestra.envs.blueprints.setting import Setting
 from palaestra.envs.blueprints.styled_tools import StyledTools
 from palaestra.envs.blueprints.tools import Action, action_tool, read_action, read_tools, restore_tool
 from palaestra.envs.kit import (

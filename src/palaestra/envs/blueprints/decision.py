@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
 
-from palaestra.envs.blueprints.blueprint import Creation, RefusalSpec, RequestSpec
+from palaestra.envs.blueprints.blueprint import Creation, RefusalSpec, RequestSpec, WorkStep
 from palaestra.envs.blueprints.effects import Effects, read_effects
 from palaestra.envs.blueprints.expressions import EvaluationTrace, Expression, Frame, Scope, ValueType, parse_expression
 from palaestra.envs.blueprints.field_types import column_of_field
@@ -72,10 +71,10 @@ class Decider:
     def __init__(self, spec: RequestSpec, scopes: Scopes, actions: Mapping[str, Action]) -> None:
         self.spec = spec
         scope = scopes.request(spec)
-        self.refusals = tuple(_read_refusal(one, scope, scopes) for one in spec.refusals)
-        self.work = tuple(_read_step(one.action, one.arguments, one.when, spec, scope, actions) for one in spec.work)
+        self.refusals = tuple(read_refusal(one, scope, scopes) for one in spec.refusals)
+        self.work = tuple(read_step(one, spec, scope, actions) for one in spec.work)
         self.reads = tuple(parse_expression(text, scope) for text in spec.reads)
-        self.amount = _read_amount(spec, scope)
+        self.amount = read_amount(spec, scope)
         self.tells = parse_template(spec.tells, scope)
 
     def decide(self, frame: Frame) -> RequestDecision:
@@ -115,19 +114,26 @@ class Decider:
         return trace, stated
 
 
-def shown_row(refusal: RequestRefusal, frame: Frame) -> Row:
-    """The record that shows that a refusal applies.
+def shown_row(refusal: RequestRefusal, frame: Frame) -> tuple[Row, EvaluationTrace]:
+    """The record that shows that a refusal applies, and what was read to find it.
 
     Raises:
         BlueprintError: there is none.
     """
+    frame.trace = trace = EvaluationTrace()
     key = refusal.shows.evaluate(frame)
+    frame.trace = None
     if key is None:
         raise BlueprintError(f"`{refusal.spec.shows}` is no row where `{refusal.spec.when}` holds; name one that is")
-    return frame.state.get(frame.kinds[refusal.shows.type.entity], key)
+    return frame.state.get(frame.kinds[refusal.shows.type.entity], key), trace
 
 
-def _read_refusal(spec: RefusalSpec, scope: Scope, scopes: Scopes) -> RequestRefusal:
+def read_refusal(spec: RefusalSpec, scope: Scope, scopes: Scopes) -> RequestRefusal:
+    """The refusal of a document.
+
+    Raises:
+        BlueprintError: an expression cannot be read, or nothing is planted.
+    """
     when, shows = parse_expression(spec.when, scope), parse_expression(spec.shows, scope)
     if when.type.name != "flag":
         raise BlueprintError(f"`{spec.when}` is {when.type}; `when` is a condition")
@@ -145,26 +151,25 @@ def _read_refusal(spec: RefusalSpec, scope: Scope, scopes: Scopes) -> RequestRef
     return RequestRefusal(spec, when, shows, tuple(plant), parse_template(spec.tells, scope))
 
 
-def _read_step(
-    name: str,
-    given: Mapping[str, Any],
-    when: str,
-    spec: RequestSpec,
-    scope: Scope,
-    actions: Mapping[str, Action],
-) -> Step:
+def read_step(one: WorkStep, spec: RequestSpec, scope: Scope, actions: Mapping[str, Action]) -> Step:
+    """A step of the work of a request.
+
+    Raises:
+        BlueprintError: there is no such action, a value cannot be read, or an argument is missing.
+    """
+    name, given, when = one.action, one.arguments, one.when
     if name not in actions:
         raise BlueprintError(str(UnknownNameError.of("action", name, actions)))
     parameters = actions[name].parameters
-    for one in given:
-        if one not in parameters:
-            raise BlueprintError(f"{name}: {UnknownNameError.of('parameter', one, parameters)}")
+    for key in given:
+        if key not in parameters:
+            raise BlueprintError(f"{name}: {UnknownNameError.of('parameter', key, parameters)}")
     values = {spec.about: spec.about, **given} if spec.about == actions[name].spec.about else dict(given)
-    if missing := [one for one, kind in parameters.items() if one not in values and not kind.optional]:
+    if missing := [key for key, kind in parameters.items() if key not in values and not kind.optional]:
         raise BlueprintError(f"{name} lacks {', '.join(missing)}; give each of its parameters a value")
     arguments = {
-        column_of_field(one, parameters[one]): (parameters[one], read_value(value, parameters[one], scope))
-        for one, value in values.items()
+        column_of_field(key, parameters[key]): (parameters[key], read_value(value, parameters[key], scope))
+        for key, value in values.items()
     }
     condition = parse_expression(when, scope) if when else None
     if condition is not None and condition.type.name != "flag":
@@ -172,7 +177,12 @@ def _read_step(
     return Step(name, condition, arguments)
 
 
-def _read_amount(spec: RequestSpec, scope: Scope) -> Expression | None:
+def read_amount(spec: RequestSpec, scope: Scope) -> Expression | None:
+    """The amount that a reply states.
+
+    Raises:
+        BlueprintError: it cannot be read, or is no amount.
+    """
     if not spec.amount:
         return None
     found = parse_expression(spec.amount, scope)

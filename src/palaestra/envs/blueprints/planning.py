@@ -5,7 +5,7 @@ what its answer shows, and no call names an id that no answer has shown.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import orjson
 
@@ -87,6 +87,22 @@ class Planner:
                 entity, key = step
                 calls.extend(self._look_at(self._kinds[entity].table, key, trace.cells[step]))
         return calls
+
+    def look_up_row(self, row: Row, columns: Iterable[str], *, way: EvaluationTrace) -> list[ToolCall]:
+        """The calls that show a row; none where it is known.
+
+        Args:
+            row: The row.
+            columns: Which of its columns have to be known; none: the whole row.
+            way: What was read to find it.
+
+        Raises:
+            BlueprintError: no tool shows it; the message says which one is missing.
+        """
+        wanted = list(columns) or [field.name for field in fields(row) if field.name != "id"]
+        if self.knowledge.has(row.table, row.id, wanted):
+            return []
+        return [*self.look_up(way), *self._look_at(row.table, row.id, wanted)]
 
     def _look_through(self, scan: Scan, trace: EvaluationTrace) -> list[ToolCall]:
         """The calls that list a set. To know each of its rows is not to know that there are no others."""

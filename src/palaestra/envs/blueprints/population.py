@@ -2,10 +2,11 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, TypeVar, cast
 
 from palaestra.envs.blueprints.blueprint import Blueprint, EntitySpec, FieldSpec
+from palaestra.envs.blueprints.dealing import deal_values
 from palaestra.envs.blueprints.expressions import Frame, ValueType
 from palaestra.envs.blueprints.handbook import HandbookText
 from palaestra.envs.blueprints.scopes import Scopes
@@ -73,13 +74,20 @@ class BlueprintPopulation:
         columns = self._scopes.columns(entity)
         given = self._references(entity, drawn, stream.split("count"))
         people = draw_people(stream.split("people"), len(given)) if _is_person(spec) else [None] * len(given)
+        dealt = {
+            name: self._deal(self._scopes.types[entity][name], field, len(given), frame, stream.split("dealt", name))
+            for name, field in spec.fields.items()
+            if name not in spec.per and field.value is None
+        }
         for number, (named, person) in enumerate(zip(given, people, strict=True)):
             key = f"{self._kinds[entity].prefix}{spec.first + number}"
             values: dict[str, Any] = {columns[name]: key for name, key in named.items()}
             for name, field in spec.fields.items():
                 if name not in named and field.value is None:
                     kind, own = self._scopes.types[entity][name], stream.split(name, number)
-                    values[columns[name]] = self._draw(kind, field, number, person, frame, own)
+                    is_there, value = dealt[name][number]
+                    drawn_value = self._draw(kind, field, number, person, frame.today, own) if value is None else value
+                    values[columns[name]] = drawn_value if is_there else None
                 elif name not in named:
                     values[columns[name]] = None  # it is worked out once the row stands
             row = self._kinds[entity](id=key, **values)
@@ -99,11 +107,33 @@ class BlueprintPopulation:
         owners = drawn.of(self._kinds[self._scopes.types[entity][name].entity])
         return [{name: owner.id} for owner in owners for _ in range(stream.between(least, most))]
 
+    def _deal(
+        self, kind: ValueType, field: FieldSpec, count: int, frame: Frame, stream: Stream
+    ) -> list[tuple[bool, Any]]:
+        """For each row: whether the field has a value, and the value where it is one of several; `None`: it is drawn.
+
+        Any: a value of the field's type.
+        """
+        percent = 50 if field.percent is None else field.percent
+        shares = [(True, percent), (False, 100 - percent)]
+        there = deal_values(shares, count, stream.split("there")) if kind.optional else [True] * count
+        options: list[tuple[Any, int]] = []
+        match kind.name:
+            case "flag":
+                options = [(True, 1), (False, 1)] if kind.optional else shares
+            case "choice":
+                options = list(zip(kind.options, field.weights or (1,) * len(kind.options), strict=True))
+            case "row":
+                assert isinstance(frame.state, _DrawnRows), "rows are drawn into it"
+                options = [(row.id, 1) for row in frame.state.of(self._kinds[kind.entity])]
+            case _:
+                return [(has_value, None) for has_value in there]
+        return list(zip(there, deal_values(options, count, stream.split("values")), strict=True))
+
     def _draw(
-        self, kind: ValueType, field: FieldSpec, number: int, person: Person | None, frame: Frame, stream: Stream
+        self, kind: ValueType, field: FieldSpec, number: int, person: Person | None, today: date, stream: Stream
     ) -> Any:
-        if kind.optional and not stream.chance(50 if field.percent is None else field.percent):
-            return None
+        """A number, a date or a text."""
         if field.type in {"name", "email"}:
             assert person is not None, "an entity with these fields has people"
             return person.name if field.type == "name" else f"{person.mailbox}@{stream.choice(_HOSTS)}"
@@ -112,14 +142,7 @@ class BlueprintPopulation:
                 low, high = field.between or (0, 0)
                 return low + field.step * stream.below((high - low) // field.step + 1)
             case "date":
-                return frame.today + timedelta(stream.between(*(field.days or (0, 0))))
-            case "flag":
-                return stream.chance(50 if field.percent is None else field.percent)
-            case "choice":
-                return stream.weighted(list(zip(kind.options, field.weights or (1,) * len(kind.options), strict=True)))
-            case "row":
-                assert isinstance(frame.state, _DrawnRows), "rows are drawn into it"
-                return stream.choice(frame.state.of(self._kinds[kind.entity])).id
+                return today + timedelta(stream.between(*(field.days or (0, 0))))
             case _:
                 return field.one_of[number] if number < len(field.one_of) else stream.choice(field.one_of)
 

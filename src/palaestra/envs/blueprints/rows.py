@@ -9,6 +9,7 @@ from palaestra.envs.blueprints.blueprint import Blueprint
 from palaestra.envs.blueprints.expressions import ValueType
 from palaestra.envs.blueprints.scopes import Scopes
 from palaestra.envs.kit import CaseRow
+from palaestra.envs.world import World
 from palaestra.record import record
 from palaestra.records import References, Row, Searchable
 
@@ -20,6 +21,15 @@ class BlueprintKind(type):
     """The class of row classes that are made from a blueprint."""
 
     origin: tuple[Blueprint, str]
+
+
+def blueprint_of(world: World) -> Blueprint | None:
+    """The blueprint from which a world was compiled; `None` where it was not."""
+    for info in world.schema.tables.values():
+        kind: object = info.kind
+        if isinstance(kind, BlueprintKind):
+            return kind.origin[0]
+    return None
 
 
 def make_row_classes(blueprint: Blueprint, scopes: Scopes) -> dict[str, type[Row]]:

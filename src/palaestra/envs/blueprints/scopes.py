@@ -14,6 +14,7 @@ from palaestra.envs.blueprints.expressions import (
     parse_expression,
 )
 from palaestra.envs.blueprints.field_types import column_of_field, parse_field_type
+from palaestra.envs.blueprints.row_counts import most_naming, most_rows
 
 ASKER = "asker"
 """The name of whoever asks, in a request."""
@@ -37,6 +38,8 @@ class Scopes:
             for entity, one in blueprint.entities.items()
         }
         """By entity and field."""
+        self.most_rows: Mapping[str, int] = most_rows(blueprint, self.types)
+        """By entity: the most rows of a population."""
 
     def columns(self, entity: str) -> dict[str, str]:
         """By field, the column that holds it."""
@@ -72,10 +75,14 @@ class Scopes:
         Raises:
             ExpressionError: an expression of `let` cannot be read.
         """
-        scope = self.target(spec).with_variables(**self.parameters(spec))
+        scope = self.request_values(spec)
         for name, text in spec.let.items():
             scope = scope.define(name, parse_expression(text, scope))
         return scope
+
+    def request_values(self, spec: RequestSpec) -> Scope:
+        """What a request's `let` may name at first: the row that it is about, whoever asks, and stated values."""
+        return self.target(spec).with_variables(**self.parameters(spec))
 
     def target(self, spec: RequestSpec) -> Scope:
         """What decides whether a row can be asked about: the row, and whoever asks."""
@@ -91,6 +98,7 @@ class Scopes:
                 fields=fields,
                 columns=self.columns(entity),
                 relations=self._relations(entity) if relations else {},
+                most_rows=self.most_rows[entity],
             )
             for entity, fields in self.types.items()
         }
@@ -105,5 +113,6 @@ class Scopes:
             plural = self._blueprint.entities[other].plural
             for name in naming:
                 key = plural if len(naming) == 1 else f"{plural}_by_{name}"
-                found[key] = Relation(entity=other, column=f"{name}_id")
+                most = most_naming(self._blueprint, self.most_rows, other, name, entity)
+                found[key] = Relation(entity=other, column=f"{name}_id", most_rows=most)
         return found

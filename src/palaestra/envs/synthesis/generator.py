@@ -3,7 +3,7 @@
 Equal numbers give equal blueprints, on every machine. No model takes part.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import combinations
@@ -17,6 +17,7 @@ from palaestra.envs.synthesis.part import MechanismPart, mechanisms
 from palaestra.envs.synthesis.plan_deck import DealtPlan, MechanismSet, deal_plans
 from palaestra.envs.synthesis.pruning import prune_blueprint
 from palaestra.envs.synthesis.style_draw import draw_style
+from palaestra.envs.task import Split
 from palaestra.errors import BlueprintError
 from palaestra.seeding import Stream
 
@@ -36,6 +37,8 @@ BLOCKS = 2
 """The most blocks of a world."""
 WORDINGS = 3
 """The most wordings of a request in one world."""
+TRAIN_TASKS = 3
+"""The fewest tasks of a family that the split "train" lists."""
 
 
 _HELDOUT_SPLITS = frozenset({"heldout-domain", "heldout-mechanism"})
@@ -143,8 +146,15 @@ def join_parts(number: int, domain: DomainLexicon, chosen: Sequence[str], stream
         handbook=_merged(parts, "handbook"),
         actions=_merged(parts, "actions"),
         requests=requests,
+        instances=_count_instances(requests.values()),
     )
     return prune_blueprint(whole)
+
+
+def _count_instances(requests: Iterable[RequestSpec]) -> dict[Split, int]:
+    """How many tasks of a family each split lists: together one for each refusal of a request at least."""
+    refusals = max(len(spec.refusals) for spec in requests)
+    return {"train": max(TRAIN_TASKS, refusals - 2), "dev": 1, "heldout": 1}
 
 
 def _people(domain: DomainLexicon, chosen: Sequence[str], stream: Stream) -> dict[str, EntitySpec]:

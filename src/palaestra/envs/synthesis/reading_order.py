@@ -71,6 +71,12 @@ class ReadingOrder:
             self._visit(body, {})
         return self._steps
 
+    def rows(self, text: str) -> tuple[RowPath, ...]:
+        """The rows that an expression can stand for; none where it is a plain value."""
+        body = _parse(text)
+        self._steps = []
+        return () if body is None else self._visit(body, {})
+
     def refer(self, row: RowPath, field: str) -> str:
         """How the row that a field names is reached."""
         given = {} if row.rows is None else dict(row.rows.equal)

@@ -1,8 +1,9 @@
 """Which reading tools solutions use, worked out from a blueprint alone: no world is compiled, no task is made.
 
 It follows the plan of a solution (`palaestra.envs.blueprints.planning`): the opening shows whoever asks, the conditions
-of refusals are read in order, then the work. A tool is unused only where what it shows is known for certain before.
-Whether a task comes to a condition is not worked out, so a tool can count as used that no solution happens to use.
+of refusals are read in order, each with the row that shows it, then the work. A tool is unused only where what it shows
+is known for certain before. Whether a task comes to a condition is not worked out, so a tool can count as used that no
+solution happens to use.
 """
 
 from collections.abc import Iterator, Mapping
@@ -39,23 +40,38 @@ class _RequestPlan:
         self._used: set[tuple[str, str]] = set()
         self._whole = {ASKER}
         """Paths of rows that were shown whole."""
+        self._seen = {ASKER}
+        """Paths of rows of which a field was read, or may have been."""
         self._listed: dict[RowSet, frozenset[str]] = {}
         """Sets that were listed, with the fields that their list shows."""
 
     def tools(self) -> set[tuple[str, str]]:
         """The tools that its solutions use."""
+        for refusal in self._spec.refusals:
+            self._follow(refusal.when, is_certain=True)
+            self._show(refusal.shows)
         for text, is_certain in self._texts():
-            for step in self._order.steps(text):
-                if isinstance(step, SetStep):
-                    self._go_through(step.rows, is_certain=is_certain and step.is_certain)
-                else:
-                    self._look_at(step)
+            self._follow(text, is_certain=is_certain)
         return self._used
 
+    def _follow(self, text: str, *, is_certain: bool) -> None:
+        for step in self._order.steps(text):
+            if isinstance(step, SetStep):
+                self._go_through(step.rows, is_certain=is_certain and step.is_certain)
+            else:
+                self._look_at(step)
+
+    def _show(self, text: str) -> None:
+        """Look at a row that shows a refusal, where its condition reads nothing of it."""
+        for row in self._order.rows(text):
+            listed = any(row.entity == rows.entity and self._is_of(row, rows) for rows in self._listed)
+            if row.path not in self._seen and not listed:
+                self._follow(text, is_certain=False)
+                self._look_at(FieldStep(row, ""))
+
     def _texts(self) -> Iterator[tuple[str, bool]]:
-        """What solutions evaluate, in order, and whether all that grant the request do."""
+        """What solutions evaluate behind the refusals, in order, and whether all that grant the request do."""
         spec = self._spec
-        yield from ((one.when, True) for one in spec.refusals)
         for step in spec.work:
             types = {**self._parameters[step.action], self._abouts[step.action]: ValueType("row")}
             if step.when:
@@ -81,6 +97,7 @@ class _RequestPlan:
 
     def _look_at(self, step: FieldStep) -> None:
         row = step.row
+        self._seen.add(row.path)
         if self._is_known(row, step.field):
             return
         tools = self._entities[row.entity].tools

@@ -20,7 +20,6 @@ from palaestra.envs.blueprints import Blueprint, check_blueprint, compile_bluepr
 from palaestra.errors import BlueprintError, PalaestraError
 from palaestra.proof.prove import prove
 from palaestra.proof.report import proof_lines
-from palaestra.proof.worlds import idle_rules, idle_tools
 
 Stage: TypeAlias = Literal[
     "answer", "document", "rules", "texts", "content", "tasks", "proof", "idle", "limits", "proved"
@@ -136,50 +135,25 @@ def _texts(value: object, path: str = "") -> Iterator[tuple[str, str]]:
 def judge_tasks(path: Path) -> Judgement:
     """Judge a document without problems by its tasks: that they can be made, are proved, and leave nothing idle."""
     try:
-        blueprint = load_blueprint(path)[0]
-        compile_blueprint(blueprint)
+        compile_blueprint(load_blueprint(path)[0])
     except BlueprintError as error:
         return _make_judgement("rules", str(error).split("\n"))
     env_id = f"palaestra/Draft{digest_bytes(str(path.resolve()).encode() + path.read_bytes())[:16]}-v0"
     env = cast("ToolEnv", gym.make(register_world(path, env_id=env_id)).unwrapped)
     try:
-        return _judge_env(env, blueprint)
+        return _judge_env(env)
     except (PalaestraError, ArithmeticError) as error:
         return _make_judgement("tasks", [f"{type(error).__name__}: {_PLACE.sub('', str(error))}"])
 
 
-def _judge_env(env: ToolEnv, blueprint: Blueprint) -> Judgement:
+def _judge_env(env: ToolEnv) -> Judgement:
     if unmade := list(_find_unmade_tasks(env)):
         return _make_judgement("tasks", unmade)
     proof = prove(env, [task for split in env.task_set.splits for task in env.task_set.candidates(split)])
     summary = str(proof.verdict)
-    if not proof.verdict.proved:
+    if not all(fault.kind == "idle" for fault in proof.faults):
         return _make_judgement("proof", list(proof_lines(proof, shown=2))[1:], summary)
-    return _make_judgement("idle", list(_find_idle_parts(env, blueprint)), summary)
-
-
-def _find_idle_parts(env: ToolEnv, blueprint: Blueprint) -> Iterator[str]:
-    """Rules, tools and refusals that decide nothing."""
-    for rule in idle_rules(env.task_set):
-        yield f"rules.{rule}: it decides no task; let a boundary of a plant lie at it"
-    for tool in idle_tools(env):
-        yield f"no solution uses the tool {tool}; leave it out of `tools`, or let it decide"
-    for name, request in blueprint.requests.items():
-        cited = {
-            value
-            for split in env.task_set.splits
-            for task in env.task_set.candidates(split)
-            if task.split("/")[1] == f"{name}-twin"
-            for call in env.task_set.instance(task).oracle
-            if env.world.toolbox[call.tool].closes is not None
-            for value in map(str, call.arguments.values())
-        }
-        for number, refusal in enumerate(request.refusals):
-            if refusal.section not in cited:
-                yield (
-                    f"requests.{name}.refusals.{number}: it decides no task; let its `plant` make it the first that "
-                    "applies, and give each request as many instances as refusals"
-                )
+    return _make_judgement("idle", [str(fault) for fault in proof.faults], summary)
 
 
 def _find_unmade_tasks(env: ToolEnv) -> Iterator[str]:

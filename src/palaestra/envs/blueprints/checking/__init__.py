@@ -4,7 +4,8 @@ from palaestra.envs.blueprints.blueprint import Blueprint
 from palaestra.envs.blueprints.checking.entities import check_entities, check_field_types
 from palaestra.envs.blueprints.checking.findings import BlueprintFindings
 from palaestra.envs.blueprints.checking.names import check_names
-from palaestra.envs.blueprints.checking.texts import check_actions, check_handbook, check_population, check_request
+from palaestra.envs.blueprints.checking.requests import check_request
+from palaestra.envs.blueprints.checking.texts import check_actions, check_handbook, check_population
 from palaestra.envs.blueprints.problems import BlueprintProblem, Places
 from palaestra.envs.blueprints.scopes import Scopes
 

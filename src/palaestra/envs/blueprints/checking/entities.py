@@ -7,6 +7,7 @@ from palaestra.envs.blueprints.checking.findings import BlueprintFindings
 from palaestra.envs.blueprints.expressions import ValueType
 from palaestra.envs.blueprints.field_types import parse_field_type
 from palaestra.envs.blueprints.problems import Path
+from palaestra.envs.blueprints.row_counts import most_rows
 
 MOST_ROWS = 2_000
 """The most rows of an entity that are counted by themselves."""
@@ -73,12 +74,7 @@ def _check_rows(
     blueprint: Blueprint, types: Mapping[str, Mapping[str, ValueType]], findings: BlueprintFindings
 ) -> None:
     """Report entities that together may have too many rows: `per` multiplies."""
-    rows: dict[str, int] = {}
-    for entity, spec in blueprint.entities.items():
-        owner = next((types[entity][name].entity for name in spec.per if name in types[entity]), "")
-        most = max((most for _, most in spec.per.values()), default=0)
-        rows[entity] = (spec.count or 0) + most * rows.get(owner, 0)
-    total = sum(rows.values())
+    total = sum(most_rows(blueprint, types).values())
     findings.expect(
         total <= MOST_IN_ALL,
         ("entities",),

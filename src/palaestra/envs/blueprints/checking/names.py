@@ -16,6 +16,8 @@ _PREFIX = re.compile(r"[A-Z][A-Z0-9]*-")
 _TAKEN = frozenset({*NAMES, "share", "today", "rules", "id", "row", "section", "handbook", ASKER})
 MOST = {"entities": 40, "rules": 60, "handbook": 60, "actions": 60, "requests": 60}
 """The most parts of each kind."""
+MOST_ENTRIES = 40
+"""The most entries of a list or mapping within an action or a request."""
 MOST_INSTANCES = 200
 """The most tasks of a family that a split lists."""
 
@@ -31,6 +33,7 @@ def check_names(blueprint: Blueprint, findings: BlueprintFindings) -> None:
         count = len(getattr(blueprint, part))
         findings.expect(count <= most, (part,), f"there are {count}; a blueprint has at most {most}")
         findings.expect(count > 0, (part,), "there are none; a world needs at least one")
+    _check_entries(blueprint, findings)
     for split, count in blueprint.instances.items():
         findings.expect(
             0 <= count <= MOST_INSTANCES,
@@ -45,6 +48,24 @@ def check_names(blueprint: Blueprint, findings: BlueprintFindings) -> None:
         _check_name(rule, ("rules", rule), findings)
     _check_entity_names(blueprint, findings)
     _check_tool_names(blueprint, findings)
+
+
+def _check_entries(blueprint: Blueprint, findings: BlueprintFindings) -> None:
+    """Report actions and requests of which no bound would hold in all, though each of their expressions has one."""
+    for part, specs, keys in (
+        ("actions", blueprint.actions, ("takes", "requires", "sets", "creates")),
+        ("requests", blueprint.requests, ("states", "let", "refusals", "work", "reads")),
+    ):
+        for name, spec in specs.items():
+            for key in keys:
+                count = len(getattr(spec, key))
+                findings.expect(
+                    count <= MOST_ENTRIES, (part, name, key), f"there are {count}; leave at most {MOST_ENTRIES}"
+                )
+    for name, request in blueprint.requests.items():
+        for number, refusal in enumerate(request.refusals):
+            count, path = len(refusal.plant), ("requests", name, "refusals", number, "plant")
+            findings.expect(count <= MOST_ENTRIES, path, f"there are {count}; leave at most {MOST_ENTRIES}")
 
 
 def _check_entity_names(blueprint: Blueprint, findings: BlueprintFindings) -> None:

@@ -1,14 +1,11 @@
-"""Rules, handbook, actions and requests: that their texts can be read, and that none is idle."""
+"""Population, rules, handbook and actions: that their texts can be read, and that none is idle."""
 
-from palaestra.envs.blueprints.blueprint import Blueprint, RequestSpec, rules_in
+from palaestra.envs.blueprints.blueprint import Blueprint, rules_in
 from palaestra.envs.blueprints.checking.findings import BlueprintFindings
-from palaestra.envs.blueprints.decision import Decider
-from palaestra.envs.blueprints.expressions import parse_expression
 from palaestra.envs.blueprints.problems import Path
 from palaestra.envs.blueprints.scopes import Scopes
 from palaestra.envs.blueprints.templates import parse_template, read_value
 from palaestra.envs.blueprints.tools import Action, read_action
-from palaestra.rubrics.messages.stated import tells_something
 
 
 def check_population(blueprint: Blueprint, scopes: Scopes, findings: BlueprintFindings) -> None:
@@ -60,51 +57,3 @@ def check_actions(blueprint: Blueprint, scopes: Scopes, findings: BlueprintFindi
             found[name] = action
         findings.expect(name in used, path, "no request's work uses it; use it, or remove it")
     return found
-
-
-def check_request(
-    name: str,
-    spec: RequestSpec,
-    blueprint: Blueprint,
-    scopes: Scopes,
-    actions: dict[str, Action],
-    findings: BlueprintFindings,
-) -> None:
-    """Report what is wrong with one request."""
-    path: Path = ("requests", name)
-    if not findings.expect_name(spec.about, "entity", blueprint.entities, (*path, "about")):
-        return
-    for key in ("subject", "says", "refusals"):
-        findings.expect(bool(getattr(spec, key)), path, f"`{key}` is empty; give at least one")
-    findings.expect(
-        bool(spec.work or spec.amount), path, "it asks for nothing; give `work`, or the `amount` of a reply"
-    )
-    for number, refusal in enumerate(spec.refusals):
-        here = (*path, "refusals", number)
-        findings.expect_name(refusal.section, "section", blueprint.handbook, (*here, "section"))
-        if refusal.team:
-            findings.expect_name(refusal.team, "team", blueprint.teams, (*here, "team"))
-            findings.expect(refusal.team != blueprint.team, (*here, "team"), "the desk hands nothing to its own team")
-        findings.expect(tells_something(refusal.tells), (*here, "tells"), _SAYS_NOTHING)
-    for section in spec.sections:
-        findings.expect_name(section, "section", blueprint.handbook, (*path, "sections"))
-    findings.expect(tells_something(spec.tells), (*path, "tells"), _SAYS_NOTHING)
-    for step, one in enumerate(spec.work):
-        findings.expect_name(one.action, "action", blueprint.actions, (*path, "work", step, "action"))
-    scope = findings.read((*path, "let"), lambda: scopes.request(spec))
-    if scope is None or any(one.action not in actions for one in spec.work):
-        return
-    findings.read((*path, "where"), lambda: parse_expression(spec.where, scopes.target(spec)))
-    findings.read(path, lambda: Decider(spec, scopes, actions))
-    for key in ("says", "says_heldout", "subject"):
-        for number, text in enumerate(getattr(spec, key)):
-            here = (*path, key, number)
-            findings.read(here, lambda t=text: parse_template(t, scope))  # type: ignore[misc]
-            named = f"{{{spec.about}.id}}" in text or spec.about == blueprint.people
-            if key != "subject" and not named and spec.question is None:
-                findings.add(
-                    here, f"it does not name the {spec.about}; write {{{spec.about}.id}}, or give a `question`"
-                )
-
-
-_SAYS_NOTHING = "a reply of one or two words tells nothing; write a sentence"

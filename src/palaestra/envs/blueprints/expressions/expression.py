@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, cast
 
+from palaestra.envs.blueprints.expressions.evaluation_steps import count_steps
 from palaestra.envs.blueprints.expressions.frame import Frame, Scan
 from palaestra.envs.blueprints.expressions.operators import calculate, compare, contains, extreme, share
 from palaestra.envs.blueprints.expressions.over_rows import NAMES, over_rows
@@ -21,6 +22,8 @@ MAX_NODES = 160
 """The most parts of an expression."""
 MAX_DEPTH = 14
 """The deepest that parts stand within parts."""
+MAX_STEPS = 200_000
+"""The most evaluations of parts that one evaluation of an expression may come to."""
 _RULES, _TODAY, _ID = "rules", "today", "id"
 
 
@@ -32,8 +35,10 @@ class Expression:
     type: ValueType
     rules: frozenset[str]
     """The rules that it names."""
-    sets: frozenset[tuple[str, str]]
-    """The sets of rows that it goes through: entity, and the column by which they name a row; empty for a table."""
+    reads: frozenset[tuple[str, str]]
+    """What it goes by: entity and column; the column is empty where it goes through rows of the entity."""
+    steps: int
+    """How many parts an evaluation comes to at most."""
     _evaluate: Callable[[Frame], Any]
 
     def evaluate(self, frame: Frame) -> Any:
@@ -49,14 +54,22 @@ def parse_expression(text: str, scope: Scope) -> Expression:
         scope: What it may name.
 
     Raises:
-        ExpressionError: it is none, names what there is not, or mixes types; the message says what to write.
+        ExpressionError: it is none, names what there is not, mixes types, or takes too many steps; the message says
+            what to write.
     """
     syntax = _read_syntax(text)
     reader = _Reader(scope)
     typed = reader.read(syntax.body)
+    steps = count_steps(syntax.body, scope)
+    if steps > MAX_STEPS:
+        raise ExpressionError(
+            f"`{text}` takes up to {steps} steps with as many rows as there can be, and an expression has at most "
+            f"{MAX_STEPS}; go through the rows that name a row (`row.relation`) in place of tables within tables, or "
+            "lower `count` and `per`"
+        )
     defined = (scope.definitions[name].rules for name in syntax.names if name in scope.definitions)
     rules = syntax.rules.union(*defined)
-    return Expression(text, typed.type, rules, frozenset(reader.sets), typed.evaluate)
+    return Expression(text, typed.type, rules, frozenset(reader.reads), steps, typed.evaluate)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,9 +109,9 @@ def _depth(node: ast.AST, left: int) -> int:
 class _Reader:
     """Reads the parts of an expression in a scope."""
 
-    def __init__(self, scope: Scope, sets: set[tuple[str, str]] | None = None) -> None:
+    def __init__(self, scope: Scope, reads: set[tuple[str, str]] | None = None) -> None:
         self._scope = scope
-        self.sets: set[tuple[str, str]] = set() if sets is None else sets
+        self.reads: set[tuple[str, str]] = set() if reads is None else reads
 
     def read(self, node: ast.AST) -> TypedExpression:
         """The typed part of a node."""
@@ -132,7 +145,7 @@ class _Reader:
             return TypedExpression(DATE, lambda frame: frame.today)
         if name in self._scope.definitions:
             defined = self._scope.definitions[name]
-            self.sets |= defined.sets
+            self.reads |= defined.reads
             return TypedExpression(defined.type, defined.evaluate, variables=frozenset({name}))
         if name in self._scope.variables:
             return TypedExpression(
@@ -161,6 +174,7 @@ class _Reader:
             known = [*scope.fields, *scope.relations, _ID]
             raise ExpressionError(str(UnknownNameError.of(f"field of {entity}", node.attr, known)))
         kind = scope.fields[node.attr]
+        self.reads.add((entity, scope.columns[node.attr]))
         if base.type.optional:
             kind = replace(kind, optional=True)
         return TypedExpression(kind, _field_reader(base, entity, scope.columns[node.attr]), variables=base.variables)
@@ -208,12 +222,12 @@ class _Reader:
         test, yes, no = self.read(node.test), self.read(node.body), self.read(node.orelse)
         if test.type != FLAG:
             raise ExpressionError(f"`{ast.unparse(node.test)}` is {test.type}; between if and else stands a condition")
-        wider = yes if _takes(yes, no) else no
-        if not _takes(wider, no if wider is yes else yes):
+        kind = _join_types(yes, no)
+        if kind is None:
             raise ExpressionError(f"{yes.type} if ... else {no.type}; give both one type")
         variables = test.variables | yes.variables | no.variables
         return TypedExpression(
-            wider.type, lambda f: yes.evaluate(f) if test.evaluate(f) else no.evaluate(f), variables=variables
+            kind, lambda f: yes.evaluate(f) if test.evaluate(f) else no.evaluate(f), variables=variables
         )
 
     def _call(self, node: ast.Call) -> TypedExpression:
@@ -240,8 +254,8 @@ class _Reader:
             raise ExpressionError(f"the name {variable!r} is taken; choose another for the rows that are gone through")
         tests = _conjuncts(loop.ifs)
         entity, relation, base = self._rows_of(loop.iter)
-        self.sets.add((entity, "" if relation is None else relation.column))
-        inner = _Reader(self._scope.with_variables(**{variable: ValueType("row", entity)}), self.sets)
+        self.reads |= {(entity, ""), (entity, "" if relation is None else relation.column)}
+        inner = _Reader(self._scope.with_variables(**{variable: ValueType("row", entity)}), self.reads)
         equal, left = ({}, tests) if relation is not None else self._equalities(entity, variable, tests)
         rows = TypedExpression(ValueType("rows", entity), _row_finder(entity, relation, base, equal))
         return over_rows(name, variable, rows, [inner.read(test) for test in left], inner.read(node.elt))
@@ -280,6 +294,7 @@ class _Reader:
                     probe = TypedExpression(scope.fields[field], found.evaluate)
                     compare(ast.Eq(), probe, found)
                     equal[scope.columns[field]] = found
+                    self.reads.add((entity, scope.columns[field]))
                 case _:
                     left.append(test)
         return equal, left
@@ -336,6 +351,16 @@ def _conjuncts(tests: list[ast.expr]) -> list[ast.expr]:
         parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
         found.extend(parts if parts == [test] else _conjuncts(parts))
     return found
+
+
+def _join_types(one: TypedExpression, other: TypedExpression) -> ValueType | None:
+    """The type of a choice between two values, of which one may be `None`; no type where they have none together."""
+    for wider, narrower in ((one, other), (other, one)):
+        if _takes(wider, narrower):
+            return wider.type
+        if narrower.type == NONE:
+            return replace(wider.type, optional=True)
+    return None
 
 
 def _takes(wider: TypedExpression, other: TypedExpression) -> bool:

@@ -58,6 +58,10 @@ class EvaluationTrace:
             self.steps.append((entity, key))
         self.cells[entity, key][column] = None
 
+    def columns_of(self, entity: str, key: str) -> tuple[str, ...]:
+        """The columns of a row that were read."""
+        return tuple(self.cells.get((entity, key), ()))
+
     def scan(self, scan: Scan) -> None:
         """Note that rows were gone through, by the columns whose values chose them."""
         if scan not in self.steps:

@@ -17,6 +17,8 @@ class Relation:
     entity: str
     column: str
     """The column that names it."""
+    most_rows: int = 0
+    """How many rows name one row at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +31,8 @@ class EntityScope:
     """By field, the column that holds it; a reference's has `_id` behind the field's name."""
     relations: Mapping[str, Relation]
     """By name, such as `holds`: the rows of other entities that name it."""
+    most_rows: int = 0
+    """How many rows a population has at most."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

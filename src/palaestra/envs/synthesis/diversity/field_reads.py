@@ -55,15 +55,27 @@ class _Walker:
             case ast.Attribute():
                 return self._attribute(node, bound)
             case ast.GeneratorExp():
-                loop = node.generators[0]
-                rows = self.visit(loop.iter, bound)
-                inner = {**bound, loop.target.id: rows} if rows and isinstance(loop.target, ast.Name) else bound
-                for part in (node.elt, *loop.ifs):
-                    self.visit(part, inner)
+                return self._loop(node, bound)
+            case ast.Call(func=ast.Name(id=name), args=[ast.GeneratorExp() as loop]):
+                rows = self._loop(loop, bound)
+                return rows if name in {"first", "one"} else None
+            case ast.IfExp():
+                self.visit(node.test, bound)
+                yes, no = self.visit(node.body, bound), self.visit(node.orelse, bound)
+                return yes or no
             case _:
                 for child in ast.iter_child_nodes(node):
                     self.visit(child, bound)
         return None
+
+    def _loop(self, node: ast.GeneratorExp, bound: dict[str, _Rows]) -> _Rows | None:
+        """The rows that a function over rows gives where it gives rows."""
+        loop = node.generators[0]
+        rows = self.visit(loop.iter, bound)
+        inner = {**bound, loop.target.id: rows} if rows and isinstance(loop.target, ast.Name) else bound
+        for test in loop.ifs:
+            self.visit(test, inner)
+        return self.visit(node.elt, inner)
 
     def _name(self, name: str, bound: dict[str, _Rows]) -> _Rows | None:
         if name in bound:
