@@ -16,8 +16,10 @@ _PART = re.compile(r"\{[^{}]*\}")
 _APOLOGY = re.compile(r"^I am sorry,? ?")
 _VALUE = "\0"
 """Stands for an expression of a template."""
+_ANY_VALUE = "[^.;!?]*(?:[.][0-9][^.;!?]*)?"
+"""What an expression of a template may become: an id, a day, a name or an amount."""
 FEWEST_WORDS = 3
-"""A sentence of fewer words of its own may be part of any reply."""
+"""A sentence of fewer words of its own may be part of any reply; a value counts as one of them."""
 
 
 def blueprint_promises(blueprint: Blueprint, cases: str) -> tuple[Promise, ...]:
@@ -62,7 +64,8 @@ def _decisive_sentence(template: str) -> Iterator[str]:
     """A pattern of the first sentence of a template that says enough, if there is one."""
     for sentence in sentences(_PART.sub(_VALUE, template)):
         words = _APOLOGY.sub("", sentence).rstrip(".!").split()
-        if sum(_VALUE not in word for word in words) >= FEWEST_WORDS:
+        own = sum(_VALUE not in word for word in words)
+        if own >= FEWEST_WORDS or (own == FEWEST_WORDS - 1 < len(words)):
             yield r"\s+".join(
                 re.escape(word).replace(re.escape(_VALUE), "[^.;!?]*(?:[.][0-9][^.;!?]*)?") for word in words
             )
