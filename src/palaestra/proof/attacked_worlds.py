@@ -117,7 +117,7 @@ def _is_done(world: AttackedWorld | None, number: int) -> bool:
     if world is None or world.fault:
         return False
     names = {*ATTACKS, *UNGUARDED, *(attack.name for attack in BLUEPRINT_ATTACKS)}
-    return world.attacks.keys() == names and world.blueprint == generate_blueprint(number).digest
+    return set(world.attacks) == names and world.blueprint == generate_blueprint(number).digest
 
 
 def _counts(result: AttackResult) -> AttackCounts:

@@ -54,13 +54,7 @@ class FieldSource:
         """
         value: Json = heard.answers[self.answer]
         for step in self.path:
-            match value, step:
-                case dict(), str():
-                    value = value[step]
-                case list(), int():
-                    value = value[step]
-                case _:
-                    raise KeyError(step)
+            value = _part_of(value, step)
         return read_value(value)
 
 
@@ -94,6 +88,14 @@ class ConstantSource:
     def read(self, heard: HeardEpisode) -> Meaning:
         """The value."""
         return self.value
+
+
+def _part_of(value: Json, step: str | int) -> Json:
+    if isinstance(value, dict) and isinstance(step, str):
+        return value[step]
+    if isinstance(value, list) and isinstance(step, int):
+        return value[step]
+    raise KeyError(step)
 
 
 Source: TypeAlias = FieldSource | WordSource | ConstantSource
