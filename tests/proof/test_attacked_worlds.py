@@ -10,6 +10,7 @@ from palaestra.envs import ToolEnv
 from palaestra.envs.blueprints.attacks import ATTACKS as OWN
 from palaestra.envs.blueprints.attacks import FROZEN_SCRIPT
 from palaestra.envs.synthesis import draw_plan, generate_blueprint, listed_worlds
+from palaestra.errors import UnknownNameError
 from palaestra.proof import attack_tasks
 from palaestra.proof.attacked_world_tables import attacked_world_tables, exceeds
 from palaestra.proof.attacked_worlds import (
@@ -83,3 +84,9 @@ def test_a_world_that_was_attacked_is_not_attacked_again(tmp_path: Path) -> None
     assert FROZEN_SCRIPT in names
     assert read_attacked_worlds(tmp_path) == [whole]
     assert list(attack_worlds([NUMBER], tmp_path)) == []
+
+
+def test_an_attack_that_does_not_exist_is_refused_and_nothing_is_recorded(tmp_path: Path) -> None:
+    with pytest.raises(UnknownNameError, match="unknown attack 'lies'"):
+        list(attack_worlds([NUMBER], tmp_path, attacks=["lies"]))
+    assert read_attacked_worlds(tmp_path) == []

@@ -131,10 +131,13 @@ def attack(
     out: Annotated[Path, typer.Option("--out", help="Folder of records. The same command continues from it.")] = Path(
         "runs/attacks"
     ),
+    attacks: Annotated[
+        list[str] | None, typer.Option("--attack", help="Only this attack. May be given several times. Default: all.")
+    ] = None,
     jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Worker processes. Default: one per core.")] = None,
     markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the tables to this Markdown file.")] = None,
 ) -> None:
-    """Run every attack on every task of generated worlds, and count the pairs that each solves.
+    """Run attacks on every task of generated worlds, and count the pairs that each solves.
 
     A pair is a task and its refusal twin. `palaestra tasks attack FILE` attacks the tasks of one blueprint.
     """
@@ -143,7 +146,7 @@ def attack(
 
     numbers = range(first, first + count)
     with bar("attacking worlds", count) as shown:
-        for world in attack_worlds(numbers, out, jobs=jobs or os.cpu_count() or 1):
+        for world in attack_worlds(numbers, out, attacks=attacks or (), jobs=jobs or os.cpu_count() or 1):
             shown.step(f"synth-{world.number}{f': {found}' if (found := ', '.join(exceeds(world))) else ''}")
     _show(attacked_world_tables([world for world in read_attacked_worlds(out) if world.number in numbers]), markdown)
 
