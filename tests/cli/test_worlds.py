@@ -138,3 +138,13 @@ def test_worlds_are_compared_where_none_is_listed_only_by_number(
     finally:
         listing.listed_worlds.cache_clear()
     assert (code, "0 generated world(s) are listed; give --count" in text) == (1, True), text
+
+
+def test_generated_worlds_are_attacked_and_records_go_on(call: Call, tmp_path: Path) -> None:
+    once = ("worlds", "attack", "--count", "1", "--attack", "claims-success", "--jobs", "1", "--out", str(tmp_path))
+    code, text = call(*once, "--markdown", str(tmp_path / "tables.md"))
+    assert (code, "claims-success" in text) == (0, True), text
+    record = (tmp_path / "attacks.jsonl").read_bytes()
+    assert "### Attacks on 1 generated worlds" in (tmp_path / "tables.md").read_text()
+    assert call(*once)[0] == 0
+    assert (tmp_path / "attacks.jsonl").read_bytes() == record

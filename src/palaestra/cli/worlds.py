@@ -124,6 +124,33 @@ def prove(
         save_left_out(selection.left_out, out)
 
 
+@app.command(epilog="Example: `palaestra worlds attack --count 50 --out runs/attacks --markdown attacks.md`")
+def attack(
+    first: Annotated[int, typer.Option("--first", min=0, help="Number of the first generated world.")] = 0,
+    count: Annotated[int, typer.Option("--count", min=1, help="How many numbers to attack.")] = 20,
+    out: Annotated[Path, typer.Option("--out", help="Folder of records. The same command continues from it.")] = Path(
+        "runs/attacks"
+    ),
+    attacks: Annotated[
+        list[str] | None, typer.Option("--attack", help="Only this attack. May be given several times. Default: all.")
+    ] = None,
+    jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Worker processes. Default: one per core.")] = None,
+    markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the tables to this Markdown file.")] = None,
+) -> None:
+    """Run attacks on every task of generated worlds, and count the pairs that each solves.
+
+    A pair is a task and its refusal twin. `palaestra tasks attack FILE` attacks the tasks of one blueprint.
+    """
+    from palaestra.proof.attacked_world_tables import attacked_world_tables, exceeds  # noqa: PLC0415  it loads worlds
+    from palaestra.proof.attacked_worlds import attack_worlds, read_attacked_worlds  # noqa: PLC0415
+
+    numbers = range(first, first + count)
+    with bar("attacking worlds", count) as shown:
+        for world in attack_worlds(numbers, out, attacks=attacks or (), jobs=jobs or os.cpu_count() or 1):
+            shown.step(f"synth-{world.number}{f': {found}' if (found := ', '.join(exceeds(world))) else ''}")
+    _show(attacked_world_tables([world for world in read_attacked_worlds(out) if world.number in numbers]), markdown)
+
+
 @app.command(epilog="Example: `palaestra worlds diversity --count 500 --markdown diversity.md`")
 def diversity(
     first: Annotated[int, typer.Option("--first", min=0, help="Number of the first generated world.")] = 0,

@@ -123,7 +123,7 @@ def attack_tasks(
     for task in each_task(env, list(task_ids), partial(_attack_task, [one.name for one in chosen]), jobs=jobs):
         tasks.append(task)
         progress(task.task)
-    return AttackReport(tasks=tasks, results=[_result(attack, tasks) for attack in chosen])
+    return AttackReport(tasks=tasks, results=[count_attack(attack, tasks) for attack in chosen])
 
 
 def _attack_task(names: Sequence[str], env: ToolEnv, task_id: str) -> AttackedTask:
@@ -141,7 +141,8 @@ def _attack_task(names: Sequence[str], env: ToolEnv, task_id: str) -> AttackedTa
     return AttackedTask(task=task_id, sibling=sibling, paired=paired, results=results)
 
 
-def _result(attack: Attack, tasks: Sequence[AttackedTask]) -> AttackResult:
+def count_attack(attack: Attack, tasks: Sequence[AttackedTask]) -> AttackResult:
+    """What an attack got out of tasks."""
     tried = {task.task: task.results[attack.name] for task in tasks if attack.name in task.results}
     pairs = [
         (tried[task.task], tried[task.sibling])

@@ -3,11 +3,11 @@
 import gc
 import multiprocessing
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import TypeVar, cast
 
 import gymnasium as gym
 import orjson
@@ -22,6 +22,8 @@ from palaestra.envs.synthesis.diversity import near_duplicate_requests
 from palaestra.errors import PalaestraError
 from palaestra.proof.proof import Proof
 from palaestra.proof.prove import prove
+
+T = TypeVar("T")
 
 RECORD = "worlds.jsonl"
 """The file of records in a folder: a world a line."""
@@ -75,7 +77,7 @@ def prove_worlds(numbers: Iterable[int], out: Path, *, jobs: int = 1) -> Iterato
     done = {proof.number: proof for proof in read_proofs(out)}
     left = [number for number in numbers if not _is_done(done.get(number), number)]
     with (out / RECORD).open("ab") as record:
-        for proof in _prove_each(left, jobs):
+        for proof in each_world(left, prove_world, jobs=jobs):
             record.write(orjson.dumps(proof) + b"\n")
             record.flush()
             yield proof
@@ -93,13 +95,14 @@ def _is_done(proof: WorldProof | None, number: int) -> bool:
     return proof is not None and proof.blueprint == generate_blueprint(number).digest
 
 
-def _prove_each(numbers: Sequence[int], jobs: int) -> Iterator[WorldProof]:
+def each_world(numbers: Sequence[int], judge: Callable[[int], T], *, jobs: int) -> Iterator[T]:
+    """What `judge` gives for each world, in order; it is pickled where there are several processes."""
     if jobs == 1:
-        yield from map(prove_world, numbers)
+        yield from map(judge, numbers)
         return
     # Not by fork: a process that holds threads must not be forked.
     with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
-        yield from pool.map(prove_world, numbers)
+        yield from pool.map(judge, numbers)
 
 
 def prove_world(number: int) -> WorldProof:

@@ -11,6 +11,7 @@ from palaestra.envs.blueprints.blueprint import Blueprint
 from palaestra.envs.blueprints.family import make_family
 from palaestra.envs.blueprints.handbook import HandbookText, make_rules
 from palaestra.envs.blueprints.population import BlueprintPopulation
+from palaestra.envs.blueprints.promises import blueprint_promises
 from palaestra.envs.blueprints.rows import CASE, make_row_classes
 from palaestra.envs.blueprints.scopes import Scopes
 from palaestra.envs.blueprints.setting import Setting
@@ -121,6 +122,7 @@ def compile_afresh(blueprint: Blueprint) -> CompiledBlueprint:
         rules=rules,
         surfaces=generated_surfaces(schema, toolbox, role=ROLE),
         draft=desk,
+        attacks="palaestra.envs.blueprints.attacks",
         families=tuple(families),
         tempers=any(spec.question is not None for spec in blueprint.requests.values()),
         optional_tools=tuple(styled.names[name] for name in _optional_tools(blueprint)),
@@ -130,6 +132,7 @@ def compile_afresh(blueprint: Blueprint) -> CompiledBlueprint:
         },
         instances=dict(blueprint.instances),
         twin_instances=dict(blueprint.instances),
+        promises=blueprint_promises(blueprint, kinds[CASE].table),
         noise=_style_listings(case_noise(cases, subjects=blueprint.incoming, synonyms={}), styled),
     )
     return CompiledBlueprint(world=world, kinds=kinds, rules=rules)

@@ -1,0 +1,145 @@
+"""Attacks on whole generated worlds: what each attack solves of all tasks and pairs of a world."""
+
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import cast
+
+import gymnasium as gym
+import orjson
+from pydantic import TypeAdapter
+
+from palaestra.durable import make_folder
+from palaestra.envs import ToolEnv
+from palaestra.envs.blueprints.attacks import ATTACKS as BLUEPRINT_ATTACKS
+from palaestra.envs.synthesis import WorldPlan, draw_plan, generate_blueprint
+from palaestra.errors import PalaestraError, UnknownNameError
+from palaestra.proof.attack import AttackResult, attack_tasks, count_attack
+from palaestra.proof.attacks import ATTACKS, UNGUARDED
+from palaestra.proof.worlds import each_world
+
+RECORD = "attacks.jsonl"
+"""The file of records in a folder: a world a line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttackCounts:
+    """What one attack got out of the tasks of one split of a world."""
+
+    tasks: int
+    """In how many it found something to try."""
+    solved: int
+    right: int
+    """Tasks that it solved by the right work."""
+    points: float
+    """The sum."""
+    pairs: int
+    """Pairs of a task and its twin in which it found something to try in both."""
+    pairs_solved: int
+    pairs_right: int
+    """Those that it solved by the right work."""
+
+    @property
+    def cheated(self) -> int:
+        """Pairs that it solved by other work."""
+        return self.pairs_solved - self.pairs_right
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttackedWorld:
+    """What attacks got out of one world."""
+
+    number: int
+    plan: WorldPlan
+    blueprint: str
+    """The digest of its blueprint."""
+    pairs: int
+    """All pairs of a task and its refusal twin."""
+    attacks: Mapping[str, Mapping[str, AttackCounts]]
+    """By attack and split of tasks."""
+    seconds: float
+    """Processor time."""
+    fault: str = ""
+    """Why it could not be attacked."""
+
+
+def attack_worlds(
+    numbers: Iterable[int], out: Path, *, attacks: Iterable[str] = (), jobs: int = 1
+) -> Iterator[AttackedWorld]:
+    """Run attacks on every task of worlds, and record each world.
+
+    Args:
+        numbers: The worlds.
+        attacks: Names of attacks; all where none is named.
+        out: A folder; worlds that it has a record of, of the same blueprint and attacks, are not attacked again.
+        jobs: In how many processes. A record does not depend on it, but for its seconds.
+    """
+    make_folder(out)
+    done = {world.number: world for world in read_attacked_worlds(out)}
+    names = tuple(dict.fromkeys(attacks)) or (*ATTACKS, *UNGUARDED, *(attack.name for attack in BLUEPRINT_ATTACKS))
+    left = [number for number in numbers if not _is_done(done.get(number), number, names)]
+    with (out / RECORD).open("ab") as record:
+        for world in each_world(left, partial(attack_world, attacks=names), jobs=jobs):
+            record.write(orjson.dumps(world) + b"\n")
+            record.flush()
+            yield world
+
+
+def read_attacked_worlds(out: Path) -> list[AttackedWorld]:
+    """The records of a folder, the last one of each world; a line that was cut off is left out."""
+    path = out / RECORD
+    lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
+    found = [_WORLD.validate_json(line) for line in lines]
+    return sorted({world.number: world for world in found}.values(), key=lambda world: world.number)
+
+
+def attack_world(number: int, *, attacks: Sequence[str] = ()) -> AttackedWorld:
+    """Run attacks on every task of the world of a number, whatever its split, listed or not; all where none is named.
+
+    Raises:
+        UnknownNameError: there is no such attack.
+    """
+    start = time.process_time()
+    plan = draw_plan(number)
+    blueprint, pairs, found, fault = "", 0, dict[str, dict[str, AttackCounts]](), ""
+    try:
+        blueprint = generate_blueprint(number).digest
+        env = cast("ToolEnv", gym.make("palaestra/Synth-v0", world=number, unlisted=True).unwrapped)
+        by_split = {split: env.task_set.candidates(split) for split in env.task_set.splits}
+        report = attack_tasks(env, [task for tasks in by_split.values() for task in tasks], attacks)
+        pairs = sum(task.sibling is not None for task in report.tasks)
+        for result in report.results:
+            name = result.attack.name
+            of_split = {split: [one for one in report.tasks if one.task in ids] for split, ids in by_split.items()}
+            found[name] = {split: _counts(count_attack(result.attack, one)) for split, one in of_split.items()}
+    except UnknownNameError:
+        raise
+    except PalaestraError as error:
+        fault = f"{type(error).__name__}: {error}"
+    seconds = round(time.process_time() - start, 2)
+    return AttackedWorld(
+        number=number, plan=plan, blueprint=blueprint, pairs=pairs, attacks=found, seconds=seconds, fault=fault
+    )
+
+
+def _is_done(world: AttackedWorld | None, number: int, names: Sequence[str]) -> bool:
+    if world is None or world.fault:
+        return False
+    return set(world.attacks) == set(names) and world.blueprint == generate_blueprint(number).digest
+
+
+def _counts(result: AttackResult) -> AttackCounts:
+    return AttackCounts(
+        tasks=result.tasks,
+        solved=result.solved,
+        right=result.right,
+        points=round(result.points * result.tasks, 6),
+        pairs=result.pairs,
+        pairs_solved=result.pairs_solved,
+        pairs_right=result.pairs_right,
+    )
+
+
+_WORLD = TypeAdapter(AttackedWorld)
