@@ -36,7 +36,7 @@ from palaestra.envs.episode_view import EpisodeView
 from palaestra.envs.injections import InjectionChoice, check_injection, plant_injection
 from palaestra.envs.instance import Instance
 from palaestra.envs.noise import Noise, NoisePlan, check_noise_material, check_noise_on_pages
-from palaestra.envs.reading import TurnReader, unreadable_message
+from palaestra.envs.reading import TurnReader, TurnReading, echo_ids, unreadable_message
 from palaestra.envs.request_variation import RequestVariation
 from palaestra.envs.spaces import CallSpace, MessageSpace
 from palaestra.envs.stakes import state_stakes
@@ -303,8 +303,8 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
             instance = plant_injection(instance, self.injection)
         return instance
 
-    def read(self, action: Action) -> tuple[tuple[ToolCall, ...], str | None]:
-        """The calls that an action holds, and why `step` runs none of them; `None` where it runs them.
+    def read(self, action: Action) -> TurnReading:
+        """What `step` would take an action for: the calls that it holds, or why it runs none of them.
 
         Raises:
             ActionError: `action` is no action.
@@ -326,9 +326,10 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         episode = self._running()
         checklist, evidence, state = episode.checklist, episode.evidence, episode.state
         before, first, written = checklist.points, len(evidence.events), len(state.journal)
-        code = None if self._sandbox is None else self._run_code(self._sandbox, action)
+        turn = self._reader.read(action)
+        code = None if turn.program is None else self._run_code(turn.program)
         if code is None:
-            calls, unreadable = self._reader.read(action)
+            calls, unreadable = turn.calls, turn.unreadable
             episode.begin_turn()
             answers = self._run(calls) if unreadable is None else [unreadable_message(unreadable)]
             episode.close_turn(tuple(answers), readable=unreadable is None)
@@ -338,8 +339,11 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
             episode.close_turn(code.messages, readable=unreadable is None, heard=True)
         points, end = checklist.points, evidence.end
         state_hash = state.state_hash()
+        messages = self._given()
+        if turn.ids:
+            messages = echo_ids(messages, turn.ids, unreadable=unreadable is not None)
         done = _step_record(
-            messages=self._given(),
+            messages=messages,
             reward=float(points - before if self._reward_mode == "checklist" else points if end else 0),
             task=episode.instance.spec,
             calls=calls,
@@ -373,15 +377,12 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
             self.episode.faulted = True
             raise
 
-    def _run_code(self, sandbox: Sandbox, action: Action) -> CodeOutcome | None:
-        """Run an action that is code; `None` where it is none."""
-        program = self._reader.read_program(action)
-        if program is None:
-            return None
+    def _run_code(self, program: str) -> CodeOutcome:
+        assert self._sandbox is not None, "only a format with a sandbox reads programs"
         episode = self.episode
         episode.begin_turn()
         try:
-            return run_code(episode, program, sandbox=sandbox, tools=self._exported(episode))
+            return run_code(episode, program, sandbox=self._sandbox, tools=self._exported(episode))
         except (InfrastructureError, RubricError):
             episode.faulted = True
             raise

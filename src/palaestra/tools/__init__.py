@@ -3,6 +3,7 @@
 if __name__ != "palaestra.tools":
     raise ImportError(f"this folder is palaestra.tools, not {__name__}; write `import palaestra.tools`")
 
+from palaestra.tools.actions import ActionReading, read_action, read_plain_call
 from palaestra.tools.composite import join_answers, run_composite
 from palaestra.tools.context import ToolContext
 from palaestra.tools.control import CONTROL, ActKind, finish, give_up, reply
@@ -43,6 +44,7 @@ __all__ = [
     "TYPED_CONTROL",
     "ActKind",
     "ActionFormat",
+    "ActionReading",
     "CallResult",
     "ChatFormat",
     "CompactFormat",
@@ -71,6 +73,8 @@ __all__ = [
     "legal_call",
     "plain_call",
     "plain_text",
+    "read_action",
+    "read_plain_call",
     "read_plan",
     "reply",
     "run_composite",
