@@ -58,7 +58,7 @@ from palaestra.record import constructor
 from palaestra.records import Message, ToolCall
 from palaestra.seeding import Stream
 from palaestra.steps import ResetRecord, Returned, StepRecord
-from palaestra.tools import FORMATS, PythonFormat, Schemas
+from palaestra.tools import FORMATS, PythonFormat, Schemas, bind_tools
 from palaestra.tools.images import describe_image
 from palaestra.tools.sandbox import SANDBOXES, Sandbox
 
@@ -176,7 +176,6 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         self.surface = (other if split == "heldout-surface" else CONVENTIONAL) if surface is None else surface
         self._surface = configure_surface(self.world, self.surface, surface_settings)
         self.toolbox = self._surface.toolbox
-        self._reader = TurnReader(format=self._format, prose_tool=self.toolbox.prose_tool)
         self.handbook = handbook
         self.noise = Noise.of(noise)
         if self.noise is not None:
@@ -186,6 +185,7 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         self.variation = RequestVariation.of(wording, temper)
         self._varied: LruCache[tuple[str, int], Instance] = LruCache(_VARIED)
         self._offered = tuple(self.toolbox.offered(self.world.role))
+        self._bind()
         self.action_space = CallSpace(self._offered, self._format)
         self.observation_space = MessageSpace()
         self._episode: LiveEpisode | None = None
@@ -275,7 +275,8 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
             noise_plan = NoisePlan(self.noise, instance, self.toolbox, seed=seed)
             self._offered = noise_plan.offered
             assert isinstance(self.action_space, CallSpace), "it is ours"
-            self.action_space.offer(self._offered)
+            self._bind()
+            self.action_space.offer(self._offered, self._format)
         self._episode = LiveEpisode(
             instance,
             seed=seed,
@@ -286,6 +287,11 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
             noise_plan=noise_plan,
         )
         return self._episode
+
+    def _bind(self) -> None:
+        """Read text by the schemas of the tools on offer."""
+        self._format = bind_tools(self._format, (tool.export() for tool in self._offered))
+        self._reader = TurnReader(format=self._format, prose_tool=self.toolbox.prose_tool)
 
     def _vary(self, instance: Instance) -> Instance:
         """The task as this environment's switches put it; forks share what was made before."""

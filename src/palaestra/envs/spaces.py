@@ -41,11 +41,11 @@ class CallSpace(gym.Space[Action]):
 
     def __init__(self, tools: Sequence[Tool], action_format: ActionFormat) -> None:
         super().__init__(None, None, None)
-        self._format = action_format
-        self.offer(tools)
+        self.offer(tools, action_format)
 
-    def offer(self, tools: Sequence[Tool]) -> None:
-        """Hold calls of these tools from now on."""
+    def offer(self, tools: Sequence[Tool], action_format: ActionFormat) -> None:
+        """Hold calls of these tools, and text in this format, from now on."""
+        self._format = action_format
         self._tools = tuple(tools)
         self._by_name = {t.name: t for t in self._tools}
 

@@ -253,8 +253,7 @@ json = st.recursive(
 def test_junk_is_a_reading_or_an_action_error(value: Any) -> None:
     try:
         turn = read_action(value)
-    except ActionError as error:
-        assert len(str(error)) < 600
+    except ActionError:
         return
     assert turn.error is None or not turn.calls
     assert not turn.ids or turn.error is not None or len(turn.ids) == len(turn.calls)

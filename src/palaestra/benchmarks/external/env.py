@@ -48,7 +48,7 @@ from palaestra.protocols import Action
 from palaestra.records import EndReason, Message, Score, Standing, TaskSpec, ToolCall, ToolEvent
 from palaestra.seeding import Stream
 from palaestra.steps import ResetRecord, Returned, StepRecord
-from palaestra.tools import FORMATS, PythonFormat, plain_call
+from palaestra.tools import FORMATS, PythonFormat, bind_tools, plain_call
 
 WORKERS = BenchmarkProcesses()
 """The processes of benchmarks that this one has started; they end with it."""
@@ -324,6 +324,7 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
 
     def _offer(self, offer: Offer) -> None:
         self._offered = offer
+        self._format = bind_tools(self._format, offer.tools)
         self._reader = TurnReader(format=self._format, prose_tool=REPLY if offer.prose else None)
         self.action_space = TurnSpace(offer, self._format)
 
