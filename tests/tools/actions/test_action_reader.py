@@ -115,7 +115,8 @@ def test_a_turn_without_calls_is_a_models_text(action: Any) -> None:
 
 
 def test_an_empty_turn_says_nothing() -> None:
-    for empty in ([], {"role": "assistant", "content": None}, {"role": "assistant", "content": ""}):
+    empties: list[Any] = [[], {"role": "assistant", "content": None}, {"role": "assistant", "content": ""}]
+    for empty in empties:
         assert read_action(empty) == ActionReading()
 
 

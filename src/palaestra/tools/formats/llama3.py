@@ -30,8 +30,10 @@ class Llama3Format:
         prose, tagged, rest = text.partition(_TAG)
         if not tagged:
             if _TAGGED.search(text):
-                values = [{"name": name, "arguments": said.strip() or "{}"} for name, said in _TAGGED.findall(text)]
-                return turn_of(values, _TAGGED.sub("", text).strip())
+                tagged_calls = [
+                    {"name": name, "arguments": said.strip() or "{}"} for name, said in _TAGGED.findall(text)
+                ]
+                return turn_of(tagged_calls, _TAGGED.sub("", text).strip())
             opens = _OPENS.search(text)
             begin = 0 if text.lstrip().startswith("{") else len(text) if opens is None else opens.start()
             prose, rest = text[:begin], text[begin:]
