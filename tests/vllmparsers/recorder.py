@@ -7,6 +7,9 @@ in every run. To record them again, from the root:
     .venv-vllm/bin/python tests/vllmparsers/recorder.py parse turns.json > tests/vllmparsers/parses.json
 """
 
+# pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# vLLM has an environment of its own, so its types are unknown here.
+
 # ruff: noqa: RUF001  the models' own tokens
 
 import json

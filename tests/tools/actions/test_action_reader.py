@@ -92,24 +92,25 @@ def test_a_call_with_an_id_is_read_in_every_form(form: str) -> None:
 
 
 def test_a_list_may_mix_the_forms_and_keeps_their_order() -> None:
-    turn = read_action([{"tool": "a", "arguments": {}}, {**CHAT, "id": "x"}, LOOK, {**USE, "id": "y"}])
+    action: list[Any] = [{"tool": "a", "arguments": {}}, {**CHAT, "id": "x"}, LOOK, {**USE, "id": "y"}]
+    turn = read_action(action)
     assert [call.tool for call in turn.calls] == ["a", "look", "look", "look"]
     assert turn.ids == ("", "x", "", "y")
 
 
-@pytest.mark.parametrize(
-    "action",
-    [
-        "I look.",
-        {"role": "assistant", "content": "I look."},
-        {"role": "assistant", "content": [THOUGHT, SAID]},
-        {"role": "assistant", "content": None, "refusal": "I look."},
-        {"choices": [{"message": {"content": "I look.", "tool_calls": []}, "finish_reason": "stop"}]},
-        {"output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "I look."}]}]},
-        ClientMessage(content="I look."),
-        [SAID],
-    ],
-)
+WORDS: list[Any] = [
+    "I look.",
+    {"role": "assistant", "content": "I look."},
+    {"role": "assistant", "content": [THOUGHT, SAID]},
+    {"role": "assistant", "content": None, "refusal": "I look."},
+    {"choices": [{"message": {"content": "I look.", "tool_calls": []}, "finish_reason": "stop"}]},
+    {"output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "I look."}]}]},
+    ClientMessage(content="I look."),
+    [SAID],
+]
+
+
+@pytest.mark.parametrize("action", WORDS)
 def test_a_turn_without_calls_is_a_models_text(action: Any) -> None:
     assert read_action(action) == ActionReading(text="I look.")
 
@@ -266,11 +267,12 @@ def test_what_a_model_wrote_never_raises(value: Any) -> None:
     assert said is None or said.error is None or not said.calls
 
 
-AS_TEXT = {name: form for name, form in WITH_ID.items() if type(form) is dict and name != "our own"}
+AS_TEXT: dict[str, Any] = {name: form for name, form in WITH_ID.items() if type(form) is dict and name != "our own"}
 
 
 @pytest.mark.parametrize("form", sorted(AS_TEXT))
 def test_the_format_json_reads_every_form_as_text(form: str) -> None:
-    for value in (AS_TEXT[form], [AS_TEXT[form]]):
+    both: list[Any] = [AS_TEXT[form], [AS_TEXT[form]]]
+    for value in both:
         parsed = FORMATS.get("json").parse(orjson.dumps(value).decode())
         assert (parsed.calls, parsed.ids, parsed.error) == ((LOOK,), ("c1",), None)

@@ -16,7 +16,7 @@ from worlds.registration import LIBRARY_ID
 
 PNG = "data:image/png;base64,iVBORw0KGgo="
 words = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
-arguments = st.dictionaries(
+arguments: st.SearchStrategy[dict[str, Any]] = st.dictionaries(
     words, st.none() | st.booleans() | st.integers(-(2**53), 2**53) | words | st.lists(words, max_size=2), max_size=3
 )
 

@@ -57,11 +57,12 @@ def read_action(action: object) -> ActionReading:
 
 def read_model_value(value: object) -> ActionReading | None:
     """What a JSON value says that a model wrote; `None` where it has no form of OpenAI's or Anthropic's."""
+    whole = value
     parts = cast("list[object]", value) if isinstance(value, list) else [value]
     if not any(isinstance(part, dict) and _API_KEYS & cast("dict[str, object]", part).keys() for part in parts):
         return None
     try:
-        return read_action(value)
+        return read_action(whole)
     except ActionError as error:
         return ActionReading(error=str(error))
 
@@ -90,6 +91,7 @@ class _Turn:
         Raises:
             ActionError: it is no action.
         """
+        given = action
         # `dict` and `list` first: the abstract classes decide by a slow call of Python.
         if isinstance(action, (dict, Mapping, ToolCall, BaseModel)):
             self._part(cast("object", action))
@@ -98,7 +100,7 @@ class _Turn:
                 self._part(part)
         else:
             raise ActionError(
-                f"an action is a call, a list of calls or text, not {type(action).__name__}: {glimpse(action, 80)}; "
+                f"an action is a call, a list of calls or text, not {type(given).__name__}: {glimpse(given, 80)}; "
                 f"{_FORMS}"
             )
 
@@ -174,7 +176,7 @@ class _Turn:
             raise ActionError(f"a call has `tool` and `arguments`, and no {', '.join(unknown[:3])}")
         if not isinstance(name, str) or not isinstance(arguments, (dict, Mapping, str)):
             raise ActionError(f'a call is {{"tool": "name", "arguments": {{...}}}}, not {glimpse(dict(fields), 120)}')
-        self._add(name, arguments, fields.get("id"))
+        self._add(name, cast("object", arguments), fields.get("id"))
 
     def _named(self, fields: Mapping[str, Any], arguments: object, call_id: object) -> None:
         name = fields.get("name")

@@ -34,7 +34,8 @@ def to_anthropic(messages: Sequence[Message]) -> dict[str, Any]:
         else:
             chat.append({"role": role, "content": blocks})
     for turn in chat:
-        turn["content"].sort(key=lambda block: block["type"] != "tool_result" if turn["role"] == "user" else False)
+        if turn["role"] == "user":
+            turn["content"].sort(key=_comes_behind_results)
     system = [{"type": "text", "text": message["content"]} for message in messages[:begins] if message["content"]]
     return {**({"system": system} if system else {}), "messages": chat}
 
@@ -92,6 +93,10 @@ def _blocks(message: Message) -> list[dict[str, Any]]:
         for call in message.get("tool_calls", ())
     )
     return [*shown, *uses]
+
+
+def _comes_behind_results(block: Mapping[str, Any]) -> bool:
+    return block["type"] != "tool_result"
 
 
 def _image(url: str) -> dict[str, Any]:
