@@ -55,7 +55,7 @@ def test_only_the_calls_that_were_refused_for_the_moment_are_made_again(code: st
 
 
 def test_calls_of_a_message_are_made_again_with_their_ids() -> None:
-    uses = [{"type": "tool_use", "id": f"id-{name}", "name": name, "input": {}} for name in ("a", "b")]
+    uses = [{"type": "tool_use", "id": f"id-{name}", "name": name, "input": NO_ARGUMENTS} for name in ("a", "b")]
     agent, _ = patient({"role": "assistant", "content": uses}, "done")
     agent.act([OPENING])
     again = agent.act([answer("a"), answer("b", "unavailable")])

@@ -96,7 +96,7 @@ def _blocks(message: Message) -> list[dict[str, Any]]:
 
 
 def _comes_behind_results(block: Mapping[str, Any]) -> bool:
-    return block["type"] != "tool_result"
+    return bool(block["type"] != "tool_result")
 
 
 def _image(url: str) -> dict[str, Any]:
