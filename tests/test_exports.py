@@ -20,7 +20,7 @@ EXPORTS = {
         "AGENT_NAMES AgentOptions AgentSession Attempt EpisodeCost EvaluatedAgent EvaluatedBlockAgent "
         "EvaluatedEpisodeAgent EvaluatedScript evaluated_agent_of"
     ),
-    "palaestra": "BENCHMARKS __version__ register_world",
+    "palaestra": "BENCHMARKS __version__ make register_world",
     "palaestra.agents": (
         "AlwaysRefuse Env EpisodeRecorder JunkText LegalRandom PatientAgent ReadOnlyAgent SchemaRandom ScriptedAgent "
         "as_action finish_at_once no_op oracle rollout"
@@ -192,16 +192,20 @@ EXPORTS = {
     ),
     "palaestra.rubrics.derivation": "DerivedRubric SolutionTrace TableFacts Tables TraceStep derive",
     "palaestra.tools": (
-        "CHAT_FORMATS CONTROL FORMATS TYPED_CONTROL ActKind ActionFormat CallResult ChatFormat CompactFormat "
-        "FactsFormat HermesFormat JournaledState JsonFormat Mark OpaqueFormat ParsedTurn PlannedTurn PlannerFormat "
-        "PythonFormat QwenFormat Reads Rendering Schemas SmolLM2Format Tool ToolContext Toolbox TurnPart finish "
-        "give_up join_answers legal_call plain_call plain_text read_plan reply run_composite sample_call "
-        "sample_value short_schema tool"
+        "CHAT_FORMATS CONTROL FORMATS TYPED_CONTROL ActKind ActionFormat ActionReading CallResult ChatFormat "
+        "CompactFormat FactsFormat HermesFormat JournaledState JsonFormat Mark OpaqueFormat ParsedTurn PlannedTurn "
+        "PlannerFormat PythonFormat QwenFormat Reads Rendering Schemas SmolLM2Format Tool ToolContext Toolbox TurnPart "
+        "add_turn anthropic_tools bind_tools finish from_anthropic from_openai give_up join_answers legal_call "
+        "plain_call plain_text read_action read_plain_call read_plan reply run_composite sample_call sample_value "
+        "short_schema to_anthropic to_openai tool"
     ),
+    "palaestra.tools.actions": "ActionReading read_action read_arguments read_model_value read_plain_call",
+    "palaestra.tools.chats": "add_turn anthropic_tools from_anthropic from_openai to_anthropic to_openai",
     "palaestra.tools.formats": (
-        "CHAT_FORMATS FORMATS ActionFormat ChatFormat CompactFormat FactsFormat FunctionCallFormat HermesFormat "
-        "JsonFormat Mark OpaqueFormat ParsedTurn PlannedTurn PlannerFormat PythonFormat QwenFormat Rendering "
-        "SmolLM2Format TurnPart read_plan"
+        "CHAT_FORMATS FORMATS ActionFormat ChatFormat CompactFormat DeepSeekFormat FactsFormat FunctionCallFormat "
+        "GlmFormat HarmonyFormat HermesFormat JsonFormat KimiK2Format Llama3Format Mark OpaqueFormat ParsedTurn "
+        "PlannedTurn PlannerFormat PythonFormat Qwen3CoderFormat QwenFormat Rendering SmolLM2Format TurnPart "
+        "bind_tools read_plan"
     ),
     "palaestra.tools.sandbox": (
         "SANDBOXES AnswerCall CallAnswer CodeResult Guest GuestEnd NamespaceSandbox Program Sandbox SandboxLimits "
@@ -394,7 +398,7 @@ def test_every_folder_is_imported_under_its_own_name(link: str) -> None:
 def test_importing_palaestra_loads_no_environment(tmp_path: Path) -> None:
     modules = loaded("import palaestra", tmp_path)
     assert "gymnasium" in modules
-    light = {"palaestra", "palaestra.errors", "palaestra.packs", "palaestra.version"}
+    light = {"palaestra", "palaestra.env_settings", "palaestra.errors", "palaestra.packs", "palaestra.version"}
     assert {m for m in modules if m.startswith("palaestra")} == light
 
 

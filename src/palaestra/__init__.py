@@ -8,6 +8,7 @@ from pathlib import Path
 import gymnasium as gym
 from gymnasium.envs.registration import EnvSpec
 
+from palaestra.env_settings import make
 from palaestra.errors import PackError
 from palaestra.packs import PACKS, Pack, installed_packs, pack_at
 from palaestra.version import __version__
@@ -80,4 +81,4 @@ _make_known("palaestra/Synth-v0", "palaestra.envs.synthesis:make_synth")
 for _id in BENCHMARKS:
     _make_known(_id, "palaestra.benchmarks.external.env:ExternalEnv")
 
-__all__ = ["BENCHMARKS", "__version__", "register_world"]
+__all__ = ["BENCHMARKS", "__version__", "make", "register_world"]

@@ -3,12 +3,17 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
-from palaestra.records import Json, JsonSchema, Message, Row, RowChange
+from pydantic import BaseModel
+
+from palaestra.records import Json, JsonSchema, Message, Row, RowChange, ToolCall
 
 R = TypeVar("R", bound=Row)
 
-Action: TypeAlias = str | Mapping[str, Any] | Sequence[Mapping[str, Any]]
-"""Raw model text, one call, or the calls of one turn; a call is `{"tool": name, "arguments": {...}}`."""
+Action: TypeAlias = str | Mapping[str, Any] | ToolCall | BaseModel | Sequence[Mapping[str, Any] | ToolCall | BaseModel]
+"""Raw model text, one call, or the calls of one turn.
+
+A call is `{"tool": name, "arguments": {...}}`, a `ToolCall`, or what OpenAI and Anthropic call one, also inside a whole
+message, as JSON or as an object of their clients (`palaestra.tools.actions`)."""
 
 
 class StateView(Protocol):

@@ -32,6 +32,15 @@ INT_RANGE = range(-(2**63), 2**63)
 """The integers that JSON carries from reader to reader unchanged."""
 
 
+class MessageCall(TypedDict):
+    """A call that an assistant's message asks for."""
+
+    id: str
+    """What the answer's `tool_call_id` names."""
+    tool: str
+    arguments: JsonObject
+
+
 class Message(TypedDict):
     """One chat message, as chat models read it."""
 
@@ -41,6 +50,8 @@ class Message(TypedDict):
     tool_call_id: NotRequired[str]
     images: NotRequired[list[str]]
     """`data:` URLs of the images that belong to the content."""
+    tool_calls: NotRequired[list[MessageCall]]
+    """The calls of an assistant's message. Observations hold none: an agent knows what it asked for."""
 
 
 class _Worked:

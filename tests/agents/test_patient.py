@@ -54,6 +54,14 @@ def test_only_the_calls_that_were_refused_for_the_moment_are_made_again(code: st
     assert scribe.read == [(OPENING,), (answer("b"), answer("a"), answer("c"))]
 
 
+def test_calls_of_a_message_are_made_again_with_their_ids() -> None:
+    uses = [{"type": "tool_use", "id": f"id-{name}", "name": name, "input": NO_ARGUMENTS} for name in ("a", "b")]
+    agent, _ = patient({"role": "assistant", "content": uses}, "done")
+    agent.act([OPENING])
+    again = agent.act([answer("a"), answer("b", "unavailable")])
+    assert again == [{"id": "id-b", "tool": "b", "arguments": {}}]
+
+
 @pytest.mark.parametrize("action", ["<tool_call>...", {"tool": "a", "arguments": {}}])
 def test_text_and_a_single_call_are_repeated_whole(action: Action) -> None:
     agent, _ = patient(action, "done")

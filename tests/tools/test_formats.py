@@ -175,12 +175,16 @@ def test_formats_are_known_by_name() -> None:
     assert list(FORMATS) == [
         "browsergym",
         "compact",
+        *("deepseek-v3", "deepseek-v31", "glm", "gpt-oss"),
         "hermes",
         "json",
+        *("kimi-k2", "llama3"),
         "opaque",
         *planners,
         "python",
-        *whole,
+        *qwen[:2],
+        *("qwen-thinking", "qwen-thinking-facts", "qwen3-coder"),
+        *whole[4:],
         "ui-tars",
     ]
     assert list(CHAT_FORMATS) == ["compact", "opaque", *planners, *whole]

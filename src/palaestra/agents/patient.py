@@ -1,13 +1,14 @@
 """An agent that makes a call again when the world says that it could not take it just now."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, cast
 
 import orjson
 
 from palaestra.protocols import Action, Agent
 from palaestra.records import JsonSchema, Message
+from palaestra.tools import read_action
 
 TRANSIENT = frozenset({"unavailable", "rate_limited"})
 """The codes of refusals that ask for patience."""
@@ -50,10 +51,15 @@ class PatientAgent:
 
 
 def _parts(action: Action, positions: Sequence[int]) -> Action:
-    """The calls of an action at these positions; text is one piece."""
-    if isinstance(action, str | Mapping):
+    """The calls of an action at these positions, with their ids; text and a single call are one piece."""
+    said = read_action(action)
+    if len(said.calls) < 2:
         return action
-    return [action[position] for position in positions]
+    ids = said.ids or ("",) * len(said.calls)
+    return [
+        {"tool": call.tool, "arguments": dict(call.arguments), **({"id": ids[position]} if ids[position] else {})}
+        for position, call in ((position, said.calls[position]) for position in positions)
+    ]
 
 
 def _for_the_moment(message: Message) -> bool:

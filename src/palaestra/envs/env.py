@@ -4,7 +4,8 @@ State
     The rows of a populated world under a journaled overlay, a virtual clock, and a rubric's checklist.
 Actions
     One tool call `{"tool": name, "arguments": {...}}`, a list of calls made in one turn (run in order), or raw model
-    text, which the action format reads. Talking to the user, finishing and giving up are tools too.
+    text, which the action format reads. Calls and messages in OpenAI's and Anthropic's form are taken too; their
+    answers go under the caller's ids. Talking to the user, finishing and giving up are tools too.
 Observations
     The chat messages that are new to the agent: at reset the system's and the user's, then one for each call, and
     what the user answers where the task has a user.
@@ -36,7 +37,7 @@ from palaestra.envs.episode_view import EpisodeView
 from palaestra.envs.injections import InjectionChoice, check_injection, plant_injection
 from palaestra.envs.instance import Instance
 from palaestra.envs.noise import Noise, NoisePlan, check_noise_material, check_noise_on_pages
-from palaestra.envs.reading import TurnReader, unreadable_message
+from palaestra.envs.reading import TurnReader, TurnReading, echo_ids, unreadable_message
 from palaestra.envs.request_variation import RequestVariation
 from palaestra.envs.spaces import CallSpace, MessageSpace
 from palaestra.envs.stakes import state_stakes
@@ -58,7 +59,7 @@ from palaestra.record import constructor
 from palaestra.records import Message, ToolCall
 from palaestra.seeding import Stream
 from palaestra.steps import ResetRecord, Returned, StepRecord
-from palaestra.tools import FORMATS, PythonFormat, Schemas
+from palaestra.tools import FORMATS, PythonFormat, Schemas, bind_tools
 from palaestra.tools.images import describe_image
 from palaestra.tools.sandbox import SANDBOXES, Sandbox
 
@@ -86,10 +87,11 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         handbook: 0 for the task's own rules; any other number changes some of them, and the rubric with them. A task
             gets the first handbook from that number on that decides it, and that number where none of a few does.
         reward: "checklist" (after every turn) or "outcome" (at the end).
-        action_format: How raw text is read: "browsergym", "compact", "hermes", "json", "opaque", "planner",
-            "planner-qwen", "planner-smollm2", "python" (code that calls tools, run in a sandbox), "qwen",
-            "qwen-thinking", "smollm2", "smollm2-described" or "ui-tars"; the formats of Qwen and SmolLM2, and planners
-            around them, also with "-facts" behind the name.
+        action_format: How raw text is read: "browsergym", "compact", "deepseek-v3", "deepseek-v31", "glm", "gpt-oss",
+            "hermes", "json", "kimi-k2", "llama3", "opaque", "planner", "planner-qwen", "planner-smollm2", "python"
+            (code that calls tools, run in a sandbox), "qwen", "qwen-thinking", "qwen3-coder", "smollm2",
+            "smollm2-described" or "ui-tars"; the formats of Qwen3 and SmolLM2, and planners around them, also with
+            "-facts" behind the name.
         max_turns: A budget in place of the task's own.
         noise: The switches of noise, a `Noise` or a mapping such as `{"failures": 10, "distractors": 15}`.
         user: Who answers where a task has a user: "scripted", or what makes one of a persona, such as an `LlmUser`.
@@ -176,7 +178,6 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         self.surface = (other if split == "heldout-surface" else CONVENTIONAL) if surface is None else surface
         self._surface = configure_surface(self.world, self.surface, surface_settings)
         self.toolbox = self._surface.toolbox
-        self._reader = TurnReader(format=self._format, prose_tool=self.toolbox.prose_tool)
         self.handbook = handbook
         self.noise = Noise.of(noise)
         if self.noise is not None:
@@ -186,6 +187,7 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         self.variation = RequestVariation.of(wording, temper)
         self._varied: LruCache[tuple[str, int], Instance] = LruCache(_VARIED)
         self._offered = tuple(self.toolbox.offered(self.world.role))
+        self._bind()
         self.action_space = CallSpace(self._offered, self._format)
         self.observation_space = MessageSpace()
         self._episode: LiveEpisode | None = None
@@ -275,7 +277,8 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
             noise_plan = NoisePlan(self.noise, instance, self.toolbox, seed=seed)
             self._offered = noise_plan.offered
             assert isinstance(self.action_space, CallSpace), "it is ours"
-            self.action_space.offer(self._offered)
+            self._bind()
+            self.action_space.offer(self._offered, self._format)
         self._episode = LiveEpisode(
             instance,
             seed=seed,
@@ -286,6 +289,11 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
             noise_plan=noise_plan,
         )
         return self._episode
+
+    def _bind(self) -> None:
+        """Read text by the schemas of the tools on offer."""
+        self._format = bind_tools(self._format, (tool.export() for tool in self._offered))
+        self._reader = TurnReader(format=self._format, prose_tool=self.toolbox.prose_tool)
 
     def _vary(self, instance: Instance) -> Instance:
         """The task as this environment's switches put it; forks share what was made before."""
@@ -303,8 +311,8 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
             instance = plant_injection(instance, self.injection)
         return instance
 
-    def read(self, action: Action) -> tuple[tuple[ToolCall, ...], str | None]:
-        """The calls that an action holds, and why `step` runs none of them; `None` where it runs them.
+    def read(self, action: Action) -> TurnReading:
+        """What `step` would take an action for: the calls that it holds, or why it runs none of them.
 
         Raises:
             ActionError: `action` is no action.
@@ -326,9 +334,10 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         episode = self._running()
         checklist, evidence, state = episode.checklist, episode.evidence, episode.state
         before, first, written = checklist.points, len(evidence.events), len(state.journal)
-        code = None if self._sandbox is None else self._run_code(self._sandbox, action)
+        turn = self._reader.read(action)
+        code = None if turn.program is None else self._run_code(turn.program)
         if code is None:
-            calls, unreadable = self._reader.read(action)
+            calls, unreadable = turn.calls, turn.unreadable
             episode.begin_turn()
             answers = self._run(calls) if unreadable is None else [unreadable_message(unreadable)]
             episode.close_turn(tuple(answers), readable=unreadable is None)
@@ -338,8 +347,11 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
             episode.close_turn(code.messages, readable=unreadable is None, heard=True)
         points, end = checklist.points, evidence.end
         state_hash = state.state_hash()
+        messages = self._given()
+        if turn.ids:
+            messages = echo_ids(messages, turn.ids, unreadable=unreadable is not None)
         done = _step_record(
-            messages=self._given(),
+            messages=messages,
             reward=float(points - before if self._reward_mode == "checklist" else points if end else 0),
             task=episode.instance.spec,
             calls=calls,
@@ -373,15 +385,12 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
             self.episode.faulted = True
             raise
 
-    def _run_code(self, sandbox: Sandbox, action: Action) -> CodeOutcome | None:
-        """Run an action that is code; `None` where it is none."""
-        program = self._reader.read_program(action)
-        if program is None:
-            return None
+    def _run_code(self, program: str) -> CodeOutcome:
+        assert self._sandbox is not None, "only a format with a sandbox reads programs"
         episode = self.episode
         episode.begin_turn()
         try:
-            return run_code(episode, program, sandbox=sandbox, tools=self._exported(episode))
+            return run_code(episode, program, sandbox=self._sandbox, tools=self._exported(episode))
         except (InfrastructureError, RubricError):
             episode.faulted = True
             raise

@@ -1,64 +1,36 @@
 """Gymnasium spaces for what agents say and what they are told."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import gymnasium as gym
 
 from palaestra.errors import ActionError
 from palaestra.protocols import Action
-from palaestra.record import constructor
 from palaestra.records import Message, ToolCall
 from palaestra.seeding import Stream
-from palaestra.tools import ActionFormat, Tool, sample_call
+from palaestra.tools import ActionFormat, Tool, read_action, sample_call
 from palaestra.tools.images import is_image_url
-from palaestra.tools.wire import glimpse
 
-_tool_call = constructor(ToolCall)
 _ROLES = ("system", "user", "assistant", "tool")
 
 
-def calls_of(action: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> tuple[ToolCall, ...]:
-    """The calls that an action holds.
+def fits_action(action: object, action_format: ActionFormat, fits: Callable[[ToolCall], bool]) -> bool:
+    """Whether a value is an action all of whose calls fit.
 
-    Raises:
-        ActionError: it is neither a call nor a list of calls.
+    Args:
+        action: The value.
+        action_format: How text is read.
+        fits: Whether a tool takes a call.
     """
-    plain = _plain_call(action)
-    if plain is not None:
-        return (plain,)
-    # `dict` and `list` first, here and below: the abstract classes decide by a slow call of Python.
-    parts: object = [action] if isinstance(action, (dict, Mapping)) else action
-    if not isinstance(parts, (list, Sequence)) or isinstance(parts, bytes):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ActionError(
-            f"an action is a call, a list of calls or text, not {type(action).__name__}: {glimpse(action, 80)}"
-        )
-    return tuple(map(_call, parts))
-
-
-def _plain_call(action: object) -> ToolCall | None:
-    """The common case in a third of the time: one call, as a dictionary of a name and a dictionary."""
-    if type(action) is not dict:
-        return None
-    fields = cast("dict[object, object]", action)
-    name, arguments = fields.get("tool"), fields.get("arguments")
-    if len(fields) != 2 or type(name) is not str or type(arguments) is not dict:
-        return None
-    return _tool_call(tool=name, arguments=cast("dict[str, Any]", arguments).copy())
-
-
-def _call(part: object) -> ToolCall:
-    if not isinstance(part, (dict, Mapping)):
-        raise ActionError(
-            f"a call is a mapping with `tool` and `arguments`, not {type(part).__name__}: {glimpse(part, 80)}"
-        )
-    fields = cast("Mapping[str, Any]", part)
-    name, arguments = fields.get("tool"), fields.get("arguments", {})
-    if unknown := sorted(map(glimpse, fields.keys() - {"tool", "arguments"})):
-        raise ActionError(f"a call has `tool` and `arguments`, and no {', '.join(unknown[:3])}")
-    if not isinstance(name, str) or not isinstance(arguments, (dict, Mapping)):
-        raise ActionError(f'a call is {{"tool": "name", "arguments": {{...}}}}, not {glimpse(dict(fields), 120)}')
-    return ToolCall(tool=name, arguments=dict(cast("Mapping[str, Any]", arguments)))
+    try:
+        said = read_action(action)
+    except ActionError:
+        return False
+    if said.text is not None:
+        parsed = action_format.parse(said.text)
+        return parsed.error is None and all(map(fits, parsed.calls))
+    return said.error is None and bool(said.calls) and all(map(fits, said.calls))
 
 
 class CallSpace(gym.Space[Action]):
@@ -69,11 +41,11 @@ class CallSpace(gym.Space[Action]):
 
     def __init__(self, tools: Sequence[Tool], action_format: ActionFormat) -> None:
         super().__init__(None, None, None)
-        self._format = action_format
-        self.offer(tools)
+        self.offer(tools, action_format)
 
-    def offer(self, tools: Sequence[Tool]) -> None:
-        """Hold calls of these tools from now on."""
+    def offer(self, tools: Sequence[Tool], action_format: ActionFormat) -> None:
+        """Hold calls of these tools, and text in this format, from now on."""
+        self._format = action_format
         self._tools = tuple(tools)
         self._by_name = {t.name: t for t in self._tools}
 
@@ -91,14 +63,7 @@ class CallSpace(gym.Space[Action]):
 
     def contains(self, x: Any) -> bool:
         """Whether `x` is an action that no schema refuses."""
-        try:
-            if isinstance(x, str):
-                parsed = self._format.parse(x)
-                return parsed.error is None and all(map(self._fits, parsed.calls))
-            calls = calls_of(x)
-            return bool(calls) and all(map(self._fits, calls))
-        except ActionError:
-            return False
+        return fits_action(x, self._format, self._fits)
 
     def _fits(self, call: ToolCall) -> bool:
         tool = self._by_name.get(call.tool)

@@ -3,6 +3,8 @@
 if __name__ != "palaestra.tools":
     raise ImportError(f"this folder is palaestra.tools, not {__name__}; write `import palaestra.tools`")
 
+from palaestra.tools.actions import ActionReading, read_action, read_plain_call
+from palaestra.tools.chats import add_turn, anthropic_tools, from_anthropic, from_openai, to_anthropic, to_openai
 from palaestra.tools.composite import join_answers, run_composite
 from palaestra.tools.context import ToolContext
 from palaestra.tools.control import CONTROL, ActKind, finish, give_up, reply
@@ -25,6 +27,7 @@ from palaestra.tools.formats import (
     Rendering,
     SmolLM2Format,
     TurnPart,
+    bind_tools,
     read_plan,
 )
 from palaestra.tools.reads import Reads
@@ -43,6 +46,7 @@ __all__ = [
     "TYPED_CONTROL",
     "ActKind",
     "ActionFormat",
+    "ActionReading",
     "CallResult",
     "ChatFormat",
     "CompactFormat",
@@ -65,17 +69,26 @@ __all__ = [
     "ToolContext",
     "Toolbox",
     "TurnPart",
+    "add_turn",
+    "anthropic_tools",
+    "bind_tools",
     "finish",
+    "from_anthropic",
+    "from_openai",
     "give_up",
     "join_answers",
     "legal_call",
     "plain_call",
     "plain_text",
+    "read_action",
+    "read_plain_call",
     "read_plan",
     "reply",
     "run_composite",
     "sample_call",
     "sample_value",
     "short_schema",
+    "to_anthropic",
+    "to_openai",
     "tool",
 ]

@@ -19,7 +19,7 @@ Seeds
 
 import atexit
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any, ClassVar
 
@@ -41,14 +41,14 @@ from palaestra.benchmarks.external.wire import (
 )
 from palaestra.benchmarks.external.worker import BenchmarkProcess, BenchmarkProcesses
 from palaestra.digest import digest
-from palaestra.envs.reading import TurnReader, unreadable_message
+from palaestra.envs.reading import TurnReader, echo_ids, unreadable_message
 from palaestra.envs.spaces import MessageSpace
 from palaestra.errors import CapabilityError, EpisodeOverError, InfrastructureError, TaskError, UnknownNameError
 from palaestra.protocols import Action
 from palaestra.records import EndReason, Message, Score, Standing, TaskSpec, ToolCall, ToolEvent
 from palaestra.seeding import Stream
 from palaestra.steps import ResetRecord, Returned, StepRecord
-from palaestra.tools import FORMATS, PythonFormat, plain_call
+from palaestra.tools import FORMATS, PythonFormat, bind_tools, plain_call
 
 WORKERS = BenchmarkProcesses()
 """The processes of benchmarks that this one has started; they end with it."""
@@ -230,7 +230,8 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
             raise EpisodeOverError("step before reset, or after a fault; call env.reset() to begin an episode")
         if self._end is not None:
             raise EpisodeOverError(f"step after the end ({self._end}); call env.reset() to begin another episode")
-        calls, unreadable = self._reader.read(action)
+        turn = self._reader.read(action)
+        calls, unreadable = turn.calls, turn.unreadable
         before, offered = self._points, self._offered
         self._turns += 1
         self._unreadable = 0 if unreadable is None else self._unreadable + 1
@@ -246,8 +247,12 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
         score = self._judged(self._end) if self._end is not None else None
         self._points = score.points if score else self._points
         state_hash = self.state_hash()
+        messages = self._given()
+        if turn.ids:
+            ids = turn.ids if unreadable is not None else self._answered_ids(calls, turn.ids)
+            messages = echo_ids(messages, ids, unreadable=unreadable is not None)
         return StepRecord(
-            messages=self._given(),
+            messages=messages,
             reward=float(self._points - before),
             task=self._spec,
             calls=calls,
@@ -267,6 +272,12 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
             anchor=self._anchor(state_hash),
             tools=self._offered.tools if self._offered is not offered else None,
         ).returned()
+
+    def _answered_ids(self, calls: Sequence[ToolCall], ids: Sequence[str]) -> list[str]:
+        """The caller's ids of the calls that the benchmark answers: prose gets no answer of its own."""
+        return [
+            call_id for call, call_id in zip(calls, ids, strict=True) if call.tool != REPLY or not self._offered.prose
+        ]
 
     def _spent(self) -> EndReason | None:
         if self._unreadable >= _UNREADABLE:
@@ -313,6 +324,7 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
 
     def _offer(self, offer: Offer) -> None:
         self._offered = offer
+        self._format = bind_tools(self._format, offer.tools)
         self._reader = TurnReader(format=self._format, prose_tool=REPLY if offer.prose else None)
         self.action_space = TurnSpace(offer, self._format)
 

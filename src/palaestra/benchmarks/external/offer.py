@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import gymnasium as gym
 
-from palaestra.envs.spaces import calls_of
-from palaestra.errors import ActionError, InfrastructureError
+from palaestra.envs.spaces import fits_action
+from palaestra.errors import InfrastructureError
 from palaestra.protocols import Action
 from palaestra.records import EndReason, JsonObject, JsonSchema, ToolCall
 from palaestra.seeding import Stream
@@ -115,14 +115,7 @@ class TurnSpace(gym.Space[Action]):
 
     def contains(self, x: Any) -> bool:
         """Whether `x` is an action that no schema refuses."""
-        try:
-            if isinstance(x, str):
-                parsed = self._format.parse(x)
-                return parsed.error is None and all(map(self.offer.fits, parsed.calls))
-            calls = calls_of(x)
-            return bool(calls) and all(map(self.offer.fits, calls))
-        except ActionError:
-            return False
+        return fits_action(x, self._format, self.offer.fits)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TurnSpace) and other.offer.tools == self.offer.tools

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from palaestra.records import ToolCall
+from palaestra.tools.actions import read_model_value
 from palaestra.tools.formats.calls import decoded, encoded, turn_of
 from palaestra.tools.formats.format import ParsedTurn
 from palaestra.tools.formats.hermes import THINKING, unfenced
@@ -12,7 +13,7 @@ from palaestra.tools.formats.hermes import THINKING, unfenced
 class JsonFormat:
     """A bare JSON object `{"tool": ..., "arguments": {...}}`, or a list of them; a code fence around it is ignored.
 
-    Text that does not begin as JSON is prose.
+    Calls and messages in OpenAI's and Anthropic's form are read as well. Text that does not begin as JSON is prose.
     """
 
     def parse(self, text: str) -> ParsedTurn:
@@ -21,8 +22,10 @@ class JsonFormat:
         if not text.startswith(("{", "[")):
             return turn_of((), text)
         value = decoded(text)
-        values = cast("list[object]", value) if isinstance(value, list) else [value]
-        return turn_of(values, "")
+        said = read_model_value(value)
+        if said is None or not (said.calls or said.text or said.error):
+            return turn_of(cast("list[object]", value) if isinstance(value, list) else [value], "")
+        return ParsedTurn(calls=said.calls, prose=said.text or "", error=said.error, ids=said.ids)
 
     def render(self, calls: Sequence[ToolCall], prose: str = "") -> str:
         """Write one turn; prose beside calls cannot be written in this format and is left out."""

@@ -1,6 +1,6 @@
 """Calls as JSON objects, which formats share."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from json import JSONEncoder
 from typing import Any, cast
 
@@ -22,21 +22,36 @@ def decoded(text: str) -> object:
 
 def encoded(call: ToolCall, key: str) -> str:
     """A call as JSON, its tool's name under `key`, spaced as chat templates space it."""
-    text = _ENCODER.encode({key: call.tool, "arguments": dict(call.arguments)})
-    return text.replace("<", "\\u003c")  # inside JSON it stands in strings only, where it could end the block
+    return encoded_text({key: call.tool, "arguments": dict(call.arguments)})
 
 
-def turn_of(values: Iterable[object], prose: str) -> ParsedTurn:
-    """The turn that JSON values and prose make; unreadable where one value is no call."""
+def encoded_arguments(call: ToolCall) -> str:
+    """A call's arguments as JSON, without what could be a tag."""
+    return encoded_text(dict(call.arguments))
+
+
+def encoded_text(value: object) -> str:
+    """A value as JSON. "<" is escaped: inside JSON it stands in strings only, where it could end the block."""
+    return _ENCODER.encode(value).replace("<", "\\u003c")
+
+
+def turn_of(values: Iterable[object], prose: str, *, ids: Sequence[str] = ()) -> ParsedTurn:
+    """The turn that JSON values and prose make; unreadable where one value is no call.
+
+    Args:
+        values: What should be calls.
+        prose: What stands beside them.
+        ids: The ids of the calls, where the text gives any.
+    """
     calls: list[ToolCall] = []
     for value in values:
         call = _call(value)
         if isinstance(call, str):
-            return ParsedTurn(error=call)
+            return ParsedTurn(error=call, ids=tuple(ids))
         calls.append(call)
     if not calls and not prose:
         return ParsedTurn(error="the turn is empty: write a call, or something to say")
-    return ParsedTurn(calls=tuple(calls), prose=prose)
+    return ParsedTurn(calls=tuple(calls), prose=prose, ids=tuple(ids))
 
 
 def _call(value: object) -> ToolCall | str:

@@ -22,6 +22,8 @@ class ParsedTurn:
     """Why the text could not be read; then there are no calls."""
     program: str | None = None
     """Code that makes the calls as it runs; `None` where the text states the calls themselves."""
+    ids: tuple[str, ...] = ()
+    """The ids that the text gives to its calls, "" for a call without one; empty where no call has one."""
 
 
 class ActionFormat(Protocol):

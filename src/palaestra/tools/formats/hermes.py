@@ -25,14 +25,14 @@ class HermesFormat:
 
     def parse(self, text: str) -> ParsedTurn:
         """Read one turn."""
-        text = THINKING.sub("", text)
-        if "<think>" in text:
-            return ParsedTurn(error="<think> is never closed by </think>")
+        text, error = strip_thinking(text)
+        if error is not None:
+            return ParsedTurn(error=error)
         prose = _BLOCK.sub("", text).strip()
         if "</tool_call>" in prose:
             return ParsedTurn(error="</tool_call> without <tool_call> before it")
         blocks = _BLOCK.findall(text)
-        if not blocks and _is_bare_call(prose):
+        if not blocks and is_bare_call(prose):
             return ParsedTurn(error="a call stands between <tool_call> and </tool_call>; this one stands bare")
         return turn_of((decoded(block) for block in blocks), prose)
 
@@ -40,6 +40,12 @@ class HermesFormat:
         """Write one turn."""
         blocks = [f"<tool_call>\n{encoded(call, 'name')}\n</tool_call>" for call in calls]
         return "\n".join([prose, *blocks] if prose else blocks)
+
+
+def strip_thinking(text: str) -> tuple[str, str | None]:
+    """A turn without the thinking before it, and why that cannot be told apart."""
+    text = THINKING.sub("", text)
+    return text, "<think> is never closed by </think>" if "<think>" in text else None
 
 
 def unfenced(text: str) -> str:
@@ -50,7 +56,7 @@ def unfenced(text: str) -> str:
     return text[opening.end() : -len(_FENCE)].strip()
 
 
-def _is_bare_call(prose: str) -> bool:
+def is_bare_call(prose: str) -> bool:
     """Whether text is a call without its wrapper, which must not pass for something said."""
     value = decoded(unfenced(prose))
     return isinstance(value, dict) and not {"name", "tool"}.isdisjoint(cast("dict[str, Any]", value))

@@ -11,6 +11,7 @@ from typing import Any
 import gymnasium as gym
 
 from palaestra.envs.env import ToolEnv
+from palaestra.envs.reading import echo_ids
 from palaestra.envs.surfaces.pages.chromium import Chromium, ChromiumPages
 from palaestra.envs.surfaces.pages.dialects import DIALECTS, DialectBrowser
 from palaestra.envs.surfaces.pages.dialects.drawing import observe
@@ -62,19 +63,19 @@ class ChromiumEnv(gym.Wrapper[_Observation, Action, _Observation, Action]):
 
     def step(self, action: Action) -> Returned:
         """Take one turn: actions on pages in Chromium, with mouse and keyboard, and other calls in process."""
-        calls, unreadable = self._inside.read(action)
-        if unreadable is not None or not any(map(self._on_page, calls)):
+        turn = self._inside.read(action)
+        if turn.unreadable is not None or not any(map(self._on_page, turn.calls)):
             return self._step_in_process(action)
         taken: list[StepRecord] = []
-        for call in calls:
+        for call in turn.calls:
             taken.append(self._take(call))
             if taken[-1].end is not None:
                 break
         return replace(
             taken[-1],
-            messages=tuple(message for one in taken for message in one.messages),
+            messages=echo_ids([message for one in taken for message in one.messages], turn.ids),
             reward=sum(one.reward for one in taken),
-            calls=calls,
+            calls=turn.calls,
             events=tuple(event for one in taken for event in one.events),
             changes=tuple(change for one in taken for change in one.changes),
         ).returned()
