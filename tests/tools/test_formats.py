@@ -175,6 +175,7 @@ def test_formats_are_known_by_name() -> None:
     assert list(FORMATS) == [
         "browsergym",
         "compact",
+        "compact-tools",
         "hermes",
         "json",
         "opaque",
@@ -183,7 +184,7 @@ def test_formats_are_known_by_name() -> None:
         *whole,
         "ui-tars",
     ]
-    assert list(CHAT_FORMATS) == ["compact", "opaque", *planners, *whole]
+    assert list(CHAT_FORMATS) == ["compact", "compact-tools", "opaque", *planners, *whole]
     assert [CHAT_FORMATS.get(name).name for name in CHAT_FORMATS] == list(CHAT_FORMATS)
     with pytest.raises(UnknownNameError, match="unknown action format 'qwem'; did you mean 'qwen'"):
         FORMATS.get("qwem")

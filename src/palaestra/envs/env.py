@@ -86,8 +86,8 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         handbook: 0 for the task's own rules; any other number changes some of them, and the rubric with them. A task
             gets the first handbook from that number on that decides it, and that number where none of a few does.
         reward: "checklist" (after every turn) or "outcome" (at the end).
-        action_format: How raw text is read: "browsergym", "compact", "hermes", "json", "opaque", "planner",
-            "planner-qwen", "planner-smollm2", "python" (code that calls tools, run in a sandbox), "qwen",
+        action_format: How raw text is read: "browsergym", "compact", "compact-tools", "hermes", "json", "opaque",
+            "planner", "planner-qwen", "planner-smollm2", "python" (code that calls tools, run in a sandbox), "qwen",
             "qwen-thinking", "smollm2", "smollm2-described" or "ui-tars"; the formats of Qwen and SmolLM2, and planners
             around them, also with "-facts" behind the name.
         max_turns: A budget in place of the task's own.

@@ -4,15 +4,15 @@ Demonstrations are the oracle's solutions. Those of an arm have a given number o
 and over the families of each. With few worlds, most of them are instances beyond the listed ones.
 """
 
-from collections.abc import Iterator, Sequence
-from itertools import count, zip_longest
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import count
 
 from palaestra.agents import oracle, rollout
 from palaestra.benchmarks.transfer.config import TransferConfig
 from palaestra.benchmarks.transfer.groups import training_world
 from palaestra.contamination import Guard
 from palaestra.envs.synthesis import ManyWorldsEnv, listed_numbers
-from palaestra.errors import ContaminationError, PalaestraError
+from palaestra.errors import ConfigError, ContaminationError, PalaestraError
 from palaestra.protocols import Action
 from palaestra.records import ToolCall
 from palaestra.trainers import Policy, PolicyConfig, demonstrations_of, initial_policy
@@ -38,29 +38,33 @@ def first_policy(config: TransferConfig, seed: int) -> Policy:
 def draw_demonstrations(worlds: int, tokens: int, codec: Codec, context: int) -> list[Episode]:
     """Solutions of training instances, until their own turns have so many tokens.
 
-    Left out are instances that their family cannot make, that the oracle does not solve, that begin with words that
-    policies are measured on, and those that are longer than a policy reads.
+    Left out are instances that their family cannot make, that the oracle does not solve, and that begin with words that
+    policies are measured on.
 
     Args:
         worlds: The first so many that are listed for training.
         tokens: Of the oracle's turns.
         codec: Of the policies.
         context: Tokens that they read.
+
+    Raises:
+        CapabilityError: fewer worlds are listed.
+        ConfigError: a solution is longer than policies read.
     """
     env = ManyWorldsEnv(split="train", worlds=worlds)
+    sources = [_solutions(env, families) for families in _families(env.task_set.ids("train"))]
     found: list[Episode] = []
     own = 0
-    for task in _instances(env):
-        episode = _solve(env, task)
-        if episode is None:
-            continue
+    while own < tokens:
+        episode = next(sources[len(found) % len(sources)])
         read = as_tokens(episode, codec)
-        if len(read.ids) <= context:
-            found.append(episode)
-            own += sum(read.sampled)
-        if own >= tokens:
-            return found
-    raise AssertionError("families make instances without end")
+        if len(read.ids) > context:
+            raise ConfigError(
+                f"context={context}: the solution of {episode.task.id} has {len(read.ids):,} tokens; raise it"
+            )
+        found.append(episode)
+        own += sum(read.sampled)
+    return found
 
 
 def as_tokens(episode: Episode, codec: Codec) -> Tokens:
@@ -76,14 +80,13 @@ def _families(tasks: Sequence[str]) -> list[dict[str, str]]:
     return list(worlds.values())
 
 
-def _instances(env: ManyWorldsEnv) -> Iterator[str]:
-    """Instances of all families: of each world one family's, of each world the next family's, and so on."""
-    rounds = list(zip_longest(*(list(families) for families in _families(env.task_set.ids("train")))))
+def _solutions(env: ManyWorldsEnv, families: Iterable[str]) -> Iterator[Episode]:
+    """The solutions of a world: of each family its first instance, then of each family its second one, and so on."""
     for place in count():
-        for families in rounds:
-            for family in filter(None, families):
-                indices = env.task_set.indices(family, "train")
-                yield f"{family}/{indices[place % len(indices)]:04d}"
+        for family in families:
+            indices = env.task_set.indices(family, "train")
+            if (episode := _solve(env, f"{family}/{indices[place % len(indices)]:04d}")) is not None:
+                yield episode
 
 
 def _solution(env: ManyWorldsEnv) -> Sequence[Action | ToolCall]:

@@ -78,6 +78,10 @@ def _listed(split: str) -> Sequence[int]:
 
 
 def _group(name: str, split: str, numbers: Sequence[int], most: int) -> TransferGroup:
-    chosen = evenly([str(number) for number in numbers], most)
-    tasks = ManyWorldsEnv(split=split, worlds=[int(number) for number in chosen]).task_set.ids(split)
-    return TransferGroup(name=name, env_id=SYNTH, tasks=evenly(tasks, most), unit=Unit.WORLD)
+    """A group of generated worlds, each with an equal share of the tasks."""
+    chosen = [numbers[place * len(numbers) // min(most, len(numbers))] for place in range(min(most, len(numbers)))]
+    tasks: list[str] = []
+    for place, number in enumerate(chosen):
+        share = most * (place + 1) // len(chosen) - most * place // len(chosen)
+        tasks += evenly(ManyWorldsEnv(split=split, worlds=[number]).task_set.ids(split), share)
+    return TransferGroup(name=name, env_id=SYNTH, tasks=tuple(tasks), unit=Unit.WORLD)
