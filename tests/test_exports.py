@@ -40,7 +40,7 @@ EXPORTS = {
         "ablation_markdown ablation_tables read_cells run_cells site_materials"
     ),
     "palaestra.benchmarks.transfer": (
-        "GROUPS WORLDS TransferCell TransferConfig TransferFloors TransferGroup TransferKey TurnLikelihood cell_starter "
+        "GROUPS WORLDS TransferCell TransferConfig TransferFloors TransferGroup TransferKey TurnLikelihood "
         "measure_floors read_cells run_cell score_solutions settings_digest training_world transfer_groups "
         "transfer_markdown transfer_tables"
     ),
@@ -198,17 +198,15 @@ EXPORTS = {
     "palaestra.rubrics.derivation": "DerivedRubric SolutionTrace TableFacts Tables TraceStep derive",
     "palaestra.tools": (
         "CHAT_FORMATS CONTROL FORMATS TYPED_CONTROL ActKind ActionFormat CallResult ChatFormat CompactFormat "
-        "CompactToolsFormat "
-        "FactsFormat HermesFormat JournaledState JsonFormat Mark OpaqueFormat ParsedTurn PlannedTurn PlannerFormat "
-        "PythonFormat QwenFormat Reads Rendering Schemas SmolLM2Format Tool ToolContext Toolbox TurnPart finish "
+        "CompactToolsFormat FactsFormat HermesFormat JournaledState JsonFormat Mark OpaqueFormat ParsedTurn PlannedTurn "
+        "PlannerFormat PythonFormat QwenFormat Reads Rendering Schemas SmolLM2Format Tool ToolContext Toolbox TurnPart finish "
         "give_up join_answers legal_call plain_call plain_text read_plan reply run_composite sample_call "
         "sample_value short_schema tool"
     ),
     "palaestra.tools.formats": (
         "CHAT_FORMATS FORMATS ActionFormat ChatFormat CompactFormat CompactToolsFormat FactsFormat FunctionCallFormat "
-        "HermesFormat "
-        "JsonFormat Mark OpaqueFormat ParsedTurn PlannedTurn PlannerFormat PythonFormat QwenFormat Rendering "
-        "SmolLM2Format TurnPart read_plan"
+        "HermesFormat JsonFormat Mark OpaqueFormat ParsedTurn PlannedTurn PlannerFormat PythonFormat QwenFormat "
+        "Rendering SmolLM2Format TurnPart read_plan"
     ),
     "palaestra.tools.sandbox": (
         "SANDBOXES AnswerCall CallAnswer CodeResult Guest GuestEnd NamespaceSandbox Program Sandbox SandboxLimits "

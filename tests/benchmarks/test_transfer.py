@@ -11,7 +11,6 @@ import torch
 from transformers import AutoModelForCausalLM
 from typer.testing import CliRunner
 
-from palaestra.benchmarks.cell_pool import run_in_pool
 from palaestra.benchmarks.statistics import Unit
 from palaestra.benchmarks.transfer import (
     GROUPS,
@@ -20,7 +19,6 @@ from palaestra.benchmarks.transfer import (
     TransferFloors,
     TransferGroup,
     TransferKey,
-    cell_starter,
     measure_floors,
     read_cells,
     run_cell,
@@ -41,7 +39,6 @@ from palaestra.errors import CapabilityError, ConfigError, RecordError
 from palaestra.tools import Mark
 from palaestra.trainers import ModelConfig, Policy, SftConfig, Staleness, WorldConfig, demonstrations_of
 from palaestra.trainers.data.demonstration import rendered
-from palaestra.trainers.progress import silent
 from palaestra.trajectory import Episode
 from palaestra.transcript import transcript_of
 
@@ -225,13 +222,6 @@ def test_a_cell_of_worlds_that_were_proved_anew_does_not_count(monkeypatch: pyte
     monkeypatch.setattr("palaestra.benchmarks.transfer.cells.listed_worlds", lambda: worlds)
     assert settings_digest(SMALL, 1) == before[0]
     assert settings_digest(SMALL, 5) != before[1]
-
-
-def test_no_cell_begins_when_the_time_is_over(tmp_path: Path) -> None:
-    said: list[str] = []
-    cells = {"worlds-1-0": cell_starter(TransferKey(1, 0), SMALL, tmp_path, tmp_path)}
-    run_in_pool(cells, work=tmp_path, jobs=1, minutes=0, bar=silent, say=said.append)
-    assert said == ["0 minutes are over; not run: worlds-1-0"]
 
 
 def made(worlds: int, seed: int, nats: float) -> TransferCell:

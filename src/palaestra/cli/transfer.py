@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -53,9 +54,9 @@ def transfer(
         WORLDS,
         TransferConfig,
         TransferKey,
-        cell_starter,
         measure_floors,
         read_cells,
+        run_cell,
         transfer_markdown,
         transfer_tables,
     )
@@ -85,7 +86,7 @@ def transfer(
     lacking = [key for key in keys if key not in finished]
     if lacking:
         run_in_pool(
-            {str(key): cell_starter(key, config, cells, work) for key in lacking},
+            {str(key): partial(run_cell, key, config, cells, work) for key in lacking},
             work=work,
             jobs=jobs or os.cpu_count() or 1,
             minutes=minutes,

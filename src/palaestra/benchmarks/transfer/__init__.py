@@ -3,7 +3,6 @@
 from palaestra.benchmarks.transfer.cells import (
     TransferCell,
     TransferKey,
-    cell_starter,
     read_cells,
     run_cell,
     settings_digest,
@@ -23,7 +22,6 @@ __all__ = [
     "TransferGroup",
     "TransferKey",
     "TurnLikelihood",
-    "cell_starter",
     "measure_floors",
     "read_cells",
     "run_cell",

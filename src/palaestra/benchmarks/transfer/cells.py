@@ -6,7 +6,6 @@ that were proved anew does not count as run. Runs stay in a working folder, wher
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 import orjson
@@ -262,11 +261,6 @@ def _stage_figures(progress: StageProgress, stage: StageConfig) -> StageFigures:
 
 def _count_rollouts(rounds: int, stage: StageConfig) -> int:
     return rounds * stage.limits.per_step * stage.group_size if isinstance(stage, ExpertConfig) else 0
-
-
-def cell_starter(key: TransferKey, config: TransferConfig, cells: Path, work: Path) -> "partial[None]":
-    """What runs a cell in another process."""
-    return partial(run_cell, key, config, cells, work)
 
 
 def _say_nothing(_: str) -> None:
