@@ -198,10 +198,10 @@ EXPORTS = {
     "palaestra.rubrics.derivation": "DerivedRubric SolutionTrace TableFacts Tables TraceStep derive",
     "palaestra.tools": (
         "CHAT_FORMATS CONTROL FORMATS TYPED_CONTROL ActKind ActionFormat CallResult ChatFormat CompactFormat "
-        "CompactToolsFormat FactsFormat HermesFormat JournaledState JsonFormat Mark OpaqueFormat ParsedTurn PlannedTurn "
-        "PlannerFormat PythonFormat QwenFormat Reads Rendering Schemas SmolLM2Format Tool ToolContext Toolbox TurnPart finish "
-        "give_up join_answers legal_call plain_call plain_text read_plan reply run_composite sample_call "
-        "sample_value short_schema tool"
+        "CompactToolsFormat FactsFormat HermesFormat JournaledState JsonFormat Mark OpaqueFormat ParsedTurn "
+        "PlannedTurn PlannerFormat PythonFormat QwenFormat Reads Rendering Schemas SmolLM2Format Tool ToolContext "
+        "Toolbox TurnPart finish give_up join_answers legal_call plain_call plain_text read_plan reply run_composite "
+        "sample_call sample_value short_schema tool"
     ),
     "palaestra.tools.formats": (
         "CHAT_FORMATS FORMATS ActionFormat ChatFormat CompactFormat CompactToolsFormat FactsFormat FunctionCallFormat "
