@@ -135,7 +135,7 @@ def test_the_codec_has_no_sentence_of_a_single_world() -> None:
 def test_likelihood_is_the_mean_of_the_logarithms_that_the_model_gives(tmp_path: Path) -> None:
     """Against a second computation: the logits that transformers' model gives of each sequence by itself."""
     policy().save(tmp_path)
-    model = AutoModelForCausalLM.from_pretrained(tmp_path)
+    model = AutoModelForCausalLM.from_pretrained(tmp_path)  # pyright: ignore[reportUnknownMemberType]
     shown = solutions("new domains")[:2]
     found = score_solutions(policy(), shown)
     for episode in shown:
