@@ -39,6 +39,11 @@ EXPORTS = {
         "ARMS SITES TABLES AblationArm AblationCell AblationConfig AblationSite AblationTable CellKey "
         "ablation_markdown ablation_tables read_cells run_cells site_materials"
     ),
+    "palaestra.benchmarks.transfer": (
+        "GROUPS WORLDS TransferCell TransferConfig TransferFloors TransferGroup TransferKey TurnLikelihood "
+        "measure_floors read_cells run_cell score_solutions settings_digest training_world transfer_groups "
+        "transfer_markdown transfer_tables"
+    ),
     "palaestra.benchmarks.credit": (
         "METHODS CreditConfig CreditDesign CreditEstimator CreditFigures CreditReading CriticBudget CriticReading "
         "MethodScore ScoredTurns TaskSample TurnAdvantages credit_document credit_markdown credit_panels "
@@ -193,19 +198,19 @@ EXPORTS = {
     "palaestra.rubrics.derivation": "DerivedRubric SolutionTrace TableFacts Tables TraceStep derive",
     "palaestra.tools": (
         "CHAT_FORMATS CONTROL FORMATS TYPED_CONTROL ActKind ActionFormat ActionReading CallResult ChatFormat "
-        "CompactFormat FactsFormat HermesFormat JournaledState JsonFormat Mark OpaqueFormat ParsedTurn PlannedTurn "
-        "PlannerFormat PythonFormat QwenFormat Reads Rendering Schemas SmolLM2Format Tool ToolContext Toolbox TurnPart "
-        "add_turn anthropic_tools bind_tools finish from_anthropic from_openai give_up join_answers legal_call "
-        "plain_call plain_text read_action read_plain_call read_plan reply run_composite sample_call sample_value "
-        "short_schema to_anthropic to_openai tool"
+        "CompactFormat CompactToolsFormat FactsFormat HermesFormat JournaledState JsonFormat Mark OpaqueFormat "
+        "ParsedTurn PlannedTurn PlannerFormat PythonFormat QwenFormat Reads Rendering Schemas SmolLM2Format Tool "
+        "ToolContext Toolbox TurnPart add_turn anthropic_tools bind_tools finish from_anthropic from_openai give_up "
+        "join_answers legal_call plain_call plain_text read_action read_plain_call read_plan reply run_composite "
+        "sample_call sample_value short_schema to_anthropic to_openai tool"
     ),
     "palaestra.tools.actions": "ActionReading read_action read_arguments read_model_value read_plain_call",
     "palaestra.tools.chats": "add_turn anthropic_tools from_anthropic from_openai to_anthropic to_openai",
     "palaestra.tools.formats": (
-        "CHAT_FORMATS FORMATS ActionFormat ChatFormat CompactFormat DeepSeekFormat FactsFormat FunctionCallFormat "
-        "GlmFormat HarmonyFormat HermesFormat JsonFormat KimiK2Format Llama3Format Mark OpaqueFormat ParsedTurn "
-        "PlannedTurn PlannerFormat PythonFormat Qwen3CoderFormat QwenFormat Rendering SmolLM2Format TurnPart "
-        "bind_tools read_plan"
+        "CHAT_FORMATS FORMATS ActionFormat ChatFormat CompactFormat CompactToolsFormat DeepSeekFormat FactsFormat "
+        "FunctionCallFormat GlmFormat HarmonyFormat HermesFormat JsonFormat KimiK2Format Llama3Format Mark "
+        "OpaqueFormat ParsedTurn PlannedTurn PlannerFormat PythonFormat Qwen3CoderFormat QwenFormat Rendering "
+        "SmolLM2Format TurnPart bind_tools read_plan"
     ),
     "palaestra.tools.sandbox": (
         "SANDBOXES AnswerCall CallAnswer CodeResult Guest GuestEnd NamespaceSandbox Program Sandbox SandboxLimits "

@@ -36,6 +36,7 @@ BenchmarkId: TypeAlias = Literal[
 FormatName: TypeAlias = Literal[
     "browsergym",
     "compact",
+    "compact-tools",
     "deepseek-v3",
     "deepseek-v31",
     "glm",

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -177,6 +177,7 @@ def test_a_look_up_of_several_calls_is_made_whole_though_it_shares_calls_with_an
 def test_a_reader_makes_as_many_calls_as_a_turn_may_hold_and_no_more_than_are_of_use() -> None:
     agent = ReadOnlyAgent(lambda _: [{"tool": "see", "arguments": {"id": n}} for n in range(1_000)])
     agent.reset((), seed=0)
-    turns = list(itertools.takewhile(lambda action: action != FINISH, (agent.act(user("all")) for _ in range(99))))
+    actions = itertools.takewhile(lambda action: action != FINISH, (agent.act(user("all")) for _ in range(99)))
+    turns = [cast("list[Any]", action) for action in actions]
     assert {len(turn) for turn in turns} <= set(range(1, 65))
     assert sum(map(len, turns)) == 400

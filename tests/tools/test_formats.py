@@ -175,6 +175,7 @@ def test_formats_are_known_by_name() -> None:
     assert list(FORMATS) == [
         "browsergym",
         "compact",
+        "compact-tools",
         *("deepseek-v3", "deepseek-v31", "glm", "gpt-oss"),
         "hermes",
         "json",
@@ -187,7 +188,7 @@ def test_formats_are_known_by_name() -> None:
         *whole[4:],
         "ui-tars",
     ]
-    assert list(CHAT_FORMATS) == ["compact", "opaque", *planners, *whole]
+    assert list(CHAT_FORMATS) == ["compact", "compact-tools", "opaque", *planners, *whole]
     assert [CHAT_FORMATS.get(name).name for name in CHAT_FORMATS] == list(CHAT_FORMATS)
     with pytest.raises(UnknownNameError, match="unknown action format 'qwem'; did you mean 'qwen'"):
         FORMATS.get("qwem")

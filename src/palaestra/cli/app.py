@@ -31,6 +31,7 @@ from palaestra.cli import (
     suites,
     tasks,
     train,
+    transfer,
     view,
     worlds,
 )
@@ -52,6 +53,7 @@ tasks.app.command(
 )(detect.detect_in_trajectories)
 bench.app.command()(credit.credit)
 bench.app.command()(ablations.ablations)
+bench.app.command()(transfer.transfer)
 bench.app.command()(pages.pages)
 bench.app.command()(pages.anchors)
 bench.app.command(name="pages-gate")(pages.gate)

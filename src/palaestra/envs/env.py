@@ -87,11 +87,11 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         handbook: 0 for the task's own rules; any other number changes some of them, and the rubric with them. A task
             gets the first handbook from that number on that decides it, and that number where none of a few does.
         reward: "checklist" (after every turn) or "outcome" (at the end).
-        action_format: How raw text is read: "browsergym", "compact", "deepseek-v3", "deepseek-v31", "glm", "gpt-oss",
-            "hermes", "json", "kimi-k2", "llama3", "opaque", "planner", "planner-qwen", "planner-smollm2", "python"
-            (code that calls tools, run in a sandbox), "qwen", "qwen-thinking", "qwen3-coder", "smollm2",
-            "smollm2-described" or "ui-tars"; the formats of Qwen3 and SmolLM2, and planners around them, also with
-            "-facts" behind the name.
+        action_format: How raw text is read: "browsergym", "compact", "compact-tools", "deepseek-v3",
+            "deepseek-v31", "glm", "gpt-oss", "hermes", "json", "kimi-k2", "llama3", "opaque", "planner",
+            "planner-qwen", "planner-smollm2", "python" (code that calls tools, run in a sandbox), "qwen",
+            "qwen-thinking", "qwen3-coder", "smollm2", "smollm2-described" or "ui-tars"; the formats of Qwen3 and
+            SmolLM2, and planners around them, also with "-facts" behind the name.
         max_turns: A budget in place of the task's own.
         noise: The switches of noise, a `Noise` or a mapping such as `{"failures": 10, "distractors": 15}`.
         user: Who answers where a task has a user: "scripted", or what makes one of a persona, such as an `LlmUser`.

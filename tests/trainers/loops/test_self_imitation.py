@@ -90,6 +90,23 @@ def test_rejection_sampling_draws_all_rounds_with_the_weights_that_it_begins_wit
     assert list(recorded_batches(tmp_path / "longer")) == list(recorded_batches(tmp_path / "rejection"))
 
 
+def test_trained_tokens_of_a_round_are_those_of_all_its_steps(
+    warm: Policy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counts: list[float] = []
+    step = Learner.step
+
+    def count(self: Learner, prepared: PreparedStep, *, lr: float | None = None) -> Metrics:
+        metrics = step(self, prepared, lr=lr)
+        counts.append(metrics["tokens"])
+        return metrics
+
+    monkeypatch.setattr(Learner, "step", count)
+    (row,) = run(imitating_loop(warm, replace(EXPERT, steps=1)), tmp_path / "expert").progress.history
+    assert len(counts) == EXPERT.updates
+    assert row["tokens"] == sum(counts)
+
+
 @pytest.mark.parametrize(
     ("config", "shares"),
     [

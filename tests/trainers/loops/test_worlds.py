@@ -12,8 +12,10 @@ import pytest
 
 from crash.loops import POLICY, demonstrations
 from packs import write_pack
+from palaestra.contamination import Guard
 from palaestra.errors import ConfigError, UnknownNameError
 from palaestra.packs import DEFAULT, PACKS
+from palaestra.seeding import Stream
 from palaestra.trainers.loops import initial_policy, load_config, material, plan_run, recorded_batches, run
 from palaestra.trainers.loops.config import WorldConfig
 from palaestra.trainers.loops.material import demonstrations_of, env_id_of, tasks_of
@@ -46,6 +48,17 @@ def test_one_world_twice_needs_a_name() -> None:
     assert sum(task.startswith("noisy:library/") for task in worlds.tasks) == 8
     with pytest.raises(ConfigError, match=r"two worlds of the run are called 'library'; name one of them"):
         RunWorlds([LIBRARY, LIBRARY])
+
+
+def test_one_environment_of_many_worlds_makes_further_instances_in_each_of_them() -> None:
+    worlds = RunWorlds([WorldConfig(env_id="palaestra/Synth-v0", switches={"worlds": 2})])
+    draw = worlds.endless(Guard())
+    families = worlds.families(levels=False)
+    assert {family.reference.partition("/")[0] for family in families} == {"synth-0", "synth-1"}
+    for family in (families[0], families[-1]):
+        task = draw(family, Stream.root("instance"))
+        assert task.rpartition("/")[0] == family.reference
+        assert task not in worlds.tasks
 
 
 @pytest.mark.parametrize("stage", ["expert", "grpo"])

@@ -4,15 +4,11 @@ A cell holds what its figures follow from and the digest of its settings, tasks 
 settings does not count as run. Runs and warm starts stay in a working folder, where a killed cell goes on.
 """
 
-import fcntl
-import multiprocessing
-from collections.abc import Callable, Generator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from statistics import fmean
-from time import monotonic
 from typing import TypeAlias
 
 import orjson
@@ -21,6 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from palaestra import register_world
 from palaestra.benchmarks.ablations.arms import ARMS, AblationArm, AblationConfig
+from palaestra.benchmarks.cell_pool import hold_lock, run_in_pool
 from palaestra.benchmarks.learning import (
     HeldoutGroup,
     LearningMaterial,
@@ -30,7 +27,7 @@ from palaestra.benchmarks.learning import (
 )
 from palaestra.benchmarks.learning.evaluation import Evaluation, Measure
 from palaestra.digest import digest
-from palaestra.durable import make_folder, write_file
+from palaestra.durable import write_file
 from palaestra.errors import InfrastructureError, RecordError
 from palaestra.record import record
 from palaestra.trainers import (
@@ -151,25 +148,20 @@ def run_cells(
     Raises:
         CheckpointError: what is in `work` is of other settings, or damaged.
     """
-    until = None if minutes is None else monotonic() + 60 * minutes
-    context = multiprocessing.get_context("spawn")  # a forked torch waits for threads that it has not
-    left = list(keys)
-    running: dict[Future[None], CellKey] = {}
-    with bar("cells", len(left)) as shown, ProcessPoolExecutor(jobs, context) as pool:
-        while left or running:
-            while left and len(running) < jobs and (until is None or monotonic() < until):
-                key = left.pop(0)
-                say(f"{key}: begins; its run is in {work / str(key)}")
-                material = materials[ARMS[key.arm].site]
-                place = place_of(material)
-                running[pool.submit(_run_cell_in, place, material, key, config, cells, work)] = key
-            if not running:
-                say(f"{minutes:g} minutes are over; not run: {', '.join(map(str, left))}")
-                return
-            done, _ = wait(running, return_when=FIRST_COMPLETED)
-            for one in done:
-                one.result()
-                shown.step(str(running.pop(one)))
+    run_in_pool(
+        {str(key): _start_cell(materials[ARMS[key.arm].site], key, config, cells, work) for key in keys},
+        work=work,
+        jobs=jobs,
+        minutes=minutes,
+        bar=bar,
+        say=say,
+    )
+
+
+def _start_cell(
+    material: LearningMaterial, key: CellKey, config: AblationConfig, cells: Path, work: Path
+) -> Callable[[], None]:
+    return partial(_run_cell_in, place_of(material), material, key, config, cells, work)
 
 
 def _run_cell_in(
@@ -250,7 +242,7 @@ def _train(key: CellKey, config: AblationConfig, material: LearningMaterial, wor
     checkpoint = start
     if stages:
         folder = work / str(key) / "run"
-        with _locked(work / f"{key}.lock"):
+        with hold_lock(work / f"{key}.lock"):
             settings = _settings(key.seed, material, PolicyConfig(checkpoint=start), stages)
             run(plan_run(settings, bar=silent), folder, bar=silent, say=_say_nothing)
         checkpoint = folder / list(stages)[-1] / "checkpoint"
@@ -272,7 +264,7 @@ def _warm_start(
 ) -> Path:
     """The checkpoint of the warm start that arms of this site, format and seed share; trained by the first of them."""
     folder = work / f"start-{_training_site(arm)}-{arm.chat_format}-{seed}"
-    with _locked(folder.with_name(f"{folder.name}.lock")):
+    with hold_lock(folder.with_name(f"{folder.name}.lock")):
         settings = _settings(
             seed,
             material,
@@ -281,15 +273,6 @@ def _warm_start(
         )
         run(plan_run(settings, bar=silent), folder, bar=silent, say=_say_nothing)
     return folder / "sft" / "checkpoint"
-
-
-@contextmanager
-def _locked(path: Path) -> Generator[None]:
-    """Hold a lock that other cells wait for, rather than train the same policy as well."""
-    make_folder(path.parent)
-    with path.open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 def _settings(

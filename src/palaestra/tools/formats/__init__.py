@@ -2,6 +2,7 @@
 
 from palaestra.tools.formats.bare_json import JsonFormat
 from palaestra.tools.formats.compact import CompactFormat
+from palaestra.tools.formats.compact_tools import CompactToolsFormat
 from palaestra.tools.formats.deepseek import DeepSeekFormat
 from palaestra.tools.formats.format import ActionFormat, ChatFormat, Mark, ParsedTurn, Rendering, TurnPart
 from palaestra.tools.formats.format_registry import FormatRegistry
@@ -37,6 +38,7 @@ FORMATS.register("ui-tars", FunctionCallFormat(UI_TARS))
 CHAT_FORMATS: FormatRegistry[ChatFormat] = FormatRegistry("chat format")
 _CHATS: tuple[ChatFormat, ...] = (
     CompactFormat(),
+    CompactToolsFormat(),
     OpaqueFormat(),
     QwenFormat(),
     QwenFormat(thinking=True),
@@ -56,6 +58,7 @@ __all__ = [
     "ActionFormat",
     "ChatFormat",
     "CompactFormat",
+    "CompactToolsFormat",
     "DeepSeekFormat",
     "FactsFormat",
     "FunctionCallFormat",

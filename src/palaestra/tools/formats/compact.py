@@ -22,12 +22,12 @@ from collections.abc import Sequence
 from palaestra.records import JsonSchema, Message, ToolCall
 from palaestra.tools.formats.fact_words import fact_words
 from palaestra.tools.formats.format import Mark, ParsedTurn, Rendering, TurnPart, joined
-from palaestra.tools.formats.handles import handle_marks
+from palaestra.tools.formats.handles import Handles, handle_marks
 from palaestra.tools.formats.lines import ValueMarks, line_pieces, read_line, written_line
 from palaestra.tools.formats.message_reader import MessageReader
 from palaestra.tools.formats.resolving import find_unshown, resolve_turn
 
-_ROLES = ("system", "user", "assistant", "tool")
+ROLES = ("system", "user", "assistant", "tool")
 
 
 class CompactFormat:
@@ -68,15 +68,20 @@ class CompactFormat:
 
     def marks(self, corpus: Sequence[Sequence[str]]) -> list[Mark]:
         """The roles, the end, and handles for every kind of value in `corpus`."""
-        return [self.end, *(role_mark(role) for role in _ROLES), *handle_marks(corpus)]
+        return [self.end, *(role_mark(role) for role in ROLES), *handle_marks(corpus)]
 
 
 class CompactRendering:
-    """One episode in the compact format."""
+    """One episode in the compact format.
 
-    def __init__(self, form: CompactFormat) -> None:
+    Args:
+        form: The format.
+        handles: Those of the episode; usual ones if not given.
+    """
+
+    def __init__(self, form: CompactFormat, handles: Handles | None = None) -> None:
         self._format = form
-        self._reader = MessageReader()
+        self._reader = MessageReader(handles)
         self._shown = self._reader.shown
         self._marks = ValueMarks(find=self._shown.find_written, mask=self._shown.mask_written)
 

@@ -18,12 +18,22 @@ HandleValue: TypeAlias = str | int
 PER_KIND = 24
 """Handles of one kind in an episode; what comes after them stays text."""
 _HANDLE = re.compile(r"<([A-Za-z_]+)\.\d+>")
+_COMMON_KINDS = ("amount", "date", "number", "time")
+"""Kinds that every world has."""
+_NEUTRAL_KINDS = tuple("abcdefghijklmnop")
+"""Names in place of those of a world's kinds."""
 
 
 class Handles:
-    """The handles of one episode."""
+    """The handles of one episode.
 
-    def __init__(self) -> None:
+    Args:
+        neutral: Whether kinds of records and texts are named by letters, in the order in which they are first shown,
+            instead of by the words of their world. A world with more kinds than letters has several kinds to a letter.
+    """
+
+    def __init__(self, *, neutral: bool = False) -> None:
+        self._letters: dict[str, str] | None = dict(zip(_COMMON_KINDS, _COMMON_KINDS, strict=True)) if neutral else None
         self._mark_of: dict[HandleValue, Mark] = {}
         self._value_of: dict[Mark, HandleValue] = {}
         self._wording: dict[int, str] = {}
@@ -38,11 +48,18 @@ class Handles:
         """
         if (mark := self._mark_of.get(value)) is not None:
             return mark
+        kind = self._name(kind)
         numbers = itertools.chain(range(record, PER_KIND), range(min(record, PER_KIND)))
         free = next((m for n in numbers if (m := Mark(f"<{kind}.{n}>")) not in self._value_of), None)
         if free is not None:
             self._mark_of[value], self._value_of[free] = free, value
         return free
+
+    def _name(self, kind: str) -> str:
+        if self._letters is None:
+            return kind
+        place = (len(self._letters) - len(_COMMON_KINDS)) % len(_NEUTRAL_KINDS)
+        return self._letters.setdefault(kind, _NEUTRAL_KINDS[place])
 
     def find(self, value: HandleValue) -> Mark | None:
         """The handle of a value that was shown; `None` where it was not."""
@@ -69,4 +86,13 @@ def is_handle(piece: str) -> bool:
 def handle_marks(corpus: Sequence[Sequence[str]]) -> list[Mark]:
     """Every handle of every kind that occurs in `corpus`."""
     kinds = {piece[1:].partition(".")[0] for pieces in corpus for piece in pieces if is_handle(piece)}
-    return [Mark(f"<{kind}.{number}>") for kind in sorted(kinds) for number in range(PER_KIND)]
+    return _marks_of(sorted(kinds))
+
+
+def neutral_marks() -> list[Mark]:
+    """Every handle that an episode with neutral names can have, whatever its world."""
+    return _marks_of((*_COMMON_KINDS, *_NEUTRAL_KINDS))
+
+
+def _marks_of(kinds: Sequence[str]) -> list[Mark]:
+    return [Mark(f"<{kind}.{number}>") for kind in kinds for number in range(PER_KIND)]

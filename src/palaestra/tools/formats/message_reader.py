@@ -7,15 +7,20 @@ import orjson
 from palaestra.records import Json, JsonSchema, Message
 from palaestra.tools.formats.answers import AnswerReader, is_deep
 from palaestra.tools.formats.facts import MessagePlace, ShownPart
+from palaestra.tools.formats.handles import Handles
 from palaestra.tools.formats.shown import ShownFacts
 from palaestra.tools.images import read_text
 
 
 class MessageReader:
-    """Reads the messages of one episode."""
+    """Reads the messages of one episode.
 
-    def __init__(self) -> None:
-        self.shown = ShownFacts()
+    Args:
+        handles: Those of the episode; usual ones if not given.
+    """
+
+    def __init__(self, handles: Handles | None = None) -> None:
+        self.shown = ShownFacts(handles=handles or Handles())
         self._answers = AnswerReader(self.shown)
         self._has_answers = False
         self._read = 0

@@ -45,6 +45,8 @@ class EndlessInstances:
             TaskError: none of many instances can be played.
         """
         name, id = split_reference(family.reference)
+        if len(self._configs) == 1:  # one environment may play many worlds, each with an id of its own
+            (name,) = self._configs
         config = self._configs[name]
         listing: Any = self._listings[name]  # Any: a world's own set of tasks, which trainers do not import
         indices: range = listing.indices(id, config.split)

@@ -210,7 +210,8 @@ class SelfImitationLoop(Loop):
     def _imitate(self, step: int, shares: Sequence[float]) -> Metrics:
         """Optimiser steps on batches of what was kept and of demonstrations.
 
-        `loss` and `gradient_norm` are means over them; nothing is trained where there is nothing to imitate.
+        `loss` and `gradient_norm` are means over them, and `tokens` is their sum; nothing is trained where there is
+        nothing to imitate.
 
         Args:
             step: Of the stage.
@@ -229,6 +230,7 @@ class SelfImitationLoop(Loop):
             **found[-1],
             "loss": fmean(one["loss"] for one in found),
             "gradient_norm": fmean(one["gradient_norm"] for one in found),
+            "tokens": sum(one["tokens"] for one in found),
         }
 
     def _batch(self, own: BalancedDraw, stream: Stream) -> list[Tokens]:

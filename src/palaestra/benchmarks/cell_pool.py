@@ -1,0 +1,59 @@
+"""Cells of an experiment, run beside each other: each in a process of its own, and none begun after a time."""
+
+import fcntl
+import multiprocessing
+from collections.abc import Callable, Generator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic
+
+from palaestra.durable import make_folder
+from palaestra.trainers.progress import OpenProgressBar
+
+
+def run_in_pool(
+    cells: Mapping[str, Callable[[], None]],
+    *,
+    work: Path,
+    jobs: int,
+    minutes: float | None = None,
+    bar: OpenProgressBar,
+    say: Callable[[str], None],
+) -> None:
+    """Run cells in order.
+
+    Args:
+        cells: By name what runs them; it is pickled.
+        work: The folder of runs, for what is said.
+        jobs: Cells that run at once.
+        minutes: No cell begins after so long.
+        bar: Opens a progress bar.
+        say: Told what begins, and what does not fit in the time.
+    """
+    until = None if minutes is None else monotonic() + 60 * minutes
+    context = multiprocessing.get_context("spawn")  # a forked torch waits for threads that it has not
+    left = list(cells)
+    running: dict[Future[None], str] = {}
+    with bar("cells", len(left)) as shown, ProcessPoolExecutor(jobs, context) as pool:
+        while left or running:
+            while left and len(running) < jobs and (until is None or monotonic() < until):
+                name = left.pop(0)
+                say(f"{name}: begins; its run is in {work / name}")
+                running[pool.submit(cells[name])] = name
+            if not running:
+                say(f"{minutes:g} minutes are over; not run: {', '.join(left)}")
+                return
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            for one in done:
+                one.result()
+                shown.step(running.pop(one))
+
+
+@contextmanager
+def hold_lock(path: Path) -> Generator[None]:
+    """Hold a lock that other cells wait for, rather than make the same thing as well."""
+    make_folder(path.parent)
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,34 @@
+"""Whether training in more generated worlds helps in worlds that a policy was not trained in, at equal tokens."""
+
+from palaestra.benchmarks.transfer.cells import (
+    TransferCell,
+    TransferKey,
+    read_cells,
+    run_cell,
+    settings_digest,
+)
+from palaestra.benchmarks.transfer.config import WORLDS, TransferConfig
+from palaestra.benchmarks.transfer.floors import TransferFloors, measure_floors
+from palaestra.benchmarks.transfer.groups import GROUPS, TransferGroup, training_world, transfer_groups
+from palaestra.benchmarks.transfer.likelihood import TurnLikelihood, score_solutions
+from palaestra.benchmarks.transfer.report import transfer_markdown, transfer_tables
+
+__all__ = [
+    "GROUPS",
+    "WORLDS",
+    "TransferCell",
+    "TransferConfig",
+    "TransferFloors",
+    "TransferGroup",
+    "TransferKey",
+    "TurnLikelihood",
+    "measure_floors",
+    "read_cells",
+    "run_cell",
+    "score_solutions",
+    "settings_digest",
+    "training_world",
+    "transfer_groups",
+    "transfer_markdown",
+    "transfer_tables",
+]

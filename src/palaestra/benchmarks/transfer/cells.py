@@ -1,0 +1,267 @@
+"""Cells of the comparison: a number of worlds with a seed, trained and measured, and kept as a small file.
+
+A cell holds the digest of its settings and of the listed worlds that it needs. A cell of other settings or of worlds
+that were proved anew does not count as run. Runs stay in a working folder, where a killed cell goes on.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import orjson
+import torch
+from pydantic import TypeAdapter, ValidationError
+
+from palaestra.benchmarks.cell_pool import hold_lock
+from palaestra.benchmarks.learning import HeldoutGroup, LearningMaterial, evaluate_policy
+from palaestra.benchmarks.transfer.config import TransferConfig
+from palaestra.benchmarks.transfer.demonstrations import as_tokens, draw_demonstrations, first_policy
+from palaestra.benchmarks.transfer.figures import TaskFigures, figures_of
+from palaestra.benchmarks.transfer.groups import TransferGroup, training_world, transfer_groups
+from palaestra.benchmarks.transfer.likelihood import score_solutions
+from palaestra.digest import digest
+from palaestra.durable import saving, write_file
+from palaestra.envs.synthesis.listing import listed_worlds
+from palaestra.errors import InfrastructureError, RecordError
+from palaestra.record import record
+from palaestra.trainers import (
+    ExpertConfig,
+    Policy,
+    PolicyConfig,
+    StageConfig,
+    StageProgress,
+    TrainConfig,
+    WorldConfig,
+    demonstrations_of,
+    load_policy,
+    plan_run,
+    read_progress,
+    run,
+)
+from palaestra.trainers.monitors.rollouts import DRAWN
+from palaestra.trainers.progress import silent
+from palaestra.trajectory import Episode, dump_episode, read_episodes
+
+STAGES = ("sft", "expert")
+"""The stages of a run; policies are measured after each."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TransferKey:
+    """How many worlds, with which seed."""
+
+    worlds: int
+    seed: int
+
+    def __str__(self) -> str:
+        return f"worlds-{self.worlds}-{self.seed}"
+
+
+@record
+class StageFigures:
+    """What a stage took."""
+
+    steps: int
+    """Of the optimiser in the supervised stage, rounds in expert iteration."""
+    trained_tokens: int
+    """Tokens that the loss counted, over all optimiser steps."""
+    rollouts: int
+    drawn_tokens: int
+    """By the policy in rollouts."""
+    cpu_seconds: float
+
+
+Results = Mapping[str, Mapping[str, Mapping[str, TaskFigures]]]
+"""By stage, group and task."""
+
+
+@record
+class TransferCell:
+    """What training in so many worlds came to with one seed."""
+
+    worlds: int
+    seed: int
+    settings: str
+    """The digest of the settings and of the worlds."""
+    demonstrations: int
+    demonstration_tokens: int
+    """Of the oracle's own turns in them."""
+    read_tokens: int
+    """Of the demonstrations altogether."""
+    stages: Mapping[str, StageFigures]
+    results: Results
+
+
+_CELL = TypeAdapter(TransferCell)
+
+
+def settings_digest(config: TransferConfig, worlds: int) -> str:
+    """What must be equal for a cell to count as run.
+
+    Raises:
+        CapabilityError: fewer worlds are listed.
+    """
+    training_world(worlds)
+    listed = listed_worlds()
+    trained = [number for number, one in listed.items() if one.split == "train"]
+    needed = {*trained[: max(worlds, config.codec_worlds)], *(set(listed) - set(trained))}
+    tasks = [[group.name, group.tasks] for group in transfer_groups(worlds, config.tasks)]
+    return digest([config, worlds, tasks, [[number, listed[number].blueprint] for number in sorted(needed)]])
+
+
+def read_cells(folder: Path, config: TransferConfig, worlds: Sequence[int]) -> dict[TransferKey, TransferCell]:
+    """The finished cells in `folder`; those of other settings are left out.
+
+    Args:
+        folder: Where they are.
+        config: Their settings.
+        worlds: The arms that are asked for; so many worlds are listed.
+
+    Raises:
+        RecordError: a file cannot be read.
+    """
+    wanted = {number: settings_digest(config, number) for number in worlds}
+    found: dict[TransferKey, TransferCell] = {}
+    for file in sorted(folder.glob("worlds-*.json")):
+        try:
+            cell = _CELL.validate_json(file.read_bytes())
+        except ValidationError as error:
+            raise RecordError(f"{file}: {error.errors()[0]['msg']}; remove it to run the cell anew") from error
+        if wanted.get(cell.worlds) == cell.settings:
+            found[TransferKey(cell.worlds, cell.seed)] = cell
+    return dict(sorted(found.items()))
+
+
+def run_cell(key: TransferKey, config: TransferConfig, cells: Path, work: Path) -> None:
+    """Train in so many worlds with one seed, on one thread, measure, and write the cell's file.
+
+    Raises:
+        CapabilityError: fewer worlds are listed.
+        CheckpointError: what is in `work` is of other settings, or damaged.
+        InfrastructureError: a world failed in some episode of an evaluation; no file is written.
+    """
+    torch.set_num_threads(1)
+    settings = settings_digest(config, key.worlds)
+    folder = work / str(key) / settings[:12]
+    start = folder / "start"
+    if not start.exists():
+        with saving(start) as temporary:
+            first_policy(config, key.seed).save(temporary)
+    shown, file = _demonstrations(key.worlds, config, load_policy(start), work)
+    own, read = _count_tokens(shown, load_policy(start))
+    stages = _stages(config, file, len(shown), own)
+    train = TrainConfig(
+        seed=key.seed,
+        threads=1,
+        device="cpu",
+        world=(training_world(key.worlds),),
+        policy=PolicyConfig(checkpoint=start),
+        stages=stages,
+        trackers=("jsonl",),
+    )
+    run(plan_run(train, bar=silent), folder / "run", bar=silent, say=_say_nothing)
+    checkpoints = {stage: folder / "run" / stage / "checkpoint" for stage in STAGES}
+    groups = transfer_groups(key.worlds, config.tasks)
+    solutions = {group.name: demonstrations_of(_world(group), tasks=group.tasks) for group in groups}
+    results = {
+        stage: {
+            group.name: _measure(load_policy(at), group, solutions[group.name], config, folder / f"{stage}-{place}")
+            for place, group in enumerate(groups)
+        }
+        for stage, at in checkpoints.items()
+    }
+    cell = TransferCell(
+        worlds=key.worlds,
+        seed=key.seed,
+        settings=settings,
+        demonstrations=len(shown),
+        demonstration_tokens=own,
+        read_tokens=read,
+        stages={stage: _stage_figures(read_progress(at), stages[stage]) for stage, at in checkpoints.items()},
+        results=results,
+    )
+    write_file(cells / f"{key}.json", orjson.dumps(cell))
+
+
+def _demonstrations(worlds: int, config: TransferConfig, start: Policy, work: Path) -> tuple[list[Episode], Path]:
+    """The demonstrations of an arm, and their file; the seeds of an arm share them."""
+    file = work / f"demonstrations-{worlds}-{settings_digest(config, worlds)[:12]}.jsonl"
+    with hold_lock(file.with_suffix(".lock")):
+        if not file.exists():
+            shown = draw_demonstrations(worlds, config.tokens, start.codec, start.model.shape.context)
+            write_file(file, b"".join(dump_episode(episode) + b"\n" for episode in shown))
+    return list(read_episodes(file)), file
+
+
+def _count_tokens(shown: Sequence[Episode], policy: Policy) -> tuple[int, int]:
+    """The tokens of the oracle's turns, and all."""
+    each = [as_tokens(episode, policy.codec) for episode in shown]
+    return sum(sum(one.sampled) for one in each), sum(len(one.ids) for one in each)
+
+
+def _stages(config: TransferConfig, file: Path, count: int, own: int) -> dict[str, StageConfig]:
+    """The stages, with as many steps as give equal tokens.
+
+    Args:
+        config: Of all arms.
+        file: The demonstrations.
+        count: How many.
+        own: Tokens of their own turns.
+    """
+    sft, expert = config.sft, config.expert
+    updates = max(1, round(config.imitated_tokens * count / (own * expert.batch)))
+    steps = max(1, round(config.epochs * count * config.tokens / (own * sft.batch)))
+    return {
+        "sft": replace(sft, steps=steps, demonstrations=file),
+        "expert": replace(expert, updates=updates, demonstrations=file),
+    }
+
+
+def _world(group: TransferGroup) -> WorldConfig:
+    return WorldConfig(env_id=group.env_id)
+
+
+def _measure(
+    policy: Policy, group: TransferGroup, solutions: Sequence[Episode], config: TransferConfig, folder: Path
+) -> dict[str, TaskFigures]:
+    """The figures of each task of a group."""
+    evaluation, episodes = evaluate_policy(
+        policy,
+        LearningMaterial(
+            world=_world(group), demonstrations=(), heldout=(HeldoutGroup(name=group.name, tasks=group.tasks),)
+        ),
+        config.expert,
+        folder,
+        samples=config.samples,
+        name=group.name,
+        temperature=config.temperature,
+        bar=silent,
+        say=_say_nothing,
+    )
+    if evaluation.faults:
+        raise InfrastructureError(
+            f"{group.name}: the world failed in {evaluation.faults} episodes; remove {folder} and start the command "
+            "again"
+        )
+    likelihoods = score_solutions(policy, solutions)
+    played = {episode.task.id: episode for episode in episodes}
+    return {task: figures_of(evaluation.tasks[task], played[task], likelihoods.get(task)) for task in group.tasks}
+
+
+def _stage_figures(progress: StageProgress, stage: StageConfig) -> StageFigures:
+    history = progress.history
+    return StageFigures(
+        steps=progress.step,
+        trained_tokens=int(sum(row.get("tokens", 0.0) for row in history)),
+        rollouts=_count_rollouts(progress.step, stage),
+        drawn_tokens=int(sum(row.get(DRAWN, 0.0) for row in history)),
+        cpu_seconds=round(progress.cpu_seconds, 1),
+    )
+
+
+def _count_rollouts(rounds: int, stage: StageConfig) -> int:
+    return rounds * stage.limits.per_step * stage.group_size if isinstance(stage, ExpertConfig) else 0
+
+
+def _say_nothing(_: str) -> None:
+    """Cells run beside each other: what a run says is in its folder."""

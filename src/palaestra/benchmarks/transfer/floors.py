@@ -1,0 +1,88 @@
+"""What agents that know nothing of a task come to on the same tasks."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import gymnasium as gym
+import orjson
+from pydantic import TypeAdapter, ValidationError
+
+from palaestra.agents import rollout
+from palaestra.benchmarks.transfer.config import TransferConfig
+from palaestra.benchmarks.transfer.figures import TaskFigures, legal_share, lookup_share
+from palaestra.benchmarks.transfer.groups import SYNTH, TransferGroup, transfer_groups
+from palaestra.digest import digest
+from palaestra.durable import write_file
+from palaestra.envs import ToolEnv
+from palaestra.envs.synthesis import ManyWorldsEnv
+from palaestra.errors import RecordError
+from palaestra.proof.baselines import baselines
+from palaestra.record import record
+from palaestra.trajectory import Episode
+
+AGENTS = ("always-refuse", "reader", "legal-random", "schema-random")
+"""They have a session of their own for each task, with the seed 0."""
+
+
+@record
+class TransferFloors:
+    """What agents without knowledge of the tasks came to."""
+
+    settings: str
+    """The digest of the tasks."""
+    results: Mapping[str, Mapping[str, Mapping[str, TaskFigures]]]
+    """By agent, group and task."""
+
+
+_FLOORS = TypeAdapter(TransferFloors)
+
+
+def measure_floors(config: TransferConfig, file: Path) -> TransferFloors:
+    """The floors that `file` holds, or new ones, which are then written there.
+
+    The group of all trained worlds has those of the first.
+
+    Raises:
+        CapabilityError: no world is listed in a split.
+        RecordError: the file cannot be read.
+    """
+    groups = transfer_groups(1, config.tasks)
+    settings = digest([[group.name, group.tasks] for group in groups])
+    if file.exists():
+        try:
+            found = _FLOORS.validate_json(file.read_bytes())
+        except ValidationError as error:
+            raise RecordError(f"{file}: {error.errors()[0]['msg']}; remove it to measure anew") from error
+        if found.settings == settings:
+            return found
+    results = {agent: {group.name: _play_group(agent, group) for group in groups} for agent in AGENTS}
+    floors = TransferFloors(settings=settings, results=results)
+    write_file(file, orjson.dumps(floors))
+    return floors
+
+
+def _play_group(agent: str, group: TransferGroup) -> dict[str, TaskFigures]:
+    return {task: _figures(_play(agent, group.env_id, task)) for task in group.tasks}
+
+
+def _play(agent: str, env_id: str, task: str) -> Episode:
+    env = _world_of(env_id, task)
+    return rollout(env, baselines(env)[agent], name=agent, seed=0, task=task)
+
+
+def _world_of(env_id: str, task: str) -> ToolEnv:
+    if env_id == SYNTH:
+        many = ManyWorldsEnv(worlds=[int(task.partition("/")[0].removeprefix("synth-"))])
+        return many.playing
+    env = gym.make(env_id).unwrapped
+    assert isinstance(env, ToolEnv), f"{env_id} is Palaestra's own"
+    return env
+
+
+def _figures(episode: Episode) -> TaskFigures:
+    return TaskFigures(
+        solved=(int(episode.score.passed),),
+        points=(episode.score.points,),
+        legal=legal_share(episode),
+        lookups=lookup_share(episode),
+    )
