@@ -168,7 +168,7 @@ def _stops(env: ExternalEnv, id: str, seed: int) -> None:
     """Calls behind the one that ends the episode do not run: the turn is what it is without them."""
     env.reset(seed=seed, options={"task": id})
     action = env.legal_actions(1)[0]
-    first: list[Any] = action if isinstance(action, list) else [action]
+    first: list[Any] = [*action] if isinstance(action, (list, tuple)) else [action]
     with_, without = [*first, _FINISH, *first, _FINISH], [*first, _FINISH]
     ends = [_played_out(env, id, seed, turn) for turn in (with_, without)]
     assert ends[0] == ends[1], f"{id}: calls behind the end have an effect"
