@@ -4,7 +4,7 @@ Importing it registers the environments with Gymnasium; no world is loaded until
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import gymnasium as gym
 from gymnasium.envs.registration import EnvSpec
@@ -12,9 +12,6 @@ from gymnasium.envs.registration import EnvSpec
 from palaestra.errors import PackError
 from palaestra.packs import PACKS, Pack, installed_packs, pack_at
 from palaestra.version import __version__
-
-if TYPE_CHECKING:  # it needs the extra `serve`
-    from palaestra.serving.client import ServedEnv
 
 BENCHMARKS = (
     "palaestra/ALFWorld-v0",
@@ -58,7 +55,9 @@ def register_world(place: str | Path, *, env_id: str | None = None) -> str:
     return pack.env_id
 
 
-def connect(url: str, world: str | None = None, *, key: str | None = None, **switches: Any) -> "ServedEnv":
+def connect(
+    url: str, world: str | None = None, *, key: str | None = None, **switches: Any
+) -> gym.Env[tuple[Any, ...], Any]:
     """A world on a server as a Gymnasium environment; needs the extra `serve`.
 
     Args:
@@ -68,15 +67,18 @@ def connect(url: str, world: str | None = None, *, key: str | None = None, **swi
         switches: What else `palaestra.serving.client.ServedEnv` takes, such as `view`, `task` and `lease`; for authors
             also what the world's own environment takes, such as `split` and `noise`.
 
+    Returns:
+        A `palaestra.serving.client.ServedEnv`.
+
     Raises:
         ConfigError: the address is none, or the server serves several worlds and `world` names none.
         AccessError: the key is missing, wrong or expired, or too small for the switches.
         RequestError: a switch is none, or has no such value.
         ServerError: the server cannot be reached.
     """
-    made: Any = gym.make("palaestra/Served-v0", url=url, world=world, key=key, **switches)
-    served: ServedEnv = made.unwrapped
-    return served
+    # Any: an observation is a tuple of messages, which nothing here may import.
+    made: gym.Env[Any, Any] = gym.make("palaestra/Served-v0", url=url, world=world, key=key, **switches)
+    return made.unwrapped
 
 
 def _register(pack: Pack, **switches: str) -> None:

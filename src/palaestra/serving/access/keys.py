@@ -36,9 +36,7 @@ class KeyRecord:
     """Seconds since 1970, from which on the key is refused; `None` for never."""
 
 
-def make_key(
-    owner: str, scopes: Iterable[KeyScope], *, now: float, lifetime: float | None
-) -> tuple[str, KeyRecord]:
+def make_key(owner: str, scopes: Iterable[KeyScope], *, now: float, lifetime: float | None) -> tuple[str, KeyRecord]:
     """A new key and its record. Only the record is stored; the key is shown once.
 
     Args:

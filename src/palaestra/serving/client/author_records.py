@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
-from typing import Any, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 import orjson
 from pydantic import ConfigDict, TypeAdapter, ValidationError
@@ -12,6 +12,8 @@ from palaestra.errors import ReplyError
 from palaestra.records import Row, RowChange, Score, TaskSpec, ToolCall, ToolEvent
 from palaestra.steps import ResetRecord, StepRecord
 from palaestra.tools import Schemas
+
+R = TypeVar("R")
 
 _RESET, _STEP = TypeAdapter(ResetRecord), TypeAdapter(StepRecord)
 _TASK, _SCORE = TypeAdapter(TaskSpec), TypeAdapter(Score)
@@ -52,7 +54,9 @@ class AuthorRecords:
 
     def _read_change(self, shown: Mapping[str, Any]) -> RowChange:
         kind = self._world.schema[shown["table"]].kind
-        before, after = (None if row is None else self._read_row(kind, row) for row in (shown["before"], shown["after"]))
+        before, after = (
+            None if row is None else self._read_row(kind, row) for row in (shown["before"], shown["after"])
+        )
         return RowChange(table=shown["table"], key=shown["key"], before=before, after=after)
 
     def _read_row(self, kind: type[Row], shown: Mapping[str, Any]) -> Row:
@@ -91,7 +95,7 @@ def read_events(shown: Any) -> tuple[ToolEvent, ...]:
     return _read(_EVENTS, shown)
 
 
-def _read(adapter: TypeAdapter[Any], shown: Any) -> Any:
+def _read(adapter: TypeAdapter[R], shown: Any) -> R:
     try:
         return adapter.validate_python(shown)
     except ValidationError as error:

@@ -23,6 +23,7 @@ class AuthorView:
     view: str
     _switches: Mapping[str, Any]
     _copy: ToolEnv | None
+    _is_playing: bool
 
     def inspect(self, *parts: str, **choices: Any) -> dict[str, Any]:
         """Parts of the session, as the server writes them. Any: JSON."""
@@ -89,7 +90,7 @@ class AuthorView:
     @property
     def offered(self) -> tuple[Tool, ...]:
         """The tools on offer, from the world's pack."""
-        return self._current.offered
+        return (self._current if self._is_playing else self._made).offered
 
     @property
     def instance(self) -> Instance:

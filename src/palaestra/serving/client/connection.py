@@ -7,6 +7,7 @@ the same request keys, so the server runs it once. Any other refusal is an error
 import os
 import secrets
 import time
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
 from typing import Any
@@ -120,7 +121,7 @@ class ServerConnection:
 
     def _read(self, response: httpx.Response) -> dict[str, Any]:
         try:
-            read: Any = orjson.loads(response.content)
+            read: dict[str, Any] = orjson.loads(response.content)
             failure = error_of(read["error"]) if "error" in read else None
         except (orjson.JSONDecodeError, TypeError, KeyError, AttributeError) as error:
             raise ReplyError(
@@ -136,6 +137,8 @@ class ServerConnection:
             if self._key is not None:
                 headers["Authorization"] = f"Bearer {self._key}"
             self._client = httpx.Client(headers=headers, timeout=self._timeout, trust_env=False)
+            # Environments of Palaestra's own hold nothing and are often dropped without `close`.
+            weakref.finalize(self, self._client.close)
         return self._client
 
     def close(self) -> None:
@@ -159,5 +162,3 @@ def _plain(value: object) -> object:
     if isinstance(value, Sequence):
         return list(value)  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]
     raise TypeError(f"a {type(value).__name__} is no JSON: {value!r:.80}")
-
-

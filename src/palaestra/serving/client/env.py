@@ -102,7 +102,12 @@ class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
         self._observation: tuple[Message, ...] = ()
         try:
             name, self.env_id = self._find_world(world)
-            self._creation = {"world": name, "action_format": action_format, "view": view, "lease": lease}
+            self._creation: dict[str, Any] = {
+                "world": name,
+                "action_format": action_format,
+                "view": view,
+                "lease": lease,
+            }
             if switches:
                 self._creation["switches"] = switches
             created = self._create(tools=True)
@@ -318,4 +323,3 @@ class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
 
 def _read_messages(shown: list[Any]) -> tuple[Message, ...]:
     return tuple(cast("list[Message]", shown))
-

@@ -16,8 +16,8 @@ from palaestra.errors import (
 )
 from palaestra.serving.access import Caller, KeyScope
 from palaestra.serving.core import views
-from palaestra.serving.core.inspection import inspect_session, snapshot_facts
 from palaestra.serving.core.depth import check_depth
+from palaestra.serving.core.inspection import inspect_session, snapshot_facts
 from palaestra.serving.core.items import (
     CloseItem,
     CreateItem,
@@ -208,7 +208,9 @@ class SessionCore:
         if session.void is not None:
             raise EpisodeOverError(_VOID)
         if item.turn is not None and item.turn != session.turn:
-            raise RequestConflictError(f"turn={item.turn}: the session has played {session.turn} turns; nothing was run")
+            raise RequestConflictError(
+                f"turn={item.turn}: the session has played {session.turn} turns; nothing was run"
+            )
         check_depth(item.action)
         try:
             done: StepRecord = session.env.step(item.action)[4]["record"]
@@ -369,5 +371,3 @@ class SessionCore:
     def _kept(self, session: ServedSession, view: View, item: Any, reply: bytes) -> bytes:
         session.replies.keep(item.request, (view, item), reply)
         return reply
-
-

@@ -1,5 +1,7 @@
 """How much a server holds at once."""
 
+from dataclasses import fields
+
 from palaestra.record import record
 
 
@@ -30,6 +32,6 @@ class SessionLimits:
         Raises:
             ValueError: one is not above 0.
         """
-        for name in self.__slots__:
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name}={getattr(self, name)!r}: a limit is above 0")
+        for field in fields(self):
+            if not (value := getattr(self, field.name)) > 0:
+                raise ValueError(f"{field.name}={value!r}: a limit is above 0")

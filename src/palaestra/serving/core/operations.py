@@ -110,15 +110,16 @@ class Operations:
             RequestError: it is no JSON, or not such items, or they are too many.
         """
         try:
-            read: Any = orjson.loads(body)
+            read: object = orjson.loads(body)
         except orjson.JSONDecodeError as error:
             raise RequestError(f"the body is no JSON ({error}); send an object with `items`") from error
-        if not isinstance(read, dict) or set(cast("dict[str, Any]", read)) != {"items"}:
+        fields = cast("dict[str, object]", read) if isinstance(read, dict) else {}
+        if set(fields) != {"items"}:
             raise RequestError("the body is an object with `items` and nothing else")
-        listed: Any = read["items"]
-        most = self.core.limits.batch
-        if isinstance(listed, list) and len(cast("list[Any]", listed)) > most:
-            raise RequestError(f"{len(cast('list[Any]', listed))} items: a request has at most {most}; send several")
+        listed = fields["items"]
+        number, most = len(cast("list[object]", listed)) if isinstance(listed, list) else 0, self.core.limits.batch
+        if number > most:
+            raise RequestError(f"{number} items: a request has at most {most}; send several")
         try:
             return self._adapters[operation.name].validate_python(listed)
         except ValidationError as error:

@@ -31,9 +31,9 @@ def _plain(value: object) -> object:
     if isinstance(value, Schemas):
         return orjson.Fragment(value.written)
     if isinstance(value, Mapping):
-        return dict(cast("Mapping[Any, Any]", value))
+        return dict(cast("Mapping[object, object]", value))
     if isinstance(value, Sequence) and not isinstance(value, bytes):
-        return list(cast("Sequence[Any]", value))
+        return list(cast("Sequence[object]", value))
     return as_json(value)
 
 

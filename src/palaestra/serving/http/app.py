@@ -170,8 +170,7 @@ async def _worlds(request: Request, server: WorldServer) -> Answered:
     """The worlds on offer."""
     caller = _admit(request, server)
     shown = [
-        {"name": world.name, "shows_reward": world.shows_reward, "env_id": world.env_id}
-        for world in server.core.worlds
+        {"name": world.name, "shows_reward": world.shows_reward, "env_id": world.env_id} for world in server.core.worlds
     ]
     return Answered(response=Response(orjson.dumps({"worlds": shown}), media_type=_JSON), caller=caller)
 

@@ -1,4 +1,4 @@
-"""Structured logs: one JSON object a line, of fields that are named here. Keys, bodies and addresses are not among them.
+"""Structured logs: one JSON object a line, of fields that are named here; no keys, bodies or addresses.
 
 Of an exception the log holds its class and where it was raised. Its text is left out: it may quote a request.
 """

@@ -49,7 +49,9 @@ def caller_of(request: Request, keys: KeyRing | None) -> Caller:
     host = request.headers.get("host", "")
     name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
     if name.lower() not in _LOOPBACK:
-        raise AccessError(f"host {host[:80]!r}: a server without keys answers on this machine only; start it with --keys")
+        raise AccessError(
+            f"host {host[:80]!r}: a server without keys answers on this machine only; start it with --keys"
+        )
     return LOCAL
 
 
@@ -77,7 +79,9 @@ async def read_body(request: Request, limits: HttpLimits) -> bytes:
                     raise _too_large(limits)
                 parts.append(part)
     except TimeoutError:
-        raise BodyTooSlowError(f"the body did not arrive within {limits.body_seconds:g} seconds; send it again") from None
+        raise BodyTooSlowError(
+            f"the body did not arrive within {limits.body_seconds:g} seconds; send it again"
+        ) from None
     return b"".join(parts)
 
 

@@ -100,5 +100,3 @@ def _state_of(path: Path | None) -> tuple[int, int, int] | None:
     except OSError:
         return None
     return status.st_ino, status.st_mtime_ns, status.st_size
-
-
