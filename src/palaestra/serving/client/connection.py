@@ -16,21 +16,13 @@ import httpx
 import orjson
 
 from palaestra.errors import ConfigError, PalaestraError, ReplyError, ServerError
+from palaestra.secret import SecretText
 from palaestra.serving.core.answer_codes import error_of
 
 KEY_VARIABLE = "PALAESTRA_KEY"
 """The environment variable that holds the key where none is given."""
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 10.0
 _NOT_NOW = frozenset({408, 429, 502, 503, 504})
-
-
-class SecretText(str):
-    """A text that does not show itself, so that a key in a spec or a traceback is no key in a log."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return "'***'"
 
 
 class ServerConnection:

@@ -27,9 +27,10 @@ from palaestra.errors import (
 from palaestra.protocols import Action
 from palaestra.record import record
 from palaestra.records import EndReason, JsonObject, Message, ToolEvent
+from palaestra.secret import SecretText
 from palaestra.serving.client.author_records import AuthorRecords, read_events, read_tools
 from palaestra.serving.client.author_view import AuthorView
-from palaestra.serving.client.connection import SecretText, ServerConnection
+from palaestra.serving.client.connection import ServerConnection
 from palaestra.serving.client.schema_space import SchemaSpace
 from palaestra.steps import Returned
 from palaestra.tools import FORMATS
