@@ -170,7 +170,7 @@ class Door:
 
 
 @contextmanager
-def opened(**settings: Any) -> Iterator[Door]:
+def open_door(**settings: Any) -> Iterator[Door]:
     """A door that is closed again."""
     door = Door(**settings)
     try:

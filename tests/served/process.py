@@ -52,7 +52,7 @@ class ServerProcess:
 
 
 @contextmanager
-def served_process(*arguments: str, log: Path) -> Iterator[ServerProcess]:
+def run_server(*arguments: str, log: Path) -> Iterator[ServerProcess]:
     """A server that is ended when the block is left, if it has not ended before."""
     server = ServerProcess(*arguments, log=log)
     try:

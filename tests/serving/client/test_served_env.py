@@ -29,7 +29,7 @@ from palaestra.errors import (
 )
 from palaestra.serving.client import ServedEnv
 from palaestra.tools import Schemas
-from served.process import ServerProcess, served_process
+from served.process import ServerProcess, run_server
 from worlds.registration import register
 
 LIBRARY = "worlds.library:LIBRARY"
@@ -48,7 +48,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
     register()
     log = tmp_path_factory.mktemp("served") / "log"
     arguments = ("--world", LIBRARY, "--world", "storefront", "--show-reward")
-    with served_process(*arguments, log=log) as server:
+    with run_server(*arguments, log=log) as server:
         yield server
 
 
@@ -121,7 +121,7 @@ def test_it_holds_the_contract_of_environments(server: ServerProcess) -> None:
 
 
 def test_a_client_without_the_reward_is_given_no_number(tmp_path: Path) -> None:
-    with served_process("--quiet", "--world", LIBRARY, log=tmp_path / "log") as server:
+    with run_server("--quiet", "--world", LIBRARY, log=tmp_path / "log") as server:
         env = palaestra.connect(server.url, view="play")
         env.reset(seed=0)
         reward = env.step([])[1]
@@ -130,12 +130,12 @@ def test_a_client_without_the_reward_is_given_no_number(tmp_path: Path) -> None:
 
 
 def test_a_server_that_was_restarted_has_lost_the_episode_and_the_next_one_begins_anew(tmp_path: Path) -> None:
-    with served_process("--quiet", "--world", LIBRARY, log=tmp_path / "log") as first:
+    with run_server("--quiet", "--world", LIBRARY, log=tmp_path / "log") as first:
         env = ServedEnv(url=first.url, view="play")
         env.reset(seed=0)
         port = first.url.rpartition(":")[2]
         first.kill()
-        with served_process("--quiet", "--world", LIBRARY, "--port", port, log=tmp_path / "log"):
+        with run_server("--quiet", "--world", LIBRARY, "--port", port, log=tmp_path / "log"):
             with pytest.raises(SessionLostError, match="episode is void"):
                 env.step(FINISH)
             env.reset(seed=0)
@@ -145,7 +145,7 @@ def test_a_server_that_was_restarted_has_lost_the_episode_and_the_next_one_begin
 
 def test_a_server_that_stops_ends_cleanly(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    with served_process("--world", LIBRARY, log=log) as server:
+    with run_server("--world", LIBRARY, log=log) as server:
         env = ServedEnv(url=server.url, view="play")
         env.reset(seed=0)
         assert server.stop() == 0
@@ -165,7 +165,7 @@ def test_keys_are_taken_from_the_environment_and_shown_nowhere(
     keys, log = tmp_path / "keys.json", tmp_path / "log"
     add(keys, "trainer", [KeyScope.PLAY])
     token = capsys.readouterr().out.strip()
-    with served_process("--keys", str(keys), "--world", LIBRARY, log=log) as server:
+    with run_server("--keys", str(keys), "--world", LIBRARY, log=log) as server:
         with pytest.raises(palaestra.errors.AccessError, match="no key"):
             palaestra.connect(server.url)
         monkeypatch.setenv("PALAESTRA_KEY", token)

@@ -11,14 +11,14 @@ from palaestra.errors import LimitError
 from palaestra.serving.access import RateLimits
 from palaestra.serving.http import HttpLimits
 from palaestra.serving.http.core_thread import CoreThread
-from served import Door, opened
+from served import Door, open_door
 
 JSON = {"Content-Type": "application/json"}
 CREATE = {"world": "library"}
 
 
 def test_a_flood_of_requests_is_refused_until_time_has_passed() -> None:
-    with opened(rates=RateLimits(requests=5, burst=2)) as door:
+    with open_door(rates=RateLimits(requests=5, burst=2)) as door:
         statuses = [door.post("play", "create", CREATE).status_code for _ in range(12)]
         assert statuses == [200] * 10 + [429] * 2
         refused = door.post("play", "create", CREATE)
@@ -31,7 +31,7 @@ def test_a_flood_of_requests_is_refused_until_time_has_passed() -> None:
 
 
 def test_bytes_are_limited_too() -> None:
-    with opened(rates=RateLimits(bytes=1_000, burst=1)) as door:
+    with open_door(rates=RateLimits(bytes=1_000, burst=1)) as door:
         large = {"session": "s", "action": "x" * 900}
         assert [door.post("play", "step", large).status_code for _ in range(2)] == [200, 429]
         door.clock.now += 1
@@ -48,7 +48,7 @@ def test_a_giant_body_is_refused_and_not_read(is_declared: bool) -> None:
             sent += 1_000
             yield b"x" * 1_000
 
-    with opened(http=HttpLimits(body_bytes=10_000)) as door:
+    with open_door(http=HttpLimits(body_bytes=10_000)) as door:
         headers = {**JSON, "Content-Length": "1000000"} if is_declared else JSON
         response = door.send("POST", "step", who="play", content=body(), headers=headers)
         assert (response.status_code, response.json()["error"]["code"]) == (413, "request")
@@ -61,13 +61,13 @@ def test_a_body_that_does_not_arrive_is_given_up() -> None:
         yield b"{"
         await asyncio.Event().wait()
 
-    with opened(http=HttpLimits(body_seconds=0.01)) as door:
+    with open_door(http=HttpLimits(body_seconds=0.01)) as door:
         response = door.send("POST", "step", who="play", content=body(), headers=JSON)
         assert response.status_code == 408
 
 
 def test_as_many_requests_wait_as_may_and_the_server_goes_on() -> None:
-    with opened(http=HttpLimits(pending=3)) as door:
+    with open_door(http=HttpLimits(pending=3)) as door:
 
         async def crowd() -> list[int]:
             transport = httpx.ASGITransport(app=door.app)
@@ -92,7 +92,7 @@ def test_the_core_thread_refuses_what_would_wait_and_runs_what_the_server_must_d
 
 
 def test_metrics_tell_what_happened() -> None:
-    with opened() as door:
+    with open_door() as door:
         session = door.ask("play", "create", world="library")["session"]
         door.ask("play", "reset", session=session, seed=0)
         finish: dict[str, Any] = {"session": session, "action": {"tool": "finish", "arguments": {}}}

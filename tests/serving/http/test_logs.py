@@ -10,7 +10,7 @@ import pytest
 
 from palaestra.serving.access import KeyScope, RateLimits, make_key, read_keys, with_keys, write_keys
 from palaestra.serving.http import JsonFormatter, log_to
-from served import Door, opened
+from served import Door, open_door
 
 WORD = "a-word-in-a-body"
 
@@ -36,7 +36,7 @@ def exercise(door: Door) -> None:
 
 
 def test_no_key_and_no_word_of_a_body_is_logged(log: io.StringIO) -> None:
-    with opened(rates=RateLimits(requests=3, burst=1)) as door:
+    with open_door(rates=RateLimits(requests=3, burst=1)) as door:
         exercise(door)
         text = log.getvalue()
         assert len(text.splitlines()) == 4 * 8
@@ -45,7 +45,7 @@ def test_no_key_and_no_word_of_a_body_is_logged(log: io.StringIO) -> None:
 
 
 def test_a_line_is_an_object_that_says_who_asked_for_what(log: io.StringIO) -> None:
-    with opened() as door:
+    with open_door() as door:
         door.post("play", "create", {"world": "library"})
         door.post(None, "create", {"world": "library"})
     first, second = map(orjson.loads, log.getvalue().splitlines())

@@ -7,7 +7,7 @@ import pytest
 
 from palaestra.errors import AccessError, KeyScopeError
 from palaestra.serving.core import STATUS
-from served import ALL_OPERATIONS, Door, opened
+from served import ALL_OPERATIONS, Door, open_door
 
 WRONG = "pal_000000000000_" + "x" * 43
 GETS = ("worlds", "sessions", "metrics")
@@ -16,7 +16,7 @@ LOOK = {"tool": "get_member", "arguments": {"member_id": "MEM-1"}}
 
 @pytest.fixture
 def door() -> Iterator[Door]:
-    with opened() as door:
+    with open_door() as door:
         yield door
 
 
@@ -127,7 +127,7 @@ def test_other_routes_and_methods_are_refused_in_the_same_form(door: Door, metho
 
 
 def test_without_keys_this_machine_is_answered_and_pages_of_a_browser_are_not() -> None:
-    with opened(keys=False) as door:
+    with open_door(keys=False) as door:
         assert door.ask(None, "create", world="library")["view"] == "author"
         for headers in ({"Origin": "http://evil.example"}, {"Origin": "null"}, {"Host": "evil.example:8765"}):
             response = door.send("POST", "create", headers=headers, json={"items": [{"world": "library"}]})

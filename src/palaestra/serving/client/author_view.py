@@ -80,25 +80,25 @@ class AuthorView:
     @property
     def surface(self) -> str:
         """The tools that are played with."""
-        return self._made.surface
+        return self._local_env.surface
 
     @property
     def task_set(self) -> TaskSet:
         """The tasks of the world, from its pack."""
-        return self._made.task_set
+        return self._local_env.task_set
 
     @property
     def offered(self) -> tuple[Tool, ...]:
         """The tools on offer, from the world's pack."""
-        return (self._current if self._is_playing else self._made).offered
+        return (self._local_episode if self._is_playing else self._local_env).offered
 
     @property
     def instance(self) -> Instance:
         """The task being played, whole, as the world's pack makes it here."""
-        return self._current.instance
+        return self._local_episode.instance
 
     @property
-    def _made(self) -> ToolEnv:
+    def _local_env(self) -> ToolEnv:
         """An environment here with the same switches."""
         if self.view != "author":
             raise CapabilityError("the session has the view of a player; connect with a key for authors")
@@ -107,9 +107,9 @@ class AuthorView:
         return self._copy
 
     @property
-    def _current(self) -> ToolEnv:
+    def _local_episode(self) -> ToolEnv:
         """That environment at the beginning of the episode that the server plays."""
-        copy, shown = self._made, self.inspect("task", "episode")
+        copy, shown = self._local_env, self.inspect("task", "episode")
         task, seed = shown["task"]["id"], shown["episode"]["seed"]
         if copy._episode is None or (copy.task.id, copy.episode.seed) != (task, seed):
             copy.reset(seed=seed, options={"task": task})

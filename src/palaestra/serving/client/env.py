@@ -166,7 +166,7 @@ class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
         self._observation = _read_messages(shown["messages"])
         tools = read_tools(shown["tools"])
         self._offer(tools)
-        return self._copied(), {"tools": tools.fresh(), "task": shown["task"], "seed": shown["seed"]}
+        return self._copy_observation(), {"tools": tools.fresh(), "task": shown["task"], "seed": shown["seed"]}
 
     def _reset_session(self, item: dict[str, Any]) -> dict[str, Any]:
         """Reset the session, or a new one where it is gone: its lease may have expired between two episodes."""
@@ -211,9 +211,15 @@ class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
             self._offer(tools)
             info["tools"] = tools.fresh()
         is_over = end is not None and end.terminates
-        return self._copied(), float(shown.get("reward", "nan")), is_over, end is not None and not is_over, info
+        return (
+            self._copy_observation(),
+            float(shown.get("reward", "nan")),
+            is_over,
+            end is not None and not is_over,
+            info,
+        )
 
-    def _copied(self) -> tuple[Message, ...]:
+    def _copy_observation(self) -> tuple[Message, ...]:
         return tuple(message.copy() for message in self._observation)
 
     def render(self) -> str:

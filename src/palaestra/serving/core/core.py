@@ -167,7 +167,7 @@ class SessionCore:
             RequestError: the split lists no task, or the task does not fit the session.
             InfrastructureError: the world failed.
         """
-        session, view, reply = self._asked(caller, item)
+        session, view, reply = self._look_up(caller, item)
         if reply is not None:
             return reply
         options = None if item.task is None else {"task": self._task_of(session, view, item.task)}
@@ -182,7 +182,7 @@ class SessionCore:
         session.begin(self.ledger)
         handle = self.worlds.task_handles.handle(done.task.id)
         write = views.author_reset if view == "author" else views.player_reset
-        return self._kept(session, view, item, write(done, handle=handle))
+        return self._keep_reply(session, view, item, write(done, handle=handle))
 
     def _task_of(self, session: ServedSession, view: View, task: str) -> str:
         """The id of a task that a handle names; for authors an id is one itself."""
@@ -202,7 +202,7 @@ class SessionCore:
             RequestConflictError: the session has another number of turns than the item states.
             InfrastructureError: the world failed; the episode is void.
         """
-        session, view, reply = self._asked(caller, item)
+        session, view, reply = self._look_up(caller, item)
         if reply is not None:
             return reply
         if session.void is not None:
@@ -222,7 +222,7 @@ class SessionCore:
         session.turn += 1
         if done.end is not None:
             session.count(self.ledger, done.standing.points)
-        return self._kept(session, view, item, reply)
+        return self._keep_reply(session, view, item, reply)
 
     def _step_reply(self, session: ServedSession, view: View, done: StepRecord) -> bytes:
         turn = session.turn + 1
@@ -243,14 +243,14 @@ class SessionCore:
             EpisodeOverError: there is no episode, or it is void.
             LimitError: there are as many sessions as there may be.
         """
-        session, view, reply = self._asked(caller, item)
+        session, view, reply = self._look_up(caller, item)
         if reply is not None:
             return reply
         self._check_playable(session)
         self.sessions.admit(session.terms.creator)
         fork = self._add(session.terms, session.env.fork())
         fork.begin(self.ledger)
-        return self._kept(session, view, item, views.dump({"session": fork.id, "turn": fork.turn}))
+        return self._keep_reply(session, view, item, views.dump({"session": fork.id, "turn": fork.turn}))
 
     def _check_playable(self, session: ServedSession) -> None:
         if session.void is not None:
@@ -259,7 +259,7 @@ class SessionCore:
 
     def snapshot(self, caller: Caller, item: SnapshotItem) -> bytes:
         """Take a snapshot; it stays here, and its name is the answer. Raises as `fork` does."""
-        session, view, reply = self._asked(caller, item)
+        session, view, reply = self._look_up(caller, item)
         if reply is not None:
             return reply
         self._check_playable(session)
@@ -268,7 +268,7 @@ class SessionCore:
         stored = StoredSnapshot(creator=terms.creator, player=terms.player, world=terms.world.name, snapshot=taken)
         self.snapshots.add(id_, stored)
         facts = snapshot_facts(taken) if view == "author" else {}
-        return self._kept(session, view, item, views.dump({"snapshot": id_, "turn": taken.turn, **facts}))
+        return self._keep_reply(session, view, item, views.dump({"snapshot": id_, "turn": taken.turn, **facts}))
 
     def restore(self, caller: Caller, item: RestoreItem) -> bytes:
         """Put a session where a snapshot was taken; its episode is void unless it has ended.
@@ -278,7 +278,7 @@ class SessionCore:
             RequestError: the snapshot does not fit the session.
             InfrastructureError: the world failed.
         """
-        session, view, reply = self._asked(caller, item)
+        session, view, reply = self._look_up(caller, item)
         if reply is not None:
             return reply
         stored = self.snapshots.find(caller, item.snapshot)
@@ -294,7 +294,7 @@ class SessionCore:
         session.leave(self.ledger, EpisodeOutcome.LEFT)
         session.begin(self.ledger)
         shown = {"turn": session.turn, "messages": session.env.episode.observation, "end": session.env.end}
-        return self._kept(session, view, item, views.dump(shown))
+        return self._keep_reply(session, view, item, views.dump(shown))
 
     def drop(self, caller: Caller, item: DropItem) -> bytes:
         """Forget a snapshot; raises as `SnapshotStore.find` does."""
@@ -360,7 +360,7 @@ class SessionCore:
         for session in self.sessions:
             self.sessions.remove(session, EpisodeOutcome.STOPPED)
 
-    def _asked(
+    def _look_up(
         self, caller: Caller, item: ResetItem | StepItem | ForkItem | SnapshotItem | RestoreItem
     ) -> tuple[ServedSession, View, bytes | None]:
         """The session of an item, what the caller is shown of it, and the answer where it was run before."""
@@ -368,6 +368,6 @@ class SessionCore:
         view = session.view(caller)
         return session, view, session.replies.find(item.request, (view, item))
 
-    def _kept(self, session: ServedSession, view: View, item: Any, reply: bytes) -> bytes:
+    def _keep_reply(self, session: ServedSession, view: View, item: Any, reply: bytes) -> bytes:
         session.replies.keep(item.request, (view, item), reply)
         return reply

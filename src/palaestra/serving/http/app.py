@@ -30,7 +30,7 @@ _NOBODY = Caller(key_id="-", owner="-", scopes=frozenset())
 
 
 @record
-class Answered:
+class RouteAnswer:
     """An answer and what the log says of it."""
 
     response: Response
@@ -66,7 +66,7 @@ def make_app(server: WorldServer) -> FastAPI:
 
 
 def _add_operation(app: FastAPI, server: WorldServer, operation: Operation) -> None:
-    async def run(request: Request) -> Answered:
+    async def run(request: Request) -> RouteAnswer:
         caller = _admit(request, server)
         if operation is CLOSE and KeyScope.ADMIN in caller.scopes:
             pass  # an administrator closes sessions without being a player
@@ -77,12 +77,12 @@ def _add_operation(app: FastAPI, server: WorldServer, operation: Operation) -> N
         items = server.operations.read(operation, body)
         answer = await server.thread.run(server.operations.run, operation, caller, items)
         server.metrics.count_items(operation.name, answer)
-        return Answered(response=Response(answer.body, media_type=_JSON), caller=caller, items=answer.items)
+        return RouteAnswer(response=Response(answer.body, media_type=_JSON), caller=caller, items=answer.items)
 
     body = {"required": True, "content": {_JSON: {"schema": server.operations.schema(operation.name)}}}
     app.add_api_route(
         f"/v1/{operation.name}",
-        _observed(server, operation.name, run),
+        _observe(server, operation.name, run),
         methods=["POST"],
         summary=operation.kind.__doc__,
         openapi_extra={"requestBody": body},
@@ -91,16 +91,16 @@ def _add_operation(app: FastAPI, server: WorldServer, operation: Operation) -> N
 
 
 def _add_route(
-    app: FastAPI, server: WorldServer, name: str, answer: Callable[[Request, WorldServer], Awaitable[Answered]]
+    app: FastAPI, server: WorldServer, name: str, answer: Callable[[Request, WorldServer], Awaitable[RouteAnswer]]
 ) -> None:
-    async def run(request: Request) -> Answered:
+    async def run(request: Request) -> RouteAnswer:
         return await answer(request, server)
 
-    app.add_api_route(f"/v1/{name}", _observed(server, name, run), methods=["GET"], response_class=Response)
+    app.add_api_route(f"/v1/{name}", _observe(server, name, run), methods=["GET"], response_class=Response)
 
 
-def _observed(
-    server: WorldServer, name: str, run: Callable[[Request], Awaitable[Answered]]
+def _observe(
+    server: WorldServer, name: str, run: Callable[[Request], Awaitable[RouteAnswer]]
 ) -> Callable[[Request], Awaitable[Response]]:
     """A route whose answers are counted and logged, and whose errors are answers."""
 
@@ -111,14 +111,14 @@ def _observed(
             answered = await run(request)
         except PalaestraError as error:
             code = code_of(error)
-            answered = Answered(response=_refusal(error), caller=_NOBODY)
+            answered = RouteAnswer(response=_refusal(error), caller=_NOBODY)
         except ClientDisconnect:
             code = "disconnected"
-            answered = Answered(response=Response(status_code=400), caller=_NOBODY)
+            answered = RouteAnswer(response=Response(status_code=400), caller=_NOBODY)
         except Exception as error:
             _LOG.exception("request failed", extra={"operation": name})
             code = "fault"
-            answered = Answered(response=Response(error_json(error), 500, media_type=_JSON), caller=_NOBODY)
+            answered = RouteAnswer(response=Response(error_json(error), 500, media_type=_JSON), caller=_NOBODY)
         seconds = time.perf_counter() - begun
         status = answered.response.status_code
         server.metrics.count_request(name, status, seconds)
@@ -160,31 +160,31 @@ def _refusal(error: PalaestraError) -> Response:
     return Response(error_json(error), status, headers=headers, media_type=_JSON)
 
 
-async def _health(_: Request, server: WorldServer) -> Answered:
+async def _health(_: Request, server: WorldServer) -> RouteAnswer:
     """Whether the server takes requests. It needs no key and tells nothing else."""
     state, status = ("stopping", 503) if server.is_stopping else ("ok", 200)
-    return Answered(response=Response(orjson.dumps({"status": state}), status, media_type=_JSON), caller=_NOBODY)
+    return RouteAnswer(response=Response(orjson.dumps({"status": state}), status, media_type=_JSON), caller=_NOBODY)
 
 
-async def _worlds(request: Request, server: WorldServer) -> Answered:
+async def _worlds(request: Request, server: WorldServer) -> RouteAnswer:
     """The worlds on offer."""
     caller = _admit(request, server)
     shown = [
         {"name": world.name, "shows_reward": world.shows_reward, "env_id": world.env_id} for world in server.core.worlds
     ]
-    return Answered(response=Response(orjson.dumps({"worlds": shown}), media_type=_JSON), caller=caller)
+    return RouteAnswer(response=Response(orjson.dumps({"worlds": shown}), media_type=_JSON), caller=caller)
 
 
-async def _sessions(request: Request, server: WorldServer) -> Answered:
+async def _sessions(request: Request, server: WorldServer) -> RouteAnswer:
     """The caller's sessions; with the scope to read everybody's."""
     caller = _admit(request, server)
     listed = await server.thread.run(server.core.listing, caller)
-    return Answered(response=Response(orjson.dumps({"sessions": listed}), media_type=_JSON), caller=caller)
+    return RouteAnswer(response=Response(orjson.dumps({"sessions": listed}), media_type=_JSON), caller=caller)
 
 
-async def _metrics(request: Request, server: WorldServer) -> Answered:
+async def _metrics(request: Request, server: WorldServer) -> RouteAnswer:
     """The metrics."""
     caller = _admit(request, server)
     caller.require(KeyScope.READ)
     text = await server.thread.run_always(server.metrics.render, server.core, pending=server.thread.pending)
-    return Answered(response=Response(text, media_type=CONTENT_TYPE), caller=caller)
+    return RouteAnswer(response=Response(text, media_type=CONTENT_TYPE), caller=caller)
