@@ -1,7 +1,7 @@
 """Servers of the library for tests: a clock that tests move, callers, and requests without a socket."""
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from itertools import count
 from typing import Any
@@ -9,7 +9,16 @@ from typing import Any
 import httpx
 import orjson
 
-from palaestra.serving.access import Caller, KeyRing, KeyScope, RateLimiter, RateLimits, expand_scopes, make_key
+from palaestra.serving.access import (
+    Caller,
+    KeyRecord,
+    KeyRing,
+    KeyScope,
+    RateLimiter,
+    RateLimits,
+    expand_scopes,
+    make_key,
+)
 from palaestra.serving.core import (
     CLOSE,
     OPERATIONS,
@@ -116,7 +125,7 @@ class Door:
         self.core, self.clock = made.core, made.clock
         self.wall = ManualClock()
         self.tokens: dict[str, str] = {}
-        records = []
+        records: list[KeyRecord] = []
         for name in ("play", "author", "read", "admin", "expired", "other"):
             scope = KeyScope(name) if name in KeyScope._value2member_map_ else KeyScope.PLAY
             lifetime = 1.0 if name == "expired" else 1e6
@@ -170,7 +179,7 @@ class Door:
 
 
 @contextmanager
-def open_door(**settings: Any) -> Iterator[Door]:
+def open_door(**settings: Any) -> Generator[Door]:
     """A door that is closed again."""
     door = Door(**settings)
     try:

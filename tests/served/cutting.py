@@ -3,7 +3,7 @@
 import re
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 
 _LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
@@ -70,7 +70,7 @@ def read_message(link: socket.socket) -> bytes:
 
 
 @contextmanager
-def cut_link(url: str, *, every: int) -> Iterator[CuttingLink]:
+def cut_link(url: str, *, every: int) -> Generator[CuttingLink]:
     """A link to a server that is closed when the block is left."""
     link = CuttingLink(url, every)
     try:

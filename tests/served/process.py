@@ -3,7 +3,7 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -52,7 +52,7 @@ class ServerProcess:
 
 
 @contextmanager
-def run_server(*arguments: str, log: Path) -> Iterator[ServerProcess]:
+def run_server(*arguments: str, log: Path) -> Generator[ServerProcess]:
     """A server that is ended when the block is left, if it has not ended before."""
     server = ServerProcess(*arguments, log=log)
     try:

@@ -17,6 +17,7 @@ from palaestra.envs import ToolEnv
 from palaestra.envs.check import CHECKS, Subject
 from palaestra.envs.check.subject import OperationResult, fingerprint
 from palaestra.errors import (
+    AccessError,
     ActionError,
     CapabilityError,
     ConfigError,
@@ -24,6 +25,7 @@ from palaestra.errors import (
     KeyScopeError,
     RequestError,
     ServerError,
+    SessionError,
     SessionLostError,
     UnknownNameError,
 )
@@ -33,7 +35,7 @@ from served.process import ServerProcess, run_server
 from worlds.registration import register
 
 LIBRARY = "worlds.library:LIBRARY"
-FINISH = {"tool": "finish", "arguments": {}}
+FINISH: dict[str, Any] = {"tool": "finish", "arguments": {}}
 SWITCHES: dict[str, dict[str, Any]] = {
     "plain": {},
     "outcome": {"reward": "outcome", "max_turns": 9},
@@ -59,10 +61,16 @@ def env(server: ServerProcess) -> Iterator[ServedEnv]:
     env.close()
 
 
+def do_not_wait(seconds: float) -> None:
+    del seconds
+
+
 def outcome(env: ToolEnv, operation: Any) -> OperationResult:
     """What came of an operation, with schemas as plain JSON."""
     returned: Any = env.reset(seed=operation) if isinstance(operation, int) else env.step(operation)
-    info = {name: list(value) if isinstance(value, Schemas) else value for name, value in returned[-1].items()}
+    info: dict[str, Any] = {
+        name: list(value) if isinstance(value, Schemas) else value for name, value in returned[-1].items()
+    }
     record = info.pop("record")
     info["record"] = replace(record, tools=None if record.tools is None else list(record.tools))
     ended = not isinstance(operation, int) and bool(returned[2] or returned[3])
@@ -150,7 +158,7 @@ def test_a_server_that_stops_ends_cleanly(tmp_path: Path) -> None:
         env.reset(seed=0)
         assert server.stop() == 0
     assert '"event":"stopped"' in log.read_text()
-    env.connection._tries, env.connection._sleep = 2, lambda _: None
+    env.connection._tries, env.connection._sleep = 2, do_not_wait
     with pytest.raises(ServerError, match="not answered in 2 tries"):
         env.step(FINISH)
     env.connection.close()
@@ -166,7 +174,7 @@ def test_keys_are_taken_from_the_environment_and_shown_nowhere(
     add(keys, "trainer", [KeyScope.PLAY])
     token = capsys.readouterr().out.strip()
     with run_server("--keys", str(keys), "--world", LIBRARY, log=log) as server:
-        with pytest.raises(palaestra.errors.AccessError, match="no key"):
+        with pytest.raises(AccessError, match="no key"):
             palaestra.connect(server.url)
         monkeypatch.setenv("PALAESTRA_KEY", token)
         env = palaestra.connect(server.url)
@@ -176,7 +184,7 @@ def test_keys_are_taken_from_the_environment_and_shown_nowhere(
             palaestra.connect(server.url, split="dev")
         with pytest.raises(KeyScopeError):
             cast("ServedEnv", env).digest()
-        named = palaestra.connect(server.url, key=token)
+        named = cast("ServedEnv", palaestra.connect(server.url, key=token))
         assert token not in repr(named.spec) + repr(named.connection) + repr(vars(named))
         env.close()
         named.close()
@@ -221,7 +229,7 @@ def test_forks_and_snapshots_go_on_alike_and_a_snapshot_pickles(env: ServedEnv) 
     assert fork.digest() == place
     assert fork.step(FINISH)[1:4] == (0.0, True, False) or fork.score() == env.score()
     env.drop(taken)
-    with pytest.raises(palaestra.errors.SessionError):
+    with pytest.raises(SessionError):
         env.restore(taken)
     fork.close()
     assert env.heartbeat() == 600.0

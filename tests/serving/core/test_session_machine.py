@@ -14,7 +14,7 @@ from served import AUTHOR, OTHER, PLAYER, CoreUnderTest
 from worlds.registration import LIBRARY_ID
 
 LEASE = 100.0
-FINISH = {"tool": "finish", "arguments": {}}
+FINISH: dict[str, Any] = {"tool": "finish", "arguments": {}}
 PICK = st.integers(0, 10**6)
 
 

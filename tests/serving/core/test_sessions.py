@@ -11,9 +11,9 @@ from palaestra.serving.core import EpisodeOutcome
 from served import ADMIN, AUTHOR, OTHER, PLAYER, READER, CoreUnderTest, caller
 from worlds.registration import LIBRARY_ID
 
-FINISH = {"tool": "finish", "arguments": {}}
+FINISH: dict[str, Any] = {"tool": "finish", "arguments": {}}
 LOOK = {"tool": "get_member", "arguments": {"member_id": "MEM-1"}}
-OF_A_SESSION = {
+OF_A_SESSION: dict[str, dict[str, Any]] = {
     "reset": {"seed": 0},
     "step": {"action": LOOK},
     "fork": {},

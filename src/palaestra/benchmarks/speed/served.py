@@ -9,7 +9,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -181,7 +181,7 @@ def _sound(answers: list[dict[str, Any] | PalaestraError]) -> list[dict[str, Any
 
 
 @contextmanager
-def _server(env_id: str, sessions: int) -> Iterator[tuple["subprocess.Popen[str]", str]]:
+def _server(env_id: str, sessions: int) -> Generator[tuple["subprocess.Popen[str]", str]]:
     command = [sys.executable, "-m", "palaestra", "serve", "--quiet", "--port", "0", "--world", env_id]
     process = subprocess.Popen([*command, "--sessions", str(sessions)], stdout=subprocess.PIPE, text=True)  # noqa: S603
     assert process.stdout is not None

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import FrameType
 
 import uvicorn
 
@@ -103,7 +104,7 @@ def serve(
         ws="none",
     )
     # uvicorn raises the signal again once it has stopped; by then it has done its work.
-    former = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGTERM)}
+    former = {number: signal.signal(number, _do_nothing) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         with listening:
             shown = f"[{host}]" if ":" in host else host
@@ -126,3 +127,7 @@ def _listen(host: str, port: int) -> socket.socket:
         listening.close()
         raise ConfigError(f"{host}:{port} cannot be listened on ({error.strerror}); choose another port") from error
     return listening
+
+
+def _do_nothing(number: int, frame: FrameType | None) -> None:
+    del number, frame
