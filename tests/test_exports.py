@@ -197,8 +197,8 @@ EXPORTS = {
     ),
     "palaestra.serving.client": "KEY_VARIABLE ServedEnv ServedSnapshot ServerConnection",
     "palaestra.serving.core": (
-        "CLOSE CODES OPERATIONS STATUS SWITCHES BatchAnswer EpisodeEntry EpisodeLedger EpisodeOutcome Operation "
-        "Operations ServedWorld ServedWorlds SessionCore SessionLimits TaskHandles code_of error_json error_of"
+        "CLOSE CODES OPERATIONS STATUS SWITCHES BatchAnswer EpisodeEntry EpisodeLedger LedgerOutcome Operation "
+        "OperationRunner ServedWorld ServedWorlds SessionCore SessionLimits TaskHandles code_of error_json error_of"
     ),
     "palaestra.serving.http": ("HttpLimits JsonFormatter WorldServer is_loopback log_to make_app make_server serve"),
     "palaestra.tools": (

@@ -24,7 +24,7 @@ from palaestra.serving.core import (
     OPERATIONS,
     EpisodeEntry,
     EpisodeLedger,
-    Operations,
+    OperationRunner,
     ServedWorld,
     ServedWorlds,
     SessionCore,
@@ -76,7 +76,7 @@ class CoreUnderTest:
             clock=self.clock,
             new_id=lambda: f"id-{next(numbers)}",
         )
-        self.operations = Operations(self.core)
+        self.operations = OperationRunner(self.core)
 
     def send(self, who: Caller, name: str, *items: Mapping[str, Any]) -> bytes:
         """The answer to a batch, as bytes."""

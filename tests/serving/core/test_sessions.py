@@ -7,7 +7,7 @@ import pytest
 
 from palaestra.envs.world import open_world
 from palaestra.serving.access import KeyScope
-from palaestra.serving.core import EpisodeOutcome
+from palaestra.serving.core import LedgerOutcome
 from served import ADMIN, AUTHOR, OTHER, PLAYER, READER, CoreUnderTest, caller
 from worlds.registration import LIBRARY_ID
 
@@ -79,7 +79,7 @@ def test_the_last_step_of_an_episode_counts_once_however_often_it_is_sent(core: 
     session = core.begin(PLAYER)
     item = {"session": session, "action": FINISH, "request": "end"}
     assert core.send(PLAYER, "step", item) == core.send(PLAYER, "step", item)
-    assert [entry.outcome for entry in core.entries] == [EpisodeOutcome.COUNTED]
+    assert [entry.outcome for entry in core.entries] == [LedgerOutcome.COUNTED]
     assert core.refusal(PLAYER, "step", session=session, action=LOOK)[0] == "episode_over"
     core.check_account()
 
@@ -145,7 +145,7 @@ def test_a_client_that_vanished_loses_its_session_and_its_episode_is_void(core: 
     core.clock.now = 59.0
     assert core.core.expire() == 1
     assert len(core.core.sessions) == 0
-    assert [entry.outcome for entry in core.entries] == [EpisodeOutcome.LEASE]
+    assert [entry.outcome for entry in core.entries] == [LedgerOutcome.LEASE]
     code, message = core.refusal(PLAYER, "step", session=session, action=LOOK)
     assert code == "lost"
     assert "longer than its lease" in message
@@ -197,10 +197,10 @@ def test_a_crash_of_a_tool_makes_the_episode_void_and_tells_a_player_nothing(
     assert "ZeroDivisionError" in core.refusal(AUTHOR, "step", session=authors, action=LOOK)[1]
     for name, fields in {"step": {"action": FINISH}, "fork": {}, "snapshot": {}}.items():
         assert core.refusal(PLAYER, name, session=session, **fields)[0] == "episode_over"
-    assert [entry.outcome for entry in core.entries] == [EpisodeOutcome.FAULT] * 2
+    assert [entry.outcome for entry in core.entries] == [LedgerOutcome.FAULT] * 2
     core.ask(PLAYER, "reset", session=session, seed=1)
     assert core.ask(PLAYER, "step", session=session, action=FINISH)["end"] == "finished"
-    assert core.entries[-1].outcome == EpisodeOutcome.COUNTED
+    assert core.entries[-1].outcome == LedgerOutcome.COUNTED
     core.check_account()
 
 
@@ -250,7 +250,7 @@ def test_leaving_an_episode_before_its_end_makes_it_void(core: CoreUnderTest) ->
     core.ask(PLAYER, "restore", session=session, snapshot=taken)
     core.ask(PLAYER, "close", session=session)
     assert core.ask(PLAYER, "close", session=session) == {}
-    assert [entry.outcome for entry in core.entries] == [EpisodeOutcome.LEFT] * 3
+    assert [entry.outcome for entry in core.entries] == [LedgerOutcome.LEFT] * 3
     core.check_account()
 
 
@@ -268,7 +268,7 @@ def test_a_server_that_stops_makes_what_runs_void_and_says_so(core: CoreUnderTes
     sessions = [core.begin(PLAYER), core.begin(AUTHOR)]
     core.ask(PLAYER, "step", session=sessions[0], action=FINISH)
     core.core.stop()
-    assert [entry.outcome for entry in core.entries] == [EpisodeOutcome.COUNTED, EpisodeOutcome.STOPPED]
+    assert [entry.outcome for entry in core.entries] == [LedgerOutcome.COUNTED, LedgerOutcome.STOPPED]
     assert core.refusal(PLAYER, "heartbeat", session=sessions[0])[0] == "lost"
     core.check_account()
 

@@ -2,9 +2,9 @@
 
 from palaestra.serving.core.answer_codes import CODES, STATUS, code_of, error_json, error_of
 from palaestra.serving.core.core import SessionCore
-from palaestra.serving.core.ledger import EpisodeEntry, EpisodeLedger, EpisodeOutcome
+from palaestra.serving.core.ledger import EpisodeEntry, EpisodeLedger, LedgerOutcome
 from palaestra.serving.core.limits import SessionLimits
-from palaestra.serving.core.operations import CLOSE, OPERATIONS, BatchAnswer, Operation, Operations
+from palaestra.serving.core.operations import CLOSE, OPERATIONS, BatchAnswer, Operation, OperationRunner
 from palaestra.serving.core.worlds import SWITCHES, ServedWorld, ServedWorlds, TaskHandles
 
 __all__ = [
@@ -16,9 +16,9 @@ __all__ = [
     "BatchAnswer",
     "EpisodeEntry",
     "EpisodeLedger",
-    "EpisodeOutcome",
+    "LedgerOutcome",
     "Operation",
-    "Operations",
+    "OperationRunner",
     "ServedWorld",
     "ServedWorlds",
     "SessionCore",

@@ -32,7 +32,7 @@ from palaestra.serving.core.items import (
     TasksItem,
     View,
 )
-from palaestra.serving.core.ledger import EpisodeLedger, EpisodeOutcome
+from palaestra.serving.core.ledger import EpisodeLedger, LedgerOutcome
 from palaestra.serving.core.limits import SessionLimits
 from palaestra.serving.core.replies import ReplyMemory
 from palaestra.serving.core.session import ServedSession, SessionTerms, StoredSnapshot
@@ -153,7 +153,7 @@ class SessionCore:
         if session is None and not self.sessions.is_gone(caller, item.session):
             session = self.sessions.find(caller, item.session)
         if session is not None:
-            self.sessions.remove(session, EpisodeOutcome.LEFT)
+            self.sessions.remove(session, LedgerOutcome.LEFT)
         return b"{}"
 
     # Episodes
@@ -178,7 +178,7 @@ class SessionCore:
             raise RequestError(str(error) if view == "author" else "the task cannot be played here") from error
         except Exception as error:
             raise self._fault(session, view, error) from error
-        session.leave(self.ledger, EpisodeOutcome.LEFT)
+        session.leave(self.ledger, LedgerOutcome.LEFT)
         session.begin(self.ledger)
         handle = self.worlds.task_handles.handle(done.task.id)
         write = views.author_reset if view == "author" else views.player_reset
@@ -232,7 +232,7 @@ class SessionCore:
 
     def _fault(self, session: ServedSession, view: View, error: Exception) -> InfrastructureError:
         """Make the episode void after a crash; a player is not told of what, since that may name the task."""
-        session.leave(self.ledger, EpisodeOutcome.FAULT)
+        session.leave(self.ledger, LedgerOutcome.FAULT)
         session.void = f"{type(error).__name__}: {error}"
         return InfrastructureError(f"{_VOID}: {session.void}" if view == "author" else _VOID)
 
@@ -291,7 +291,7 @@ class SessionCore:
             raise RequestError(str(error) if view == "author" else "the snapshot does not fit this session") from error
         except Exception as error:
             raise self._fault(session, view, error) from error
-        session.leave(self.ledger, EpisodeOutcome.LEFT)
+        session.leave(self.ledger, LedgerOutcome.LEFT)
         session.begin(self.ledger)
         shown = {"turn": session.turn, "messages": session.env.episode.observation, "end": session.env.end}
         return self._keep_reply(session, view, item, views.dump(shown))
@@ -358,7 +358,7 @@ class SessionCore:
     def stop(self) -> None:
         """Close every session; episodes that have not ended are void."""
         for session in self.sessions:
-            self.sessions.remove(session, EpisodeOutcome.STOPPED)
+            self.sessions.remove(session, LedgerOutcome.STOPPED)
 
     def _look_up(
         self, caller: Caller, item: ResetItem | StepItem | ForkItem | SnapshotItem | RestoreItem

@@ -11,7 +11,7 @@ from enum import StrEnum
 from palaestra.record import record
 
 
-class EpisodeOutcome(StrEnum):
+class LedgerOutcome(StrEnum):
     """How an episode ended for the account."""
 
     COUNTED = "counted"
@@ -40,7 +40,7 @@ class EpisodeEntry:
     turns: int
     points: int | None
     """The score; `None` where the episode is void."""
-    outcome: EpisodeOutcome
+    outcome: LedgerOutcome
 
 
 @record
@@ -54,7 +54,7 @@ class RunningEpisode:
     task: str
     seed: int
 
-    def close(self, outcome: EpisodeOutcome, *, turns: int, points: int | None) -> EpisodeEntry:
+    def close(self, outcome: LedgerOutcome, *, turns: int, points: int | None) -> EpisodeEntry:
         """The entry of this episode, now that it is over."""
         return EpisodeEntry(
             number=self.number,
@@ -80,7 +80,7 @@ class EpisodeLedger:
         self._sink = sink
         self._begun = 0
         self._running: set[int] = set()
-        self._outcomes: Counter[EpisodeOutcome] = Counter()
+        self._outcomes: Counter[LedgerOutcome] = Counter()
 
     def begin(self, *, session: str, owner: str, world: str, task: str, seed: int) -> RunningEpisode:
         """Begin an episode."""
@@ -107,6 +107,6 @@ class EpisodeLedger:
         return len(self._running)
 
     @property
-    def outcomes(self) -> Mapping[EpisodeOutcome, int]:
+    def outcomes(self) -> Mapping[LedgerOutcome, int]:
         """How many came to each outcome."""
-        return {outcome: self._outcomes[outcome] for outcome in EpisodeOutcome}
+        return {outcome: self._outcomes[outcome] for outcome in LedgerOutcome}

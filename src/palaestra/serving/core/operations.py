@@ -1,6 +1,6 @@
 """The operations of a server by name: which scope each takes, and how a request and its answer are written.
 
-Every protocol reads a caller and bytes, and sends the bytes that `Operations.run` gives. An item that fails does not
+Every protocol reads a caller and bytes, and sends the bytes that `OperationRunner.run` gives. An item that fails does not
 disturb the others: it is answered by an error of its own.
 """
 
@@ -77,7 +77,7 @@ class BatchAnswer:
     """How many items failed, by code."""
 
 
-class Operations:
+class OperationRunner:
     """The operations of one server.
 
     Args:

@@ -4,7 +4,7 @@ from palaestra.envs import Snapshot, ToolEnv
 from palaestra.record import record
 from palaestra.serving.access import Caller, KeyScope
 from palaestra.serving.core.items import View
-from palaestra.serving.core.ledger import EpisodeLedger, EpisodeOutcome, RunningEpisode
+from palaestra.serving.core.ledger import EpisodeLedger, LedgerOutcome, RunningEpisode
 from palaestra.serving.core.replies import ReplyMemory
 from palaestra.serving.core.worlds import ServedWorld
 
@@ -88,7 +88,7 @@ class ServedSession:
             seed=self.env.episode.seed,
         )
 
-    def leave(self, ledger: EpisodeLedger, outcome: EpisodeOutcome) -> None:
+    def leave(self, ledger: EpisodeLedger, outcome: LedgerOutcome) -> None:
         """Make the running episode void, if there is one."""
         if self.running is not None:
             ledger.close(self.running.close(outcome, turns=self.turn, points=None))
@@ -97,5 +97,5 @@ class ServedSession:
     def count(self, ledger: EpisodeLedger, points: int) -> None:
         """Count the running episode, which its environment has ended."""
         assert self.running is not None, "an episode that ends was running"
-        ledger.close(self.running.close(EpisodeOutcome.COUNTED, turns=self.turn, points=points))
+        ledger.close(self.running.close(LedgerOutcome.COUNTED, turns=self.turn, points=points))
         self.running = None

@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterator
 
 from palaestra.errors import LimitError, SessionError, SessionLostError
 from palaestra.serving.access import Caller
-from palaestra.serving.core.ledger import EpisodeLedger, EpisodeOutcome
+from palaestra.serving.core.ledger import EpisodeLedger, LedgerOutcome
 from palaestra.serving.core.limits import SessionLimits
 from palaestra.serving.core.session import ServedSession, StoredSnapshot
 
 _REASONS = {
-    EpisodeOutcome.LEFT: "was closed",
-    EpisodeOutcome.LEASE: "was closed because nobody called for longer than its lease",
-    EpisodeOutcome.STOPPED: "ended when the server stopped",
+    LedgerOutcome.LEFT: "was closed",
+    LedgerOutcome.LEASE: "was closed because nobody called for longer than its lease",
+    LedgerOutcome.STOPPED: "ended when the server stopped",
 }
 
 
@@ -31,7 +31,7 @@ class SessionStore:
         self._clock = clock
         self._sessions: dict[str, ServedSession] = {}
         self._of_owner: Counter[str] = Counter()
-        self._gone: dict[str, tuple[frozenset[str], EpisodeOutcome]] = {}
+        self._gone: dict[str, tuple[frozenset[str], LedgerOutcome]] = {}
 
     def __iter__(self) -> Iterator[ServedSession]:
         return iter(list(self._sessions.values()))
@@ -65,7 +65,7 @@ class SessionStore:
         """
         session, now = self._sessions.get(id_), self._clock()
         if session is not None and session.expires <= now:
-            self.remove(session, EpisodeOutcome.LEASE)
+            self.remove(session, LedgerOutcome.LEASE)
             session = None
         if session is None:
             raise self._missing(caller, id_)
@@ -75,7 +75,7 @@ class SessionStore:
         return session
 
     def _missing(self, caller: Caller, id_: str) -> Exception:
-        owners, outcome = self._gone.get(id_, (frozenset[str](), EpisodeOutcome.LEFT))
+        owners, outcome = self._gone.get(id_, (frozenset[str](), LedgerOutcome.LEFT))
         if caller.owner not in owners:
             return _no_session(id_)
         return SessionLostError(f"session {id_} {_REASONS[outcome]}; an episode that had not ended is void")
@@ -88,7 +88,7 @@ class SessionStore:
         """The session of an id, whoever owns it; its lease stays as it is."""
         return self._sessions.get(id_)
 
-    def remove(self, session: ServedSession, outcome: EpisodeOutcome) -> None:
+    def remove(self, session: ServedSession, outcome: LedgerOutcome) -> None:
         """Close a session; an episode that has not ended is void."""
         session.leave(self._ledger, outcome)
         del self._sessions[session.id]
@@ -106,7 +106,7 @@ class SessionStore:
         now = self._clock()
         late = [session for session in self._sessions.values() if session.expires <= now]
         for session in late:
-            self.remove(session, EpisodeOutcome.LEASE)
+            self.remove(session, LedgerOutcome.LEASE)
         return len(late)
 
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from palaestra.serving.core import BatchAnswer, EpisodeOutcome, SessionCore
+from palaestra.serving.core import BatchAnswer, LedgerOutcome, SessionCore
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
@@ -65,7 +65,7 @@ class ServerMetrics:
         return "\n".join(lines) + "\n"
 
 
-def _labels(name: str, counts: Mapping[str, int] | Mapping[EpisodeOutcome, int]) -> Iterable[tuple[str, int]]:
+def _labels(name: str, counts: Mapping[str, int] | Mapping[LedgerOutcome, int]) -> Iterable[tuple[str, int]]:
     return ((f'{name}="{value}"', count) for value, count in sorted(counts.items()))
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from palaestra.errors import RecordError
 from palaestra.serving.access import KeyRing, RateLimiter, read_keys
-from palaestra.serving.core import Operations, SessionCore
+from palaestra.serving.core import OperationRunner, SessionCore
 from palaestra.serving.http.core_thread import CoreThread
 from palaestra.serving.http.metrics import ServerMetrics
 from palaestra.serving.http.requests import HttpLimits
@@ -41,7 +41,7 @@ class WorldServer:
         key_file: Path | None = None,
     ) -> None:
         self.core = core
-        self.operations = Operations(core)
+        self.operations = OperationRunner(core)
         self.keys = keys
         self.rates = rates
         self.limits = limits
