@@ -217,6 +217,20 @@ def test_mistakes_are_errors_of_their_own(server: ServerProcess, env: ServedEnv)
         env.snapshot()
 
 
+def test_the_connection_is_open_while_the_environment_or_a_fork_has_a_session(env: ServedEnv) -> None:
+    env.reset(seed=0)
+    fork = env.fork()
+    env.close()
+    assert env.connection._client is not None
+    assert fork.step(FINISH)[2]
+    fork.close()
+    assert env.connection._client is None
+    env.reset(seed=0)
+    assert env.step(FINISH)[2]
+    env.close()
+    assert env.connection._client is None
+
+
 def test_forks_and_snapshots_go_on_alike_and_a_snapshot_pickles(env: ServedEnv) -> None:
     env.reset(seed=4)
     env.step(as_action(env.oracle()[0]))

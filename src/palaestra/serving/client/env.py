@@ -94,7 +94,7 @@ class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
             raise UnknownNameError.of("render mode", str(render_mode), ["ansi"])
         self.render_mode = render_mode
         self.connection = ServerConnection(url, key=None if key is None else SecretText(key), timeout=timeout)
-        self._sharers = [1]
+        self._sharers = [0]
         self._switches: Mapping[str, Any] = {"action_format": action_format, **switches}
         self._task_id = task
         self._copy = None
@@ -135,7 +135,14 @@ class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
         item = {**self._creation, "tools": tools, "request": self.connection.request_key()}
         created = self.connection.call("create", item)
         self._session = str(created["session"])
+        self._sharers[0] += 1
         return created
+
+    def _let_go(self) -> None:
+        """Have no session any more."""
+        self._session = None
+        self._is_playing = False
+        self._sharers[0] -= 1
 
     # Gymnasium
 
@@ -174,7 +181,7 @@ class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
             try:
                 return self.connection.call("reset", {"session": self._session, **item})
             except (SessionError, SessionLostError):
-                self._session = None
+                self._let_go()
         self._create()
         return self.connection.call("reset", {"session": self._session, **item})
 
@@ -228,16 +235,15 @@ class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
 
     def close(self) -> None:
         """Close the session, and the connection where no fork uses it. Closing twice is fine."""
-        session, self._session = self._session, None
-        self._is_playing = False
+        session = self._session
         if session is None:
             return
+        self._let_go()
         try:
             self.connection.call("close", {"session": session})
         except (SessionError, SessionLostError):
             pass  # the server has closed it before
         finally:
-            self._sharers[0] -= 1
             if self._sharers[0] == 0:
                 self.connection.close()
 

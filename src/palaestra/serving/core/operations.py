@@ -1,7 +1,7 @@
 """The operations of a server by name: which scope each takes, and how a request and its answer are written.
 
-Every protocol reads a caller and bytes, and sends the bytes that `OperationRunner.run` gives. An item that fails does not
-disturb the others: it is answered by an error of its own.
+Every protocol reads a caller and bytes, and sends the bytes that `OperationRunner.run` gives. An item that fails is
+answered by an error of its own and does not disturb the others.
 """
 
 import logging
