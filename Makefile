@@ -39,7 +39,7 @@ help:
 	@touch $@
 
 .venv/test.stamp: .venv/train.stamp .venv/bench.stamp
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[remote,suites,test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[remote,serve,suites,test]'
 	@touch $@
 
 # What comes along for pictures and sound is built for another torch, and vLLM fails over it.

@@ -4,6 +4,7 @@ Importing it registers the environments with Gymnasium; no world is loaded until
 """
 
 from pathlib import Path
+from typing import Any
 
 import gymnasium as gym
 from gymnasium.envs.registration import EnvSpec
@@ -55,6 +56,35 @@ def register_world(place: str | Path, *, env_id: str | None = None) -> str:
     return pack.env_id
 
 
+def connect(
+    url: str, world: str | None = None, *, key: str | None = None, **switches: Any
+) -> gym.Env[tuple[Any, ...], Any]:
+    """A world on a server as a Gymnasium environment; needs the extra `serve`.
+
+    Args:
+        url: The server, such as "http://127.0.0.1:8765".
+        world: Which of its worlds, by name; `None` where it serves one alone.
+        key: The key; `None` for that of the environment variable `PALAESTRA_KEY`, if it is set.
+        switches: What else `palaestra.serving.client.ServedEnv` takes, such as `view`, `task` and `lease`; for authors
+            also what the world's own environment takes, such as `split` and `noise`.
+
+    Returns:
+        A `palaestra.serving.client.ServedEnv`.
+
+    Raises:
+        ConfigError: the address is none, or the server serves several worlds and `world` names none.
+        AccessError: the key is missing, wrong or expired, or too small for the switches.
+        RequestError: a switch is none, or has no such value.
+        ServerError: the server cannot be reached.
+    """
+    from palaestra.secret import SecretText  # noqa: PLC0415  most programs connect to no server
+
+    secret = None if key is None else SecretText(key)  # it stands in the spec, which people print
+    # Any: an observation is a tuple of messages, which nothing here may import.
+    made: gym.Env[Any, Any] = gym.make("palaestra/Served-v0", url=url, world=world, key=secret, **switches)
+    return made.unwrapped
+
+
 def _register(pack: Pack, **switches: str) -> None:
     PACKS.add(pack)
     _make_known(pack.env_id, "palaestra.envs.env:ToolEnv", **switches)
@@ -78,7 +108,8 @@ for _pack in installed_packs():
     else:
         _register(_pack)
 _make_known("palaestra/Synth-v0", "palaestra.envs.synthesis:make_synth")
+_make_known("palaestra/Served-v0", "palaestra.serving.client.env:ServedEnv")
 for _id in BENCHMARKS:
     _make_known(_id, "palaestra.benchmarks.external.env:ExternalEnv")
 
-__all__ = ["BENCHMARKS", "__version__", "make", "register_world"]
+__all__ = ["BENCHMARKS", "__version__", "connect", "make", "register_world"]

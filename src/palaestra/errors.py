@@ -24,10 +24,17 @@
     ├── DivergedError (ArithmeticError)   training came to a loss or gradient that is no number
     ├── StoppedError (RuntimeError)       training was asked to stop, and has saved
     ├── ReplayError (RuntimeError)        a recorded run cannot be gone through again as it was
+    ├── RequestError (ValueError)         a request to a server of worlds cannot be read
+    ├── AccessError (PermissionError)     a key is missing, wrong or expired
+    │   └── KeyScopeError                 a key lacks a scope that the request needs
+    ├── SessionError (LookupError)        the caller has no such served session, snapshot or task
+    ├── RequestConflictError (ValueError) a request key stands for another request, or is too old
+    ├── LimitError (RuntimeError)         a limit of a server is reached; the caller may try again later
     └── InfrastructureError (RuntimeError)  the world failed, not the agent; never a reward
         ├── EngineError                   what draws tokens failed
         ├── ServerError (ConnectionError)  a server elsewhere could not be reached, or failed
         ├── ReplyError (ValueError)       a server answered, and not with what was asked for
+        ├── SessionLostError (LookupError)  a served session ended: lease, shutdown or restart
         └── WaitError (TimeoutError)      something did not come in time; says who waited for what
 
 A message names the value, the rule and the way out. Each error is also the standard library's, and pickles.
@@ -219,3 +226,45 @@ class StoppedError(PalaestraError, RuntimeError):
 
 class ReplayError(PalaestraError, RuntimeError):
     """A recorded run cannot be gone through again as it was: something that the record depends on has changed."""
+
+
+class RequestError(PalaestraError, ValueError):
+    """A request to a server of worlds cannot be read; the message names the field and the rule."""
+
+
+class AccessError(PalaestraError, PermissionError):
+    """A key is missing, wrong or expired, or a request comes from where none is answered."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
+class KeyScopeError(AccessError):
+    """A key is valid and lacks a scope that the request needs."""
+
+
+class SessionError(PalaestraError, LookupError):
+    """The caller has no session, snapshot, world or task of this name on the server."""
+
+
+class RequestConflictError(PalaestraError, ValueError):
+    """A request key was used for another request, or its answer is no longer kept; the request was not run."""
+
+
+class LimitError(PalaestraError, RuntimeError):
+    """A limit of the server is reached: rate, sessions, snapshots or bytes.
+
+    Attributes:
+        retry_after: Seconds after which the same request may succeed; `None` where time alone does not help.
+    """
+
+    def __init__(self, message: str, retry_after: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+    def __reduce__(self) -> tuple[type["LimitError"], tuple[str, float | None]]:
+        return type(self), (str(self), self.retry_after)
+
+
+class SessionLostError(InfrastructureError, LookupError):
+    """A served session ended before its episode did: its lease expired, or its server stopped. The episode is void."""

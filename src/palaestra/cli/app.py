@@ -19,6 +19,7 @@ from palaestra.cli import (
     diagnose,
     evaluate,
     floors,
+    keys,
     models,
     objectives,
     pages,
@@ -27,6 +28,7 @@ from palaestra.cli import (
     rubrics,
     runs,
     scaffold,
+    serve,
     simulation,
     suites,
     tasks,
@@ -70,6 +72,7 @@ app.add_typer(suites.app, name="suites")
 app.add_typer(models.app, name="models")
 app.add_typer(worlds.app, name="worlds")
 app.add_typer(runs.app, name="runs")
+app.add_typer(keys.app, name="keys")
 app.command()(demo.demo)
 app.command()(train.train)
 app.command()(reference.reference)
@@ -79,6 +82,7 @@ app.command()(play.play)
 app.command()(check.check)
 app.command()(view.view)
 app.command()(diagnose.diagnose)
+app.command(epilog=serve.EPILOG)(serve.serve)
 
 
 @app.callback(invoke_without_command=True)

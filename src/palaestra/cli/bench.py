@@ -65,6 +65,28 @@ def env(
         write_file(markdown, speed_markdown(report).encode())
 
 
+@app.command(epilog="Example: `palaestra bench served --sessions 10000 --batch 256 --batch 1000`")
+def served(
+    world: WorldOption = None,
+    sessions: Annotated[int, typer.Option("--sessions", min=1, help="Sessions that exist at once.")] = 1_000,
+    batch: Annotated[
+        list[int] | None,
+        typer.Option("--batch", min=1, max=1_024, help="Items of a request. May be given several times."),
+    ] = None,
+    steps: Annotated[int, typer.Option("--steps", min=1, help="Steps to play for each batch size.")] = 20_000,
+    markdown: Markdown = None,
+) -> None:
+    """Time steps through a server in batches, and measure its memory for each session. Needs the extra `serve`."""
+    from palaestra.benchmarks.speed.served import measure_served, served_table, time_in_process  # noqa: PLC0415
+
+    env_id = find_world(world)
+    rates = measure_served(env_id, sessions=sessions, batches=batch or [1, 64, 512], steps=steps)
+    table = served_table([time_in_process(env_id, steps=steps), *rates])
+    output().print(table.for_terminal())
+    if markdown is not None:
+        write_file(markdown, table.markdown().encode())
+
+
 @app.command(epilog="Example: `palaestra bench wording storefront --json wording.json`")
 def wording(
     env_id: Annotated[str | None, typer.Argument(help="Environment id. Default: the default world.")] = None,

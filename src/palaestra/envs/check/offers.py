@@ -7,7 +7,7 @@ from typing import Any, cast
 from palaestra.digest import canonical
 from palaestra.envs.check.subject import Subject
 from palaestra.envs.env import ToolEnv
-from palaestra.records import ANY_TABLE, ToolCall
+from palaestra.records import ToolCall
 from palaestra.seeding import Stream
 from palaestra.tools import sample_value
 
@@ -83,8 +83,7 @@ def _missing(env: ToolEnv, call: ToolCall) -> list[str]:
     missing: list[str] = []
     tool = next(tool for tool in env.offered if tool.name == call.tool)
     for name, table in tool.references.items():
-        infos = [info for info in env.world.schema if table in (info.name, ANY_TABLE)]
-        known = {row.id for info in infos for row in env.state.find(info.kind)}
+        known = {*env.table_ids(table)}
         value = call.arguments.get(name)
         ids = cast("list[str]", value if isinstance(value, list) else [value] if value is not None else [])
         missing += [id_ for id_ in ids if known and id_ not in known]

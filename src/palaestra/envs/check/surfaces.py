@@ -1,12 +1,11 @@
 """Other surfaces: what a conventional call is translated to shows the rows that the call itself shows."""
 
 from collections.abc import Sequence
-from functools import partial
 
 from palaestra.envs.check.subject import Subject, as_action
 from palaestra.envs.env import ToolEnv
 from palaestra.envs.world import CONVENTIONAL
-from palaestra.records import ANY_TABLE, ToolCall, ToolEvent
+from palaestra.records import ToolCall, ToolEvent
 from palaestra.seeding import Stream
 from palaestra.tools import CONTROL, Tool, legal_call
 
@@ -34,7 +33,7 @@ def _check_tool(subject: Subject, own: ToolEnv, other: ToolEnv, tool: Tool, seed
     for _ in range(_DRAWS):
         own.reset(seed=seed)
         other.reset(seed=seed)
-        call = legal_call([tool], partial(_ids, own), stream)
+        call = legal_call([tool], own.table_ids, stream)
         [event] = _events(own, [call])
         translated = other.world.surface(other.surface).translate([call], other.instance.initial_state)
         events = _events(other, translated)
@@ -57,8 +56,3 @@ def _events(env: ToolEnv, calls: Sequence[ToolCall]) -> list[ToolEvent]:
     before = len(env.events)
     env.step([as_action(call) for call in calls])
     return list(env.events[before:])
-
-
-def _ids(env: ToolEnv, table: str) -> Sequence[str]:
-    infos = [info for info in env.world.schema if table in (info.name, ANY_TABLE)]
-    return [key for info in infos for key in env.episode.state.keys(info.name)]

@@ -1,0 +1,59 @@
+"""`palaestra serve`: worlds for trainers and agents in other processes and on other machines."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from palaestra.cli.target import WorldsOption
+from palaestra.envs.target import find_world
+from palaestra.packs import DEFAULT, PACKS
+
+EPILOG = """Examples:
+
+`palaestra serve`: the default world, for this machine alone.
+
+`palaestra serve --world itdesk --world ./my_world --port 9000 --show-reward`
+
+`palaestra serve --host 0.0.0.0 --keys keys.json`: for other machines; `palaestra keys add` makes keys.
+"""
+
+
+def serve(
+    world: WorldsOption = None,
+    host: Annotated[
+        str, typer.Option("--host", help="Address to listen on. Other than loopback, it needs --keys.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65_535, help="Port. 0: a free one.")] = 8765,
+    keys: Annotated[
+        Path | None, typer.Option("--keys", help="File of keys, from `palaestra keys add`. Default: no key is needed.")
+    ] = None,
+    split: Annotated[
+        str | None, typer.Option("--split", help="Split that sessions draw tasks from. Default: each world's first.")
+    ] = None,
+    show_reward: Annotated[  # noqa: FBT002
+        bool, typer.Option("--show-reward", help="Show rewards to players in sessions that no author has made.")
+    ] = False,
+    sessions: Annotated[int, typer.Option("--sessions", min=1, help="Most sessions at once.")] = 20_000,
+    lease: Annotated[
+        float, typer.Option("--lease", min=1, max=7_200, help="Seconds without a call after which a session is closed.")
+    ] = 600.0,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Write no log of requests.")] = False,  # noqa: FBT002
+) -> None:
+    """Serve worlds over HTTP until a signal stops the server. Needs the extra `serve`; see docs/serving.md.
+
+    The first line of standard output is the address. The log goes to standard error, one JSON object a line.
+    """
+    from palaestra.serving.core import ServedWorld, SessionLimits  # noqa: PLC0415  the extra `serve`
+    from palaestra.serving.http import make_server  # noqa: PLC0415
+    from palaestra.serving.http import serve as serve_worlds  # noqa: PLC0415
+
+    switches = {} if split is None else {"split": split}
+    env_ids = dict.fromkeys(map(find_world, world or [DEFAULT]))
+    served = [
+        ServedWorld(name=PACKS.find(env_id).id, env_id=env_id, switches=switches, shows_reward=show_reward)
+        for env_id in env_ids
+    ]
+    limits = SessionLimits(sessions=sessions, owner_sessions=sessions, lease=lease)
+    server = make_server(served, key_file=keys, sessions=limits)
+    serve_worlds(server, host=host, port=port, announce=typer.echo, is_logged=not quiet)

@@ -1,0 +1,64 @@
+"""The file of a server's keys: JSON with hashes, never with keys, readable by its owner alone."""
+
+import secrets
+from collections.abc import Iterable
+from pathlib import Path
+
+import orjson
+from pydantic import TypeAdapter, ValidationError
+
+from palaestra.durable import write_file
+from palaestra.errors import RecordError
+from palaestra.record import record
+from palaestra.serving.access.keys import KeyRecord
+
+
+@record
+class KeyFile:
+    """What the file holds."""
+
+    handle_secret: str
+    """From which the handles of tasks follow, as hex; while it stays, so do the handles."""
+    keys: tuple[KeyRecord, ...]
+
+
+_FILE = TypeAdapter(KeyFile)
+
+
+def new_handle_secret() -> str:
+    """A random secret for task handles, as hex."""
+    return secrets.token_hex(32)
+
+
+def read_keys(path: Path) -> KeyFile:
+    """The content of a file of keys.
+
+    Raises:
+        RecordError: it is missing, or is no such file.
+    """
+    try:
+        return _FILE.validate_json(path.read_bytes())
+    except OSError as error:
+        raise RecordError(
+            f"{path}: cannot be read ({error.strerror}); `palaestra keys add` makes a file of keys"
+        ) from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"])) or "the file"
+        raise RecordError(f"{path}: {where}: {first['msg']}; restore the file, or make new keys") from error
+
+
+def write_keys(path: Path, content: KeyFile) -> None:
+    """Write a file of keys whole or not at all.
+
+    Raises:
+        StorageError: the disk refuses.
+    """
+    # `write_file` makes its temporary file readable by its owner alone, and the rename keeps that.
+    write_file(path, orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n")
+
+
+def with_keys(content: KeyFile | None, keys: Iterable[KeyRecord]) -> KeyFile:
+    """The file with other keys; its handle secret stays."""
+    secret = new_handle_secret() if content is None else content.handle_secret
+    return KeyFile(handle_secret=secret, keys=tuple(keys))

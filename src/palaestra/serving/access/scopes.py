@@ -1,0 +1,54 @@
+"""What a key may do, and who calls."""
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+from palaestra.errors import KeyScopeError
+from palaestra.record import record
+
+
+class KeyScope(StrEnum):
+    """What a key may do."""
+
+    PLAY = "play"
+    """Play sessions of served worlds as a player sees them."""
+    AUTHOR = "author"
+    """Play, with any switches; see tasks, rubrics, solutions and digests; hand sessions to players."""
+    READ = "read"
+    """Read metrics and the list of sessions."""
+    ADMIN = "admin"
+    """Read, and close sessions of everybody."""
+
+
+_IMPLIED = {KeyScope.AUTHOR: KeyScope.PLAY, KeyScope.ADMIN: KeyScope.READ}
+
+
+def expand_scopes(scopes: Iterable[KeyScope]) -> frozenset[KeyScope]:
+    """These scopes and those that they imply: author implies play, admin implies read."""
+    given = frozenset(scopes)
+    return given | {_IMPLIED[scope] for scope in given if scope in _IMPLIED}
+
+
+@record
+class Caller:
+    """Who sends a request."""
+
+    key_id: str
+    """The public part of the key; "local" without keys."""
+    owner: str
+    """To whom sessions belong. Several keys may have one owner, so a key can be rotated."""
+    scopes: frozenset[KeyScope]
+    """With those that are implied."""
+
+    def require(self, scope: KeyScope) -> None:
+        """Check that the key has a scope.
+
+        Raises:
+            KeyScopeError: it has not.
+        """
+        if scope not in self.scopes:
+            raise KeyScopeError(f"the key {self.key_id} has no scope {scope.value!r}; use a key that has it")
+
+
+LOCAL = Caller(key_id="local", owner="local", scopes=frozenset(KeyScope))
+"""Everybody, on a server without keys, which listens on the loopback interface alone."""

@@ -1,0 +1,6 @@
+"""Worlds on a server as Gymnasium environments."""
+
+from palaestra.serving.client.connection import KEY_VARIABLE, ServerConnection
+from palaestra.serving.client.env import ServedEnv, ServedSnapshot
+
+__all__ = ["KEY_VARIABLE", "ServedEnv", "ServedSnapshot", "ServerConnection"]

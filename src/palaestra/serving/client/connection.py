@@ -1,0 +1,156 @@
+"""A connection to a server of worlds: requests that are sent again until they are answered, and never run twice.
+
+Sent again are requests whose connection broke or timed out, and those that the server had no room for. Each carries
+the same request keys, so the server runs it once. Any other refusal is an error at once.
+"""
+
+import os
+import secrets
+import time
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from itertools import count
+from typing import Any
+
+import httpx
+import orjson
+
+from palaestra.errors import ConfigError, PalaestraError, ReplyError, ServerError
+from palaestra.secret import SecretText
+from palaestra.serving.core.answer_codes import error_of
+
+KEY_VARIABLE = "PALAESTRA_KEY"
+"""The environment variable that holds the key where none is given."""
+_FIRST_WAIT, _LONGEST_WAIT = 0.1, 10.0
+_NOT_NOW = frozenset({408, 429, 502, 503, 504})
+
+
+class ServerConnection:
+    """A connection that is kept alive. It opens when it is first needed and may be closed and used again.
+
+    Args:
+        url: The server, such as "http://127.0.0.1:8765".
+        key: The key; `None` for that of the environment variable `PALAESTRA_KEY`, if it is set.
+        timeout: Seconds that one try may take.
+        tries: How often a request is sent at most.
+        sleep: Waits between two tries.
+
+    Raises:
+        ConfigError: `url` is no address of a server.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        *,
+        key: str | None = None,
+        timeout: float = 60.0,
+        tries: int = 5,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        if not url.startswith(("http://", "https://")):
+            raise ConfigError(f"url={url!r}: give the address of a server, such as http://127.0.0.1:8765")
+        self.url = url.rstrip("/")
+        found = os.environ.get(KEY_VARIABLE) if key is None else key
+        self._key = None if not found else SecretText(found)
+        self._timeout = timeout
+        self._tries = tries
+        self._sleep = sleep
+        self._client: httpx.Client | None = None
+        self._prefix = secrets.token_hex(6)
+        self._numbers = count()
+
+    def request_key(self) -> str:
+        """A request key that nobody has used."""
+        return f"{self._prefix}-{next(self._numbers)}"
+
+    def call(self, operation: str, item: Mapping[str, Any]) -> dict[str, Any]:
+        """The answer to one item. Any: JSON.
+
+        Raises:
+            PalaestraError: the error that the server answers, as its class.
+            ServerError: the server could not be reached.
+        """
+        answer = self.call_all(operation, [item])[0]
+        if isinstance(answer, PalaestraError):
+            raise answer
+        return answer
+
+    def call_all(self, operation: str, items: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] | PalaestraError]:
+        """The answers to items, each an error of its own where it failed. Any: JSON.
+
+        Raises:
+            PalaestraError: the server refuses the request as a whole.
+            ServerError: the server could not be reached.
+        """
+        body = orjson.dumps({"items": items}, default=_plain, option=orjson.OPT_NON_STR_KEYS)
+        answer = self._ask("POST", operation, body)
+        results: list[Any] = answer.get("results", [])
+        if len(results) != len(items):
+            raise ReplyError(f"{self.url}: {len(results)} results for {len(items)} items; is it a Palaestra server?")
+        return [error_of(result["error"]) if "error" in result else result["ok"] for result in results]
+
+    def get(self, name: str) -> dict[str, Any]:
+        """What a route about the server answers. Any: JSON."""
+        return self._ask("GET", name, None)
+
+    def _ask(self, method: str, name: str, body: bytes | None) -> dict[str, Any]:
+        wait, failure = _FIRST_WAIT, "it was not asked"
+        for number in range(self._tries):
+            if number:
+                self._sleep(wait)
+                wait = min(2 * wait, _LONGEST_WAIT)
+            try:
+                response = self._open().request(method, f"{self.url}/v1/{name}", content=body)
+            except httpx.TransportError as error:
+                failure = f"{type(error).__name__}: {error}"
+                continue
+            if response.status_code not in _NOT_NOW:
+                return self._read(response)
+            failure = f"status {response.status_code}: {response.text[:200]}"
+            wait = max(wait, min(_retry_after(response), _LONGEST_WAIT))
+        raise ServerError(f"{self.url}: {name} was not answered in {self._tries} tries; the last: {failure}")
+
+    def _read(self, response: httpx.Response) -> dict[str, Any]:
+        try:
+            read: dict[str, Any] = orjson.loads(response.content)
+            failure = error_of(read["error"]) if "error" in read else None
+        except (orjson.JSONDecodeError, TypeError, KeyError, AttributeError) as error:
+            raise ReplyError(
+                f"{self.url}: status {response.status_code} and no such answer; is it a Palaestra server?"
+            ) from error
+        if failure is not None:
+            raise failure
+        return read
+
+    def _open(self) -> httpx.Client:
+        if self._client is None:
+            headers = {"Content-Type": "application/json"}
+            if self._key is not None:
+                headers["Authorization"] = f"Bearer {self._key}"
+            self._client = httpx.Client(headers=headers, timeout=self._timeout, trust_env=False)
+            # Environments of Palaestra's own hold nothing and are often dropped without `close`.
+            weakref.finalize(self, self._client.close)
+        return self._client
+
+    def close(self) -> None:
+        """Close the connection; closing twice is fine."""
+        client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
+    def __repr__(self) -> str:
+        return f"ServerConnection({self.url!r})"
+
+
+def _retry_after(response: httpx.Response) -> float:
+    text = response.headers.get("retry-after", "0")
+    return float(text) if text.replace(".", "", 1).isdigit() else 0.0
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Mapping):
+        return dict(value)  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]
+    if isinstance(value, Sequence):
+        return list(value)  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]
+    raise TypeError(f"a {type(value).__name__} is no JSON: {value!r:.80}")

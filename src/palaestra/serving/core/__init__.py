@@ -1,0 +1,30 @@
+"""The session core: what every protocol of the server does, in one place and without any of them."""
+
+from palaestra.serving.core.answer_codes import CODES, STATUS, code_of, error_json, error_of
+from palaestra.serving.core.core import SessionCore
+from palaestra.serving.core.ledger import EpisodeEntry, EpisodeLedger, LedgerOutcome
+from palaestra.serving.core.limits import SessionLimits
+from palaestra.serving.core.operations import CLOSE, OPERATIONS, BatchAnswer, Operation, OperationRunner
+from palaestra.serving.core.worlds import SWITCHES, ServedWorld, ServedWorlds, TaskHandles
+
+__all__ = [
+    "CLOSE",
+    "CODES",
+    "OPERATIONS",
+    "STATUS",
+    "SWITCHES",
+    "BatchAnswer",
+    "EpisodeEntry",
+    "EpisodeLedger",
+    "LedgerOutcome",
+    "Operation",
+    "OperationRunner",
+    "ServedWorld",
+    "ServedWorlds",
+    "SessionCore",
+    "SessionLimits",
+    "TaskHandles",
+    "code_of",
+    "error_json",
+    "error_of",
+]

@@ -1,0 +1,373 @@
+"""The session core: what a server does, without any protocol. It has one thread and no clock of its own."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from palaestra.envs import ToolEnv
+from palaestra.errors import (
+    ActionError,
+    CapabilityError,
+    EpisodeOverError,
+    InfrastructureError,
+    RequestConflictError,
+    RequestError,
+    TaskError,
+    UnknownNameError,
+)
+from palaestra.serving.access import Caller, KeyScope
+from palaestra.serving.core import views
+from palaestra.serving.core.depth import check_depth
+from palaestra.serving.core.inspection import inspect_session, snapshot_facts
+from palaestra.serving.core.items import (
+    CloseItem,
+    CreateItem,
+    DropItem,
+    ForkItem,
+    HeartbeatItem,
+    InspectItem,
+    ResetItem,
+    RestoreItem,
+    SnapshotItem,
+    StepItem,
+    TasksItem,
+    View,
+)
+from palaestra.serving.core.ledger import EpisodeLedger, LedgerOutcome
+from palaestra.serving.core.limits import SessionLimits
+from palaestra.serving.core.replies import ReplyMemory
+from palaestra.serving.core.session import ServedSession, SessionTerms, StoredSnapshot
+from palaestra.serving.core.store import SessionStore, SnapshotStore
+from palaestra.serving.core.worlds import ServedWorlds
+from palaestra.steps import ResetRecord, StepRecord
+
+_VOID = "the world failed and the episode is void; reset the session"
+_CREATIONS = 1_024
+"""Created sessions of an owner, and owners, that are remembered for requests that are sent again."""
+
+
+class SessionCore:
+    """Sessions of worlds, played by whoever may.
+
+    Each method takes one item and returns its answer as JSON. It either changes what it says or raises and changes
+    nothing, except that a fault of the world makes the episode void.
+
+    Args:
+        worlds: What is served.
+        limits: How much is held at once.
+        ledger: The account of episodes.
+        clock: Gives seconds that never go back.
+        new_id: Makes names that nobody can guess.
+    """
+
+    def __init__(
+        self,
+        worlds: ServedWorlds,
+        *,
+        limits: SessionLimits,
+        ledger: EpisodeLedger,
+        clock: Callable[[], float],
+        new_id: Callable[[], str],
+    ) -> None:
+        self.worlds = worlds
+        self.limits = limits
+        self.ledger = ledger
+        self.sessions = SessionStore(limits, ledger, clock=clock)
+        self.snapshots = SnapshotStore(limits, clock=clock)
+        self._clock = clock
+        self._new_id = new_id
+        self._creations: dict[str, ReplyMemory] = {}
+
+    # Sessions
+
+    def create(self, caller: Caller, item: CreateItem) -> bytes:
+        """Create a session.
+
+        Raises:
+            SessionError: the server does not serve the world.
+            KeyScopeError: the item states what only authors may state.
+            RequestError: a switch is none, or has no such value.
+            CapabilityError: the world does not declare a switch.
+            LimitError: there are as many sessions as there may be.
+        """
+        terms = self._terms(caller, item)
+        memory = self._creations.get(caller.owner)
+        asked = (terms.view, item)
+        if memory is not None and (reply := memory.find(item.request, asked)) is not None:
+            return reply
+        self.sessions.admit(caller.owner)
+        env = self.worlds.make(terms.world, self._switches(item))
+        session = self._add(terms, env)
+        shown: dict[str, Any] = {"session": session.id, "view": terms.view, "lease": terms.lease}
+        if item.tools:
+            shown["tools"] = env.toolbox.export(env.world.role)
+        reply = views.dump(shown)
+        if item.request is not None:
+            self._remember_creation(caller.owner).keep(item.request, asked, reply)
+        return reply
+
+    def _terms(self, caller: Caller, item: CreateItem) -> SessionTerms:
+        is_author = KeyScope.AUTHOR in caller.scopes
+        if item.switches or item.player is not None or item.reward is not None or item.view == "author":
+            caller.require(KeyScope.AUTHOR)
+        if item.lease is not None and item.lease > self.limits.longest_lease:
+            raise RequestError(f"lease={item.lease:g}: the longest is {self.limits.longest_lease:g} seconds")
+        world = self.worlds.find(item.world)
+        return SessionTerms(
+            world=world,
+            split=self.worlds.split(world, self._switches(item)),
+            creator=caller.owner,
+            player=item.player or caller.owner,
+            view=item.view or ("author" if is_author else "play"),
+            shows_reward=world.shows_reward if item.reward is None else item.reward,
+            lease=item.lease or self.limits.lease,
+        )
+
+    def _switches(self, item: CreateItem) -> dict[str, Any]:
+        stated = {} if item.action_format is None else {"action_format": item.action_format}
+        return {**stated, **(item.switches or {})}
+
+    def _add(self, terms: SessionTerms, env: ToolEnv) -> ServedSession:
+        session = ServedSession(self._new_id(), terms, env, expires=self._clock() + terms.lease)
+        self.sessions.add(session)
+        return session
+
+    def _remember_creation(self, owner: str) -> ReplyMemory:
+        memory = self._creations.pop(owner, None) or ReplyMemory(_CREATIONS)
+        self._creations[owner] = memory
+        if len(self._creations) > _CREATIONS:
+            del self._creations[next(iter(self._creations))]
+        return memory
+
+    def heartbeat(self, caller: Caller, item: HeartbeatItem) -> bytes:
+        """Renew the lease of a session; raises as `SessionStore.find` does."""
+        session = self.sessions.find(caller, item.session)
+        return views.dump({"lease": session.terms.lease})
+
+    def close(self, caller: Caller, item: CloseItem) -> bytes:
+        """Close a session; closing one of the caller's again is fine.
+
+        Raises:
+            SessionError: there is no such session of the caller's; an administrator may close any.
+        """
+        session = self.sessions.peek(item.session) if KeyScope.ADMIN in caller.scopes else None
+        if session is None and not self.sessions.is_gone(caller, item.session):
+            session = self.sessions.find(caller, item.session)
+        if session is not None:
+            self.sessions.remove(session, LedgerOutcome.LEFT)
+        return b"{}"
+
+    # Episodes
+
+    def reset(self, caller: Caller, item: ResetItem) -> bytes:
+        """Begin an episode; the one before is void unless it has ended.
+
+        Raises:
+            SessionError: there is no such session or task.
+            SessionLostError: the session is gone.
+            RequestError: the split lists no task, or the task does not fit the session.
+            InfrastructureError: the world failed.
+        """
+        session, view, reply = self._look_up(caller, item)
+        if reply is not None:
+            return reply
+        options = None if item.task is None else {"task": self._task_of(session, view, item.task)}
+        try:
+            done: ResetRecord = session.env.reset(seed=item.seed, options=options)[1]["record"]
+        except (TaskError, CapabilityError, UnknownNameError) as error:
+            # The environment keeps its episode where it refuses a task.
+            raise RequestError(str(error) if view == "author" else "the task cannot be played here") from error
+        except Exception as error:
+            raise self._fault(session, view, error) from error
+        session.leave(self.ledger, LedgerOutcome.LEFT)
+        session.begin(self.ledger)
+        handle = self.worlds.task_handles.handle(done.task.id)
+        write = views.author_reset if view == "author" else views.player_reset
+        return self._keep_reply(session, view, item, write(done, handle=handle))
+
+    def _task_of(self, session: ServedSession, view: View, task: str) -> str:
+        """The id of a task that a handle names; for authors an id is one itself."""
+        found = self.worlds.handles(session.terms.world, session.terms.split).get(task)
+        if found is None and view == "play":
+            raise RequestError(f"there is no task {task!r} in this session's split; `tasks` lists the handles")
+        return task if found is None else found
+
+    def step(self, caller: Caller, item: StepItem) -> bytes:
+        """Play a turn.
+
+        Raises:
+            SessionError: there is no such session.
+            SessionLostError: the session is gone.
+            EpisodeOverError: there is no episode, it has ended, or it is void.
+            ActionError: the action is none, or is nested too deep.
+            RequestConflictError: the session has another number of turns than the item states.
+            InfrastructureError: the world failed; the episode is void.
+        """
+        session, view, reply = self._look_up(caller, item)
+        if reply is not None:
+            return reply
+        if session.void is not None:
+            raise EpisodeOverError(_VOID)
+        if item.turn is not None and item.turn != session.turn:
+            raise RequestConflictError(
+                f"turn={item.turn}: the session has played {session.turn} turns; nothing was run"
+            )
+        check_depth(item.action)
+        try:
+            done: StepRecord = session.env.step(item.action)[4]["record"]
+            reply = self._step_reply(session, view, done)
+        except (ActionError, EpisodeOverError):
+            raise
+        except Exception as error:
+            raise self._fault(session, view, error) from error
+        session.turn += 1
+        if done.end is not None:
+            session.count(self.ledger, done.standing.points)
+        return self._keep_reply(session, view, item, reply)
+
+    def _step_reply(self, session: ServedSession, view: View, done: StepRecord) -> bytes:
+        turn = session.turn + 1
+        if view == "author":
+            return views.author_step(done, turn=turn)
+        return views.player_step(done, turn=turn, shows_reward=session.terms.shows_reward)
+
+    def _fault(self, session: ServedSession, view: View, error: Exception) -> InfrastructureError:
+        """Make the episode void after a crash; a player is not told of what, since that may name the task."""
+        session.leave(self.ledger, LedgerOutcome.FAULT)
+        session.void = f"{type(error).__name__}: {error}"
+        return InfrastructureError(f"{_VOID}: {session.void}" if view == "author" else _VOID)
+
+    def fork(self, caller: Caller, item: ForkItem) -> bytes:
+        """Create a session that stands where another stands, with the same terms.
+
+        Raises:
+            EpisodeOverError: there is no episode, or it is void.
+            LimitError: there are as many sessions as there may be.
+        """
+        session, view, reply = self._look_up(caller, item)
+        if reply is not None:
+            return reply
+        self._check_playable(session)
+        self.sessions.admit(session.terms.creator)
+        fork = self._add(session.terms, session.env.fork())
+        fork.begin(self.ledger)
+        return self._keep_reply(session, view, item, views.dump({"session": fork.id, "turn": fork.turn}))
+
+    def _check_playable(self, session: ServedSession) -> None:
+        if session.void is not None:
+            raise EpisodeOverError(_VOID)
+        assert session.env.episode is not None, "`episode` raises where there is none"
+
+    def snapshot(self, caller: Caller, item: SnapshotItem) -> bytes:
+        """Take a snapshot; it stays here, and its name is the answer. Raises as `fork` does."""
+        session, view, reply = self._look_up(caller, item)
+        if reply is not None:
+            return reply
+        self._check_playable(session)
+        taken, id_ = session.env.snapshot(), self._new_id()
+        terms = session.terms
+        stored = StoredSnapshot(creator=terms.creator, player=terms.player, world=terms.world.name, snapshot=taken)
+        self.snapshots.add(id_, stored)
+        facts = snapshot_facts(taken) if view == "author" else {}
+        return self._keep_reply(session, view, item, views.dump({"snapshot": id_, "turn": taken.turn, **facts}))
+
+    def restore(self, caller: Caller, item: RestoreItem) -> bytes:
+        """Put a session where a snapshot was taken; its episode is void unless it has ended.
+
+        Raises:
+            SessionError: there is no such session or snapshot.
+            RequestError: the snapshot does not fit the session.
+            InfrastructureError: the world failed.
+        """
+        session, view, reply = self._look_up(caller, item)
+        if reply is not None:
+            return reply
+        stored = self.snapshots.find(caller, item.snapshot)
+        terms = session.terms
+        if (stored.creator, stored.world) != (terms.creator, terms.world.name):
+            raise RequestError("the snapshot was taken in another world or for another creator; restore it there")
+        try:
+            session.env.restore(stored.snapshot)
+        except TaskError as error:
+            raise RequestError(str(error) if view == "author" else "the snapshot does not fit this session") from error
+        except Exception as error:
+            raise self._fault(session, view, error) from error
+        session.leave(self.ledger, LedgerOutcome.LEFT)
+        session.begin(self.ledger)
+        shown = {"turn": session.turn, "messages": session.env.episode.observation, "end": session.env.end}
+        return self._keep_reply(session, view, item, views.dump(shown))
+
+    def drop(self, caller: Caller, item: DropItem) -> bytes:
+        """Forget a snapshot; raises as `SnapshotStore.find` does."""
+        self.snapshots.find(caller, item.snapshot)
+        self.snapshots.drop(item.snapshot)
+        return b"{}"
+
+    # For authors, and about the server
+
+    def inspect(self, caller: Caller, item: InspectItem) -> bytes:
+        """What an author reads of a session of theirs.
+
+        Raises:
+            KeyScopeError: the key has no scope for it, or another owner created the session.
+            EpisodeOverError: no episode has begun.
+        """
+        caller.require(KeyScope.AUTHOR)
+        session = self.sessions.find(caller, item.session)
+        if session.terms.creator != caller.owner:
+            raise RequestError("only the creator of a session may inspect it")
+        return views.dump(inspect_session(session, item))
+
+    def tasks(self, caller: Caller, item: TasksItem) -> bytes:
+        """The handles of a world's tasks; for authors with their ids.
+
+        Raises:
+            SessionError: the server does not serve the world.
+            KeyScopeError: only authors choose a split.
+            RequestError: there is no such split.
+        """
+        world = self.worlds.find(item.world)
+        if item.split is not None:
+            caller.require(KeyScope.AUTHOR)
+        handles = self.worlds.handles(world, item.split or self.worlds.split(world, {}))
+        if KeyScope.AUTHOR in caller.scopes:
+            return views.dump({"tasks": [{"handle": handle, "id": task} for handle, task in handles.items()]})
+        # In the order of handles: that of ids would tell which tasks belong together.
+        return views.dump({"tasks": [{"handle": handle} for handle in sorted(handles)]})
+
+    def listing(self, caller: Caller) -> list[Mapping[str, Any]]:
+        """The sessions that a caller may see; all of them with the scope to read."""
+        now, sees_all = self._clock(), KeyScope.READ in caller.scopes
+        return [
+            {
+                "session": session.id,
+                "world": session.terms.world.name,
+                "creator": session.terms.creator,
+                "player": session.terms.player,
+                "turn": session.turn,
+                "running": session.running is not None,
+                "expires_in": max(0.0, session.expires - now),
+            }
+            for session in self.sessions
+            if sees_all or session.may_see(caller)
+        ]
+
+    def expire(self) -> int:
+        """Free what nobody has used for longer than its lease; how many sessions and snapshots there were."""
+        return self.sessions.expire() + self.snapshots.expire()
+
+    def stop(self) -> None:
+        """Close every session; episodes that have not ended are void."""
+        for session in self.sessions:
+            self.sessions.remove(session, LedgerOutcome.STOPPED)
+
+    def _look_up(
+        self, caller: Caller, item: ResetItem | StepItem | ForkItem | SnapshotItem | RestoreItem
+    ) -> tuple[ServedSession, View, bytes | None]:
+        """The session of an item, what the caller is shown of it, and the answer where it was run before."""
+        session = self.sessions.find(caller, item.session)
+        view = session.view(caller)
+        return session, view, session.replies.find(item.request, (view, item))
+
+    def _keep_reply(self, session: ServedSession, view: View, item: Any, reply: bytes) -> bytes:
+        session.replies.keep(item.request, (view, item), reply)
+        return reply

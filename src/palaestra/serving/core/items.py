@@ -1,0 +1,148 @@
+"""What can be asked of a server: one class of items for each operation.
+
+A request is a list of items, so that one message plays many sessions. Items that may change something take a request
+key: the same key with the same item is answered again and not run again.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+
+from pydantic import ConfigDict, Field, StrictBool, StringConstraints
+
+from palaestra.record import record
+
+Id: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=128)]
+RequestKey: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=64)]
+Seed: TypeAlias = Annotated[int, Field(ge=0, lt=2**63, strict=True)]
+View: TypeAlias = Literal["play", "author"]
+Part: TypeAlias = Literal[
+    "anchor", "digest", "episode", "events", "legal_actions", "oracle", "score", "state_hash", "table_ids", "task"
+]
+"""What an author may read of a session."""
+_CLOSED = ConfigDict(extra="forbid")
+
+
+@record
+class CreateItem:
+    """A new session."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _CLOSED
+    world: Id
+    """A world that the server serves, by its name."""
+    switches: Mapping[str, Any] | None = None
+    """For authors: what `gymnasium.make` takes, such as split, surface, noise and handbook. Any: JSON."""
+    action_format: Id | None = None
+    """How text is read; `None` for the world's setting."""
+    view: View | None = None
+    """What its creator is shown; `None` for as much as the key allows."""
+    player: Id | None = None
+    """For authors: another owner who may play the session, and sees it as a player."""
+    reward: StrictBool | None = None
+    """For authors: whether the player is shown rewards; `None` for the world's setting."""
+    lease: Annotated[float, Field(gt=0, le=86_400)] | None = None
+    """Seconds without a call after which the session is closed; `None` for the server's setting."""
+    tools: StrictBool = False
+    """Whether the answer holds the schemas of the tools, which else come with the first reset."""
+    request: RequestKey | None = None
+
+
+@record
+class ResetItem:
+    """A new episode in a session."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _CLOSED
+    session: Id
+    seed: Seed
+    task: Id | None = None
+    """A handle of a task, or for authors its id; `None` draws one by the seed."""
+    request: RequestKey | None = None
+
+
+@record
+class StepItem:
+    """One turn."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _CLOSED
+    session: Id
+    action: Any
+    """Text, a call, or the calls of a turn. Any: JSON, which the environment judges."""
+    turn: Annotated[int, Field(ge=0, strict=True)] | None = None
+    """How many turns the caller knows of; where the session has another number, nothing is run."""
+    request: RequestKey | None = None
+
+
+@record
+class ForkItem:
+    """Another session that stands where a session stands."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _CLOSED
+    session: Id
+    request: RequestKey | None = None
+
+
+@record
+class SnapshotItem:
+    """A snapshot, which stays on the server."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _CLOSED
+    session: Id
+    request: RequestKey | None = None
+
+
+@record
+class RestoreItem:
+    """A session put where a snapshot was taken."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _CLOSED
+    session: Id
+    snapshot: Id
+    request: RequestKey | None = None
+
+
+@record
+class DropItem:
+    """A snapshot that is no longer needed."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _CLOSED
+    snapshot: Id
+
+
+@record
+class HeartbeatItem:
+    """A session whose lease is renewed."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _CLOSED
+    session: Id
+
+
+@record
+class CloseItem:
+    """A session that is closed; its episode is void unless it has ended."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _CLOSED
+    session: Id
+
+
+@record
+class InspectItem:
+    """What an author reads of a session."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _CLOSED
+    session: Id
+    parts: tuple[Part, ...]
+    table: Id | None = None
+    """Whose ids "table_ids" lists."""
+    count: Annotated[int, Field(ge=1, le=1_000, strict=True)] = 8
+    """How many "legal_actions" are drawn."""
+    seed: Seed | None = None
+    """Of the draws of "legal_actions"; `None` draws by where the episode stands."""
+
+
+@record
+class TasksItem:
+    """The tasks of a world."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _CLOSED
+    world: Id
+    split: Id | None = None
+    """For authors; `None` for the world's setting."""

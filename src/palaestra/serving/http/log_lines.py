@@ -1,0 +1,41 @@
+"""Structured logs: one JSON object a line, of fields that are named here; no keys, bodies or addresses.
+
+Of an exception the log holds its class and where it was raised. Its text is left out: it may quote a request.
+"""
+
+import logging
+from datetime import UTC, datetime
+from traceback import extract_tb
+from typing import Any, TextIO
+
+import orjson
+
+_FIELDS = ("operation", "status", "key_id", "owner", "items", "errors", "ms", "bytes", "code", "count")
+
+
+class JsonFormatter(logging.Formatter):
+    """Writes a log record as one line of JSON."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The line."""
+        time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        # `msg` and not `getMessage()`: arguments of other people's messages may hold anything.
+        line: dict[str, Any] = {"time": time, "level": record.levelname.lower(), "event": str(record.msg)}
+        line |= {name: getattr(record, name) for name in _FIELDS if hasattr(record, name)}
+        if record.exc_info and record.exc_info[0] is not None:
+            frames = extract_tb(record.exc_info[2])
+            line["error"] = record.exc_info[0].__name__
+            line["trace"] = [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames[-12:]]
+        return orjson.dumps(line, option=orjson.OPT_NON_STR_KEYS).decode()
+
+
+def log_to(stream: TextIO, *, level: int = logging.INFO) -> logging.Handler:
+    """Write the logs of the server to a stream; gives the handler, so that it can be taken away again."""
+    handler = logging.StreamHandler(stream)
+    handler.setFormatter(JsonFormatter())
+    for name in ("palaestra.serving", "uvicorn.error"):
+        logger = logging.getLogger(name)
+        logger.addHandler(handler)
+        logger.setLevel(level)
+        logger.propagate = False
+    return handler

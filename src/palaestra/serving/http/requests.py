@@ -1,0 +1,89 @@
+"""Reading a request: from whom it comes, whether it may come from there, and a body of bounded size and time."""
+
+import asyncio
+
+from fastapi import Request
+
+from palaestra.errors import AccessError, RequestError
+from palaestra.record import record
+from palaestra.serving.access import LOCAL, Caller, KeyRing
+
+_LOOPBACK = frozenset({"127.0.0.1", "localhost", "[::1]", "::1"})
+_BEARER = "bearer "
+
+
+@record
+class HttpLimits:
+    """Bounds of requests."""
+
+    body_bytes: int = 4 * 2**20
+    body_seconds: float = 30.0
+    """How long a body may take to arrive."""
+    pending: int = 256
+    """Requests that may wait or run at once."""
+    connections: int = 4_096
+
+
+class BodyTooLargeError(RequestError):
+    """A body has more bytes than a server reads."""
+
+
+class BodyTooSlowError(RequestError):
+    """A body did not arrive in time."""
+
+
+def caller_of(request: Request, keys: KeyRing | None) -> Caller:
+    """Who sends a request.
+
+    Without keys the server listens on the loopback interface, and everybody on this machine may call. A page in a
+    browser on this machine may not: such a request states an origin, or the name of another host.
+
+    Raises:
+        AccessError: the key is missing, wrong or expired, or the request comes from a page.
+    """
+    if keys is not None:
+        scheme, token = request.headers.get("authorization", "")[:7], request.headers.get("authorization", "")[7:]
+        return keys.authenticate(token.strip() if scheme.lower() == _BEARER else None)
+    if "origin" in request.headers:
+        raise AccessError("a server without keys answers no pages of a browser; start it with --keys")
+    host = request.headers.get("host", "")
+    name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
+    if name.lower() not in _LOOPBACK:
+        raise AccessError(
+            f"host {host[:80]!r}: a server without keys answers on this machine only; start it with --keys"
+        )
+    return LOCAL
+
+
+async def read_body(request: Request, limits: HttpLimits) -> bytes:
+    """The body of a request.
+
+    Raises:
+        RequestError: it is not declared as JSON.
+        BodyTooLargeError: it is larger than allowed; the rest is not read.
+        BodyTooSlowError: it did not arrive in time.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise RequestError("send the header 'Content-Type: application/json'")
+    stated = request.headers.get("content-length", "0")
+    if not stated.isdigit() or int(stated) > limits.body_bytes:
+        raise _too_large(limits)
+    parts: list[bytes] = []
+    size = 0
+    try:
+        async with asyncio.timeout(limits.body_seconds):
+            async for part in request.stream():
+                size += len(part)
+                if size > limits.body_bytes:
+                    raise _too_large(limits)
+                parts.append(part)
+    except TimeoutError:
+        raise BodyTooSlowError(
+            f"the body did not arrive within {limits.body_seconds:g} seconds; send it again"
+        ) from None
+    return b"".join(parts)
+
+
+def _too_large(limits: HttpLimits) -> BodyTooLargeError:
+    return BodyTooLargeError(f"a body has at most {limits.body_bytes} bytes; send several smaller requests")

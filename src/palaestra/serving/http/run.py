@@ -1,0 +1,133 @@
+"""Starting a server: its socket, its signals, and the line that says where it listens."""
+
+import ipaddress
+import secrets
+import signal
+import socket
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import FrameType
+
+import uvicorn
+
+from palaestra.errors import ConfigError
+from palaestra.serving.access import KeyRing, RateLimiter, RateLimits, new_handle_secret, read_keys
+from palaestra.serving.core import EpisodeLedger, ServedWorld, ServedWorlds, SessionCore, SessionLimits
+from palaestra.serving.http.app import make_app
+from palaestra.serving.http.log_lines import log_to
+from palaestra.serving.http.requests import HttpLimits
+from palaestra.serving.http.server import WorldServer
+
+_GRACE = 10
+"""Seconds for which requests under way may go on when the server stops."""
+_HEAD_BYTES = 16_384
+
+
+def make_server(
+    worlds: Sequence[ServedWorld],
+    *,
+    key_file: Path | None = None,
+    sessions: SessionLimits | None = None,
+    http: HttpLimits | None = None,
+    rates: RateLimits | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> WorldServer:
+    """A server of these worlds.
+
+    Args:
+        worlds: What is served.
+        key_file: The keys that are accepted; `None` for a server that needs none.
+        sessions: How much is held at once.
+        http: Bounds of requests.
+        rates: What each key may send.
+        clock: Gives seconds that never go back, for leases and rates.
+
+    Raises:
+        RecordError: the file of keys cannot be read.
+    """
+    known = None if key_file is None else read_keys(key_file)
+    secret = new_handle_secret() if known is None else known.handle_secret
+    core = SessionCore(
+        ServedWorlds(worlds, secret=bytes.fromhex(secret)),
+        limits=sessions or SessionLimits(),
+        ledger=EpisodeLedger(),
+        clock=clock,
+        new_id=lambda: secrets.token_urlsafe(16),
+    )
+    return WorldServer(
+        core,
+        keys=None if known is None else KeyRing(known.keys, clock=time.time),
+        rates=RateLimiter(rates or RateLimits(), clock=clock),
+        limits=http or HttpLimits(),
+        key_file=key_file,
+    )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach an address."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def serve(
+    server: WorldServer, *, host: str, port: int, announce: Callable[[str], None], is_logged: bool = True
+) -> None:
+    """Serve until a signal (INT or TERM) asks to stop; requests under way are answered first.
+
+    Args:
+        server: What is served.
+        host: The address to listen on.
+        port: The port; 0 for a free one.
+        announce: Is given the address once connections are taken.
+        is_logged: Whether requests are logged on standard error.
+
+    Raises:
+        ConfigError: the address is not of this machine alone and there are no keys, or it cannot be listened on.
+    """
+    if server.keys is None and not is_loopback(host):
+        raise ConfigError(f"host={host}: other machines can reach it, so it needs keys; give --keys FILE")
+    listening = _listen(host, port)
+    if is_logged:
+        log_to(sys.stderr)
+    config = uvicorn.Config(
+        make_app(server),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        limit_concurrency=server.limits.connections,
+        timeout_graceful_shutdown=_GRACE,
+        h11_max_incomplete_event_size=_HEAD_BYTES,
+        ws="none",
+    )
+    # uvicorn raises the signal again once it has stopped; by then it has done its work.
+    former = {number: signal.signal(number, _do_nothing) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with listening:
+            shown = f"[{host}]" if ":" in host else host
+            announce(f"http://{shown}:{listening.getsockname()[1]}")
+            uvicorn.Server(config).run(sockets=[listening])
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # asyncio sends small answers at once only on sockets that name their protocol; without it each waits 40 ms.
+    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+        listening.listen(1_024)
+    except OSError as error:
+        listening.close()
+        raise ConfigError(f"{host}:{port} cannot be listened on ({error.strerror}); choose another port") from error
+    return listening
+
+
+def _do_nothing(number: int, frame: FrameType | None) -> None:
+    del number, frame

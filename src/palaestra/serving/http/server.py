@@ -1,0 +1,102 @@
+"""What all routes share: the core in its thread, keys, limits, metrics, and the work that comes round."""
+
+import asyncio
+import logging
+from contextlib import suppress
+from pathlib import Path
+
+from palaestra.errors import RecordError
+from palaestra.serving.access import KeyRing, RateLimiter, read_keys
+from palaestra.serving.core import OperationRunner, SessionCore
+from palaestra.serving.http.core_thread import CoreThread
+from palaestra.serving.http.metrics import ServerMetrics
+from palaestra.serving.http.requests import HttpLimits
+
+_LOG = logging.getLogger("palaestra.serving")
+_ROUND = 1.0
+"""Seconds between two looks at leases and at the file of keys."""
+
+
+class WorldServer:
+    """A server of worlds, without its routes.
+
+    Attributes:
+        core: The sessions; only the core thread touches them.
+        operations: What can be asked for.
+        keys: The keys that are accepted; `None` for a server on the loopback interface that needs none.
+        rates: What each key may send.
+        limits: Bounds of requests.
+        metrics: What is counted.
+        thread: Where the core runs.
+        is_stopping: Whether new requests are refused because the server ends.
+    """
+
+    def __init__(
+        self,
+        core: SessionCore,
+        *,
+        keys: KeyRing | None,
+        rates: RateLimiter,
+        limits: HttpLimits,
+        key_file: Path | None = None,
+    ) -> None:
+        self.core = core
+        self.operations = OperationRunner(core)
+        self.keys = keys
+        self.rates = rates
+        self.limits = limits
+        self.metrics = ServerMetrics()
+        self.thread = CoreThread(limits.pending)
+        self.is_stopping = False
+        self._key_file = key_file
+        self._key_file_state = _state_of(key_file)
+        self._rounds: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Begin to look at leases and keys."""
+        self._rounds = asyncio.create_task(self._go_round())
+
+    async def stop(self) -> None:
+        """End every session. Episodes that have not ended are void."""
+        self.is_stopping = True
+        if self._rounds is not None:
+            self._rounds.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._rounds
+        await self.thread.run_always(self.core.stop)
+        self.thread.close()
+        _LOG.info("stopped", extra={"count": self.core.ledger.begun})
+
+    async def _go_round(self) -> None:
+        while True:
+            await asyncio.sleep(_ROUND)
+            try:
+                await self.run_round()
+            except Exception:  # leases must go on being looked at
+                _LOG.exception("round failed")
+
+    async def run_round(self) -> None:
+        """Free what nobody uses, and read the keys again where their file has changed."""
+        freed = await self.thread.run_always(self.core.expire)
+        if freed:
+            _LOG.info("leases expired", extra={"count": freed})
+        state = _state_of(self._key_file)
+        if self.keys is not None and self._key_file is not None and state != self._key_file_state:
+            self._key_file_state = state
+            try:
+                self.keys.replace(read_keys(self._key_file).keys)
+            except RecordError:
+                _LOG.exception("keys could not be read; the former ones stay")
+            else:
+                _LOG.info("keys were read again", extra={"count": len(self.keys)})
+
+
+def _state_of(path: Path | None) -> tuple[int, int, int] | None:
+    """What changes when a file is replaced; `None` where there is none."""
+    if path is None:
+        return None
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns, status.st_size

@@ -1,0 +1,82 @@
+"""Keys and rates: what is accepted, until when, and how much."""
+
+import pytest
+
+from palaestra.errors import AccessError, KeyScopeError, UnknownNameError
+from palaestra.serving.access import KeyRing, KeyScope, expand_scopes, make_key, rotate_key
+from palaestra.serving.access.rates import TokenBucket
+from served import ManualClock, caller
+
+
+def test_a_key_is_accepted_until_it_expires_and_then_not() -> None:
+    clock = ManualClock()
+    token, record = make_key("trainer", [KeyScope.AUTHOR], now=0.0, lifetime=10.0)
+    ring = KeyRing([record], clock=clock)
+    assert ring.authenticate(token).scopes == {KeyScope.AUTHOR, KeyScope.PLAY}
+    clock.now = 9.9
+    assert ring.authenticate(token).owner == "trainer"
+    clock.now = 10.0
+    with pytest.raises(AccessError, match="has expired"):
+        ring.authenticate(token)
+
+
+def test_no_other_text_is_a_key() -> None:
+    token, record = make_key("trainer", [KeyScope.PLAY], now=0.0, lifetime=None)
+    ring = KeyRing([record], clock=ManualClock())
+    other, _ = make_key("trainer", [KeyScope.PLAY], now=0.0, lifetime=None)
+    head, id_, secret = token.split("_", 2)
+    wrong = (
+        *(None, "", "x", token + "x", token[:-1], " " + token, token.swapcase(), other, record.hash),
+        *(f"{head}_{id_}_{other.split('_', 2)[2]}", f"{head}_{other.split('_', 2)[1]}_{secret}"),
+    )
+    for text in wrong:
+        with pytest.raises(AccessError):
+            ring.authenticate(text)
+
+
+def test_a_key_that_was_rotated_is_accepted_for_the_overlap_alone() -> None:
+    clock = ManualClock()
+    old, record = make_key("trainer", [KeyScope.READ], now=0.0, lifetime=None)
+    new, records = rotate_key([record], record.id, now=100.0, lifetime=None, overlap=60.0)
+    ring = KeyRing(records, clock=clock)
+    clock.now = 159.0
+    assert ring.authenticate(old).owner == ring.authenticate(new).owner == "trainer"
+    clock.now = 160.0
+    with pytest.raises(AccessError):
+        ring.authenticate(old)
+    assert ring.authenticate(new).scopes == {KeyScope.READ}
+    with pytest.raises(UnknownNameError):
+        rotate_key(records, "no-such", now=0.0, lifetime=None, overlap=0.0)
+
+
+@pytest.mark.parametrize(
+    ("owner", "scopes", "lifetime"),
+    [("", ["play"], None), ("a b", ["play"], None), ("a" * 65, ["play"], None), ("a", [], None), ("a", ["play"], 0.0)],
+)
+def test_a_key_that_would_be_useless_is_not_made(owner: str, scopes: list[str], lifetime: float | None) -> None:
+    with pytest.raises(ValueError, match=r"owner=|scope|lifetime="):
+        make_key(owner, map(KeyScope, scopes), now=0.0, lifetime=lifetime)
+
+
+def test_a_scope_implies_what_lies_below_it_and_nothing_beside() -> None:
+    assert expand_scopes([KeyScope.ADMIN]) == {KeyScope.ADMIN, KeyScope.READ}
+    assert expand_scopes([KeyScope.PLAY]) == {KeyScope.PLAY}
+    with pytest.raises(KeyScopeError, match="no scope 'author'"):
+        caller("a", KeyScope.PLAY, KeyScope.ADMIN).require(KeyScope.AUTHOR)
+
+
+def test_a_bucket_gives_its_burst_and_then_its_rate() -> None:
+    bucket = TokenBucket(2.0, 3.0, 0.0)
+    assert [bucket.spend(1, 0.0) for _ in range(6)] == [None] * 6
+    assert bucket.spend(1, 0.0) == 0.5
+    assert bucket.spend(1, 0.5) is None
+    assert bucket.spend(1, 0.75) == 0.25
+    spent = sum(bucket.spend(1, 0.5 + 0.1 * tick) is None for tick in range(1, 101))
+    assert spent == 20
+
+
+def test_an_amount_above_the_burst_is_possible_and_paid_off() -> None:
+    bucket = TokenBucket(10.0, 1.0, 0.0)
+    assert bucket.spend(25, 0.0) is None
+    assert bucket.spend(1, 1.5) == pytest.approx(0.1)
+    assert bucket.spend(1, 1.6) is None

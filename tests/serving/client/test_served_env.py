@@ -1,0 +1,249 @@
+"""A served world is the world in process: equal seeds and calls give equal returns, scores and digests."""
+
+import pickle
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import gymnasium as gym
+import pytest
+from gymnasium.utils.env_checker import check_env as gymnasium_check_env
+
+import palaestra
+from palaestra.agents import as_action
+from palaestra.envs import ToolEnv
+from palaestra.envs.check import CHECKS, Subject
+from palaestra.envs.check.subject import OperationResult, fingerprint
+from palaestra.errors import (
+    AccessError,
+    ActionError,
+    CapabilityError,
+    ConfigError,
+    EpisodeOverError,
+    KeyScopeError,
+    RequestError,
+    ServerError,
+    SessionError,
+    SessionLostError,
+    UnknownNameError,
+)
+from palaestra.serving.client import ServedEnv
+from palaestra.tools import Schemas
+from served.process import ServerProcess, run_server
+from worlds.registration import register
+
+LIBRARY = "worlds.library:LIBRARY"
+FINISH: dict[str, Any] = {"tool": "finish", "arguments": {}}
+SWITCHES: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "outcome": {"reward": "outcome", "max_turns": 9},
+    "generic surface": {"surface": "generic"},
+    "noise": {"noise": {"failures": 20, "distractors": 3}},
+    "other format": {"action_format": "json", "split": "dev"},
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServerProcess]:
+    register()
+    log = tmp_path_factory.mktemp("served") / "log"
+    arguments = ("--world", LIBRARY, "--world", "storefront", "--show-reward")
+    with run_server(*arguments, log=log) as server:
+        yield server
+
+
+@pytest.fixture
+def env(server: ServerProcess) -> Iterator[ServedEnv]:
+    env = ServedEnv(url=server.url, world="storefront")
+    yield env
+    env.close()
+
+
+def do_not_wait(seconds: float) -> None:
+    del seconds
+
+
+def outcome(env: ToolEnv, operation: Any) -> OperationResult:
+    """What came of an operation, with schemas as plain JSON."""
+    returned: Any = env.reset(seed=operation) if isinstance(operation, int) else env.step(operation)
+    info: dict[str, Any] = {
+        name: list(value) if isinstance(value, Schemas) else value for name, value in returned[-1].items()
+    }
+    record = info.pop("record")
+    info["record"] = replace(record, tools=None if record.tools is None else list(record.tools))
+    ended = not isinstance(operation, int) and bool(returned[2] or returned[3])
+    return OperationResult(digest=env.digest(), outcome=fingerprint((*returned[:-1], info)), ended=ended)
+
+
+@pytest.mark.parametrize("name", SWITCHES)
+def test_an_author_is_given_what_the_environment_gives_to_the_bit(server: ServerProcess, name: str) -> None:
+    switches = SWITCHES[name]
+    here = cast("ToolEnv", gym.make("palaestra/Storefront-v0", **switches).unwrapped)
+    subject = Subject.of(here, steps=15, seeds=(0, 1, 2))
+    there = ServedEnv(url=server.url, world="storefront", **switches)
+    for walk in subject.walks:
+        for operation in walk.operations:
+            assert outcome(cast("ToolEnv", there), operation) == outcome(here, operation)
+            assert there.oracle() == here.oracle()
+            assert there.score() == here.score()
+    there.close()
+
+
+def test_a_player_is_given_its_observations_rewards_and_ends(server: ServerProcess) -> None:
+    here = cast("ToolEnv", gym.make("palaestra/Storefront-v0").unwrapped)
+    there = palaestra.connect(server.url, "storefront", view="play")
+    [walk] = Subject.of(here, steps=25, seeds=(0,)).walks
+    for operation in walk.operations:
+        if isinstance(operation, int):
+            messages, info = there.reset(seed=operation)
+            assert messages == here.reset(seed=operation)[0]
+            assert set(info) == {"tools", "task", "seed"}
+            continue
+        assert there.step(operation)[:4] == here.step(operation)[:4]
+    with pytest.raises(CapabilityError, match="view of a player"):
+        _ = cast("ServedEnv", there).instance
+    there.close()
+
+
+@pytest.mark.parametrize("view", ["author", "play"])
+def test_gymnasiums_own_checker_passes_without_a_warning(server: ServerProcess, view: str) -> None:
+    env = palaestra.connect(server.url, "storefront", view=view)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        gymnasium_check_env(env, skip_close_check=True)
+    env.close()
+
+
+@pytest.mark.usefixtures("light_collections")
+def test_it_holds_the_contract_of_environments(server: ServerProcess) -> None:
+    if "palaestra/Library-v0" not in gym.registry:
+        palaestra.register_world("worlds.library:LIBRARY")  # authors need the pack here too
+    made = cast("ToolEnv", palaestra.connect(server.url, "library"))
+    subject = Subject.of(made, steps=6, seeds=(0,))
+    for name, check in CHECKS.items():
+        if name != "purity":  # a client has a network and a clock; the world's purity is checked where it runs
+            check(subject)
+    made.close()
+
+
+def test_a_client_without_the_reward_is_given_no_number(tmp_path: Path) -> None:
+    with run_server("--quiet", "--world", LIBRARY, log=tmp_path / "log") as server:
+        env = palaestra.connect(server.url, view="play")
+        env.reset(seed=0)
+        reward = env.step([])[1]
+        assert reward != reward  # noqa: PLR0124  NaN
+        env.close()
+
+
+def test_a_server_that_was_restarted_has_lost_the_episode_and_the_next_one_begins_anew(tmp_path: Path) -> None:
+    with run_server("--quiet", "--world", LIBRARY, log=tmp_path / "log") as first:
+        env = ServedEnv(url=first.url, view="play")
+        env.reset(seed=0)
+        port = first.url.rpartition(":")[2]
+        first.kill()
+        with run_server("--quiet", "--world", LIBRARY, "--port", port, log=tmp_path / "log"):
+            with pytest.raises(SessionLostError, match="episode is void"):
+                env.step(FINISH)
+            env.reset(seed=0)
+            assert env.step(FINISH)[2]
+            env.close()
+
+
+def test_a_server_that_stops_ends_cleanly(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with run_server("--world", LIBRARY, log=log) as server:
+        env = ServedEnv(url=server.url, view="play")
+        env.reset(seed=0)
+        assert server.stop() == 0
+    assert '"event":"stopped"' in log.read_text()
+    env.connection._tries, env.connection._sleep = 2, do_not_wait
+    with pytest.raises(ServerError, match="not answered in 2 tries"):
+        env.step(FINISH)
+    env.connection.close()
+
+
+def test_keys_are_taken_from_the_environment_and_shown_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from palaestra.cli.keys import add
+    from palaestra.serving.access import KeyScope
+
+    keys, log = tmp_path / "keys.json", tmp_path / "log"
+    add(keys, "trainer", [KeyScope.PLAY])
+    token = capsys.readouterr().out.strip()
+    with run_server("--keys", str(keys), "--world", LIBRARY, log=log) as server:
+        with pytest.raises(AccessError, match="no key"):
+            palaestra.connect(server.url)
+        monkeypatch.setenv("PALAESTRA_KEY", token)
+        env = palaestra.connect(server.url)
+        env.reset(seed=0)
+        assert cast("ServedEnv", env).view == "play"
+        with pytest.raises(KeyScopeError):
+            palaestra.connect(server.url, split="dev")
+        with pytest.raises(KeyScopeError):
+            cast("ServedEnv", env).digest()
+        named = cast("ServedEnv", palaestra.connect(server.url, key=token))
+        assert token not in repr(named.spec) + repr(named.connection) + repr(vars(named))
+        env.close()
+        named.close()
+    assert token.split("_", 2)[2] not in log.read_text()
+
+
+def test_mistakes_are_errors_of_their_own(server: ServerProcess, env: ServedEnv) -> None:
+    with pytest.raises(EpisodeOverError, match="before reset"):
+        env.step(FINISH)
+    env.reset(seed=0)
+    with pytest.raises(ActionError):
+        env.step(cast("Any", 5))
+    with pytest.raises(UnknownNameError, match="reset option"):
+        env.reset(options={"level": 1})
+    with pytest.raises(RequestError):
+        env.reset(options={"task": "storefront/no-such/0001"})
+    assert env.step(FINISH)[2]
+    with pytest.raises(EpisodeOverError):
+        env.step(FINISH)
+    with pytest.raises(ConfigError, match="give world="):
+        palaestra.connect(server.url)
+    with pytest.raises(UnknownNameError, match="served world"):
+        palaestra.connect(server.url, "storefrond")
+    with pytest.raises(ConfigError, match="address of a server"):
+        palaestra.connect("localhost:8765")
+    with pytest.raises(RequestError, match="split"):
+        palaestra.connect(server.url, "storefront", split="no-such")
+    env.close()
+    with pytest.raises(EpisodeOverError):
+        env.snapshot()
+
+
+def test_the_connection_is_open_while_the_environment_or_a_fork_has_a_session(env: ServedEnv) -> None:
+    env.reset(seed=0)
+    fork = env.fork()
+    env.close()
+    assert env.connection._client is not None
+    assert fork.step(FINISH)[2]
+    fork.close()
+    assert env.connection._client is None
+    env.reset(seed=0)
+    assert env.step(FINISH)[2]
+    env.close()
+    assert env.connection._client is None
+
+
+def test_forks_and_snapshots_go_on_alike_and_a_snapshot_pickles(env: ServedEnv) -> None:
+    env.reset(seed=4)
+    env.step(as_action(env.oracle()[0]))
+    taken = pickle.loads(pickle.dumps(env.snapshot()))
+    fork = env.fork()
+    place = env.digest()
+    env.step(FINISH)
+    assert fork.digest() == place
+    fork.restore(taken)
+    assert fork.digest() == place
+    assert fork.step(FINISH)[1:4] == (0.0, True, False) or fork.score() == env.score()
+    env.drop(taken)
+    with pytest.raises(SessionError):
+        env.restore(taken)
+    fork.close()
+    assert env.heartbeat() == 600.0
