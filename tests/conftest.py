@@ -6,7 +6,7 @@ import pkgutil
 import sys
 from collections import Counter
 from collections.abc import Generator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 from hypothesis import settings
@@ -14,6 +14,8 @@ from hypothesis import settings
 from property.budget import SOAK
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from coverage import Coverage
 
 # The same examples each time, and no clock on a machine that others share.
@@ -98,7 +100,8 @@ def shares_a_cache(item: pytest.Item) -> bool:
     module = item.getparent(pytest.Module)
     if module is None:
         return False
-    own = (value for value in vars(module.obj).values() if getattr(value, "__module__", "") == module.obj.__name__)
+    members: dict[str, object] = vars(cast("ModuleType", module.obj))
+    own = (value for value in members.values() if getattr(value, "__module__", "") == module.obj.__name__)
     return any(hasattr(value, "cache_info") for value in own)
 
 

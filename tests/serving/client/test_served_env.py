@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import gymnasium as gym
+import orjson
 import pytest
 from gymnasium.utils.env_checker import check_env as gymnasium_check_env
 
@@ -229,6 +230,24 @@ def test_the_connection_is_open_while_the_environment_or_a_fork_has_a_session(en
     assert env.step(FINISH)[2]
     env.close()
     assert env.connection._client is None
+
+
+def test_actions_may_have_every_form_that_they_have_in_process(env: ServedEnv) -> None:
+    """One call each as `ToolCall`, in OpenAI's form with its id, and in Anthropic's: the same answer and digest."""
+    env.reset(seed=4)
+    (call, *_), taken = env.oracle(), env.snapshot()
+    arguments = orjson.dumps(dict(call.arguments)).decode()
+    of_openai = {"id": "call_7", "type": "function", "function": {"name": call.tool, "arguments": arguments}}
+    of_anthropic = {"type": "tool_use", "id": "toolu_7", "name": call.tool, "input": dict(call.arguments)}
+    plain = env.step(as_action(call))[0]
+    digest = env.digest()
+    for action, id in ((call, None), ([of_openai], "call_7"), ([of_anthropic], "toolu_7")):
+        env.restore(taken)
+        (answer,) = env.step(action)[0]
+        assert answer["content"] == plain[0]["content"]
+        assert id is None or answer["tool_call_id"] == id
+        assert env.action_space.contains(action)
+        assert env.digest() == digest
 
 
 def test_forks_and_snapshots_go_on_alike_and_a_snapshot_pickles(env: ServedEnv) -> None:

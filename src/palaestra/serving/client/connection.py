@@ -14,6 +14,7 @@ from typing import Any
 
 import httpx
 import orjson
+from pydantic import BaseModel
 
 from palaestra.errors import ConfigError, PalaestraError, ReplyError, ServerError
 from palaestra.secret import SecretText
@@ -149,6 +150,8 @@ def _retry_after(response: httpx.Response) -> float:
 
 
 def _plain(value: object) -> object:
+    if isinstance(value, BaseModel):  # an action as a client of a model server has it
+        return value.model_dump(exclude_none=True)
     if isinstance(value, Mapping):
         return dict(value)  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]
     if isinstance(value, Sequence):

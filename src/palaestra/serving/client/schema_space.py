@@ -5,12 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 
-from palaestra.envs.spaces import calls_of
-from palaestra.errors import ActionError
+from palaestra.envs.spaces import fits_action
 from palaestra.protocols import Action
 from palaestra.records import JsonObject, JsonSchema, ToolCall
 from palaestra.seeding import Stream
-from palaestra.tools import ActionFormat, sample_value
+from palaestra.tools import ActionFormat, bind_tools, sample_value
 
 if TYPE_CHECKING:  # an extra, and slow to import
     from jsonschema import Draft202012Validator
@@ -32,6 +31,7 @@ class SchemaSpace(gym.Space[Action]):
     def offer(self, tools: Sequence[JsonObject]) -> None:
         """Hold calls of these tools from now on."""
         self._tools = tools
+        self._format = bind_tools(self._format, tools)
         self._by_name: dict[str, JsonSchema] | None = None
         self._validators: dict[str, Draft202012Validator] = {}
 
@@ -61,14 +61,7 @@ class SchemaSpace(gym.Space[Action]):
 
     def contains(self, x: Any) -> bool:
         """Whether `x` is an action that no schema refuses."""
-        try:
-            if isinstance(x, str):
-                parsed = self._format.parse(x)
-                return parsed.error is None and all(map(self._fits, parsed.calls))
-            calls = calls_of(x)
-            return bool(calls) and all(map(self._fits, calls))
-        except ActionError:
-            return False
+        return fits_action(x, self._format, self._fits)
 
     def _fits(self, call: ToolCall) -> bool:
         if call.tool not in self._schemas:
