@@ -23,7 +23,7 @@ _TYPES: dict[str, type] = {"string": str, "integer": int, "number": float, "bool
 PAGE = 10
 
 
-class Store:
+class TableStore:
     """The database: one connection, a transaction for each call.
 
     Args:
@@ -63,7 +63,7 @@ class Store:
         return self.rows(connection, table, {"id": key})
 
 
-def application(store: Store, specification: Found) -> FastAPI:
+def application(store: TableStore, specification: Found) -> FastAPI:
     """The tools of a world, one endpoint each."""
     app = FastAPI()
     writes: dict[str, list[list[Any]]] = specification["writes"]
@@ -83,7 +83,7 @@ def _model(name: str, schema: Found) -> type[BaseModel]:
     return create_model(name, **fields)
 
 
-def _look_up(store: Store, tool: Found, model: Any) -> Any:
+def _look_up(store: TableStore, tool: Found, model: Any) -> Any:
     reads = tool["reads"]
 
     async def look_up(asked: Any) -> Found:
@@ -102,7 +102,7 @@ def _look_up(store: Store, tool: Found, model: Any) -> Any:
     return look_up
 
 
-def _write(store: Store, tool: Found, model: Any, writes: dict[str, list[list[Any]]]) -> Any:
+def _write(store: TableStore, tool: Found, model: Any, writes: dict[str, list[list[Any]]]) -> Any:
     async def write(asked: Any) -> Found:
         key = json.dumps([tool["name"], asked.model_dump(exclude_unset=True)], sort_keys=True)
         with store.engine.begin() as connection:
@@ -116,7 +116,7 @@ def _write(store: Store, tool: Found, model: Any, writes: dict[str, list[list[An
 def main() -> None:
     """Serve the database of the first argument on the listening socket whose descriptor is the second."""
     database, descriptor, specification = sys.argv[1:]
-    app = application(Store(database), json.loads(Path(specification).read_text()))
+    app = application(TableStore(database), json.loads(Path(specification).read_text()))
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False))
     server.run(sockets=[socket.socket(fileno=int(descriptor))])
 
