@@ -14,6 +14,7 @@ _CALL, _CALL_END = "<tool_call>", "</tool_call>"
 _VALUE_END = "</arg_value>"
 _TAGS = (_VALUE_END, "<think>", "</think>")
 _NAME = re.compile(r"[^<]*")
+_TOOL = re.compile(r"\w[\w.:/-]*")
 _PAIR = re.compile(r"\s*<arg_key>([^<]*)</arg_key>\s*<arg_value>")
 
 
@@ -53,6 +54,8 @@ class GlmFormat(TypedTextFormat):
         named = _NAME.match(text, at)
         assert named is not None, "the pattern fits anywhere"
         name, at = named[0].strip(), named.end()
+        if not _TOOL.fullmatch(name):
+            return None, at, f"{name[:40]!r} is no name of a tool; write {_CALL}name"
         arguments: dict[str, Json] = {}
         while pair := _PAIR.match(text, at):
             key, begin = pair[1].strip(), pair.end()
