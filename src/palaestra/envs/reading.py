@@ -50,7 +50,7 @@ class TurnReader:
             return self._read_text(action)
         said = read_action(action)
         if said.error is not None:
-            return TurnReading(calls=(), unreadable=said.error, ids=said.ids)
+            return TurnReading(calls=(), unreadable=_without_surrogates(said.error), ids=said.ids)
         if said.text is not None:
             return self._read_text(said.text)
         return TurnReading(calls=said.calls, unreadable=_why_not(len(said.calls)), ids=said.ids)
@@ -58,7 +58,7 @@ class TurnReader:
     def _read_text(self, text: str) -> TurnReading:
         parsed = self.format.parse(text)
         if parsed.error is not None:
-            return TurnReading(calls=(), unreadable=parsed.error, ids=parsed.ids)
+            return TurnReading(calls=(), unreadable=_without_surrogates(parsed.error), ids=parsed.ids)
         if parsed.calls or parsed.program is not None:
             # Whether a program makes a call is found out where it runs.
             why_not = None if parsed.program is not None else _why_not(len(parsed.calls))
@@ -90,6 +90,11 @@ def echo_ids(messages: Sequence[Message], ids: Sequence[str], *, unreadable: boo
         call_id = next(rest, "") if message["role"] == "tool" else ""
         echoed.append({**message, "tool_call_id": call_id} if call_id else message)
     return tuple(echoed)
+
+
+def _without_surrogates(why: str) -> str:
+    """A reason that JSON can hold: it may quote what a model wrote, and half a character is none of UTF-8."""
+    return why.encode(errors="backslashreplace").decode()
 
 
 def unreadable_message(why: str) -> Message:
