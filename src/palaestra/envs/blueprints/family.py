@@ -7,6 +7,7 @@ from typing import Any
 from palaestra.envs.blueprints.blueprint import ParameterSpec, RequestSpec
 from palaestra.envs.blueprints.decision import Decider, RequestRefusal
 from palaestra.envs.blueprints.expressions import Frame, ValueType, parse_expression
+from palaestra.envs.blueprints.planting import Planter
 from palaestra.envs.blueprints.scopes import ASKER
 from palaestra.envs.blueprints.setting import Setting
 from palaestra.envs.blueprints.task_writer import DrawnRequest, TaskWriter
@@ -73,7 +74,7 @@ class _Request:
         drawn.frame.rules = desk.planting_rules
         chosen = self._choose_refusal(desk, drawn)
         if desk.twin:
-            _plant(chosen, drawn.frame, desk)
+            self._plant(chosen, drawn, desk)
         drawn.frame.rules = desk.rules
         task = TaskWriter(self._setting, self._spec, self._decider, desk, drawn, self._answers)
         case = desk.open_case(drawn.asker, self._word(self._subject, desk, drawn, "subject"))
@@ -145,17 +146,17 @@ class _Request:
         order = (*self._decider.refusals[first:], *self._decider.refusals[:first])
         for refusal in order:
             mark = len(desk.state.journal)
-            _plant(refusal, drawn.frame, desk)
+            self._plant(refusal, drawn, desk)
             decided = self._decider.decide(drawn.frame).refusal
             desk.state.rollback(mark)
             if decided is refusal:
                 return refusal
         raise DrawError(f"no refusal of {self._name} applies to {drawn.target.id}, whatever is planted")
 
-
-def _plant(refusal: RequestRefusal, frame: Frame, desk: CaseDraft[Row]) -> None:
-    for effects in refusal.plant:
-        effects.apply(frame, desk.state)
+    def _plant(self, refusal: RequestRefusal, drawn: DrawnRequest, desk: CaseDraft[Row]) -> None:
+        planter = Planter(self._setting, desk, drawn.frame)
+        for effects in refusal.plant:
+            effects.apply(drawn.frame, desk.state, planter)
 
 
 def _asker_path(spec: RequestSpec, setting: Setting) -> str:
