@@ -16,6 +16,7 @@ from palaestra.envs.kit import CaseDraft
 from palaestra.envs.task import SPLITS, Family, Task
 from palaestra.errors import BlueprintError, DrawError
 from palaestra.records import Row
+from palaestra.seeding import Stream
 
 
 def make_family(name: str, spec: RequestSpec, setting: Setting) -> Family[Any]:
@@ -138,12 +139,16 @@ class _Request:
     def _choose_refusal(self, desk: CaseDraft[Row], drawn: DrawnRequest) -> RequestRefusal:
         """The refusal of the twin: one that what it plants makes the one that decides.
 
-        They take turns over the instances of all splits, so that each of them decides some task.
+        They take turns over the instances of all splits, so that each of them decides some task. Which of them come
+        again is drawn: in turns, a held-out task would have the refusal of the first training task.
         """
         instances = self._setting.blueprint.instances
         earlier = sum(instances.get(split, 0) for split in SPLITS[: SPLITS.index(desk.split)])
-        first = (earlier + desk.place) % len(self._decider.refusals)
-        order = (*self._decider.refusals[first:], *self._decider.refusals[:first])
+        turn, place = divmod(earlier + desk.place, len(self._decider.refusals))
+        order = list(self._decider.refusals)
+        if turn:
+            order = Stream.root(self._setting.blueprint.id, self._name, "refusals", turn).shuffled(order)
+        order = [*order[place:], *order[:place]]
         for refusal in order:
             mark = len(desk.state.journal)
             self._plant(refusal, drawn, desk)
