@@ -17,6 +17,7 @@ from palaestra.envs.world import open_world
 from palaestra.errors import CapabilityError, PackError
 from palaestra.manifest import Manifest
 from palaestra.packs import PACKS, Pack
+from palaestra.seeding import Stream
 from palaestra.table import Table
 
 if TYPE_CHECKING:
@@ -149,6 +150,36 @@ def attack(
         for world in attack_worlds(numbers, out, attacks=attacks or (), jobs=jobs or os.cpu_count() or 1):
             shown.step(f"synth-{world.number}{f': {found}' if (found := ', '.join(exceeds(world))) else ''}")
     _show(attacked_world_tables([world for world in read_attacked_worlds(out) if world.number in numbers]), markdown)
+
+
+@app.command(epilog="Example: `palaestra worlds repeat --steps 1000000 --out runs/repeats`")
+def repeat(
+    steps: Annotated[int, typer.Option("--steps", min=1, help="Steps of each process, over all its worlds.")] = 100_000,
+    processes: Annotated[int, typer.Option("--processes", min=2, help="Fresh processes, one after the other.")] = 4,
+    worlds: Annotated[
+        int | None, typer.Option("--worlds", min=1, help="How many listed worlds, drawn at random. Default: all.")
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", help="Folder of records. The same command continues from it.")] = Path(
+        "runs/repeats"
+    ),
+    markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the table to this Markdown file.")] = None,
+) -> None:
+    """Play generated worlds at random in several processes, and say whether they come out the same to the byte.
+
+    Exits with status 1 if a world does not.
+    """
+    from palaestra.envs.synthesis import listed_worlds  # noqa: PLC0415  it loads worlds
+    from palaestra.proof.repeated_worlds import repeat_table, repeat_worlds, unequal_worlds  # noqa: PLC0415
+
+    listed = [*listed_worlds()]
+    numbers = sorted(Stream.root("repeated worlds").sample(listed, min(worlds or len(listed), len(listed))))
+    each = -(-steps // len(numbers))
+    with bar("playing worlds", processes * len(numbers)) as shown:
+        played = repeat_worlds(numbers, out, steps=each, processes=processes, done=lambda one: shown.step(one.name))
+    _show([repeat_table(played)], markdown)
+    if unequal := unequal_worlds(played):
+        typer.echo("\n".join(unequal), err=True)
+        raise typer.Exit(1)
 
 
 @app.command(epilog="Example: `palaestra worlds diversity --count 500 --markdown diversity.md`")
