@@ -29,7 +29,7 @@ MEASURED = ("tests/envs/", "tests/rubrics/", "tests/tools/")
 of Python code. A test in them that repeats covered lines thousands of times is marked `unmeasured`."""
 KEPT_TASKS = 8_192
 """How many instances of a world's tasks a process keeps: more than any world lists."""
-MEASURED_CASES = 8
+MEASURED_CASES = 1_000
 """How many cases of one parametrised test are measured; further ones run the same lines again. Where each case has code
 of its own, the test is marked `measured`: all of its cases are."""
 
