@@ -4,30 +4,17 @@ Importing it registers the environments with Gymnasium; no world is loaded until
 """
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import gymnasium as gym
 from gymnasium.envs.registration import EnvSpec
 
-from palaestra.env_settings import make
+from palaestra.env_settings import BenchmarkId, make
 from palaestra.errors import PackError
 from palaestra.packs import PACKS, Pack, installed_packs, pack_at
 from palaestra.version import __version__
 
-BENCHMARKS = (
-    "palaestra/ALFWorld-v0",
-    "palaestra/AgentDojo-v0",
-    "palaestra/AppWorld-v0",
-    "palaestra/BFCL-v0",
-    "palaestra/BabyAI-v0",
-    "palaestra/MiniWoB-v0",
-    "palaestra/ScienceWorld-v0",
-    "palaestra/Tau2-v0",
-    "palaestra/TextWorld-v0",
-    "palaestra/Toolathlon-v0",
-    "palaestra/WebArenaVerified-v0",
-    "palaestra/WebShop-v0",
-)
+BENCHMARKS: tuple[str, ...] = get_args(BenchmarkId)
 """The ids of benchmarks that others wrote; each is installed by itself."""
 
 

@@ -1,5 +1,6 @@
 """What an author reads of a served episode: digests, solution and score from the server, the task from a copy here."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -13,7 +14,7 @@ from palaestra.serving.client.author_records import read_calls, read_events, rea
 from palaestra.tools import Tool
 
 
-class AuthorView:
+class AuthorView(ABC):
     """The part of `ServedEnv` that takes a key for authors; each raises `KeyScopeError` with a lesser one.
 
     `world`, `task_set`, `offered` and `instance` come from the world's pack, which has to be registered here too.
@@ -25,9 +26,9 @@ class AuthorView:
     _copy: ToolEnv | None
     _is_playing: bool
 
+    @abstractmethod
     def inspect(self, *parts: str, **choices: Any) -> dict[str, Any]:
         """Parts of the session, as the server writes them. Any: JSON."""
-        raise NotImplementedError
 
     @property
     def task(self) -> TaskSpec:

@@ -294,7 +294,7 @@ class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
         """
         shown = self._ask("fork", request=self.connection.request_key())
         copy = type(self).__new__(type(self))
-        copy.__dict__.update(self.__dict__)
+        vars(copy).update(vars(self))
         # A generator moves when drawn from, and a copy of the world is at one task at a time.
         copy._np_random = None
         copy._copy = None

@@ -145,12 +145,12 @@ class _Turn:
         elif "choices" in fields or "output" in fields:
             self._nest(self._response, fields)
         elif kind == "tool_use":
-            self._named(fields, fields.get("input"), fields.get("id"))
+            self._add_named(fields, fields.get("input"), fields.get("id"))
         elif kind == "function_call":
-            self._named(fields, fields.get("arguments"), fields.get("call_id") or fields.get("id"))
+            self._add_named(fields, fields.get("arguments"), fields.get("call_id") or fields.get("id"))
         elif isinstance(fields.get("function"), (dict, Mapping)):
             function = cast("Mapping[str, Any]", fields["function"])
-            self._named(function, function.get("arguments"), fields.get("id"))
+            self._add_named(function, function.get("arguments"), fields.get("id"))
         elif "role" in fields or kind == "message":
             self._nest(self._message, fields)
         elif kind in _TEXTS:
@@ -158,7 +158,7 @@ class _Turn:
         elif kind in _IGNORED:
             pass
         elif "name" in fields and (key := next((key for key in _ARGUMENTS if key in fields), None)):
-            self._named(fields, fields[key], fields.get("id"))
+            self._add_named(fields, fields[key], fields.get("id"))
         else:
             self._refuse(fields)
 
@@ -178,7 +178,7 @@ class _Turn:
             raise ActionError(f'a call is {{"tool": "name", "arguments": {{...}}}}, not {glimpse(dict(fields), 120)}')
         self._add(name, cast("object", arguments), fields.get("id"))
 
-    def _named(self, fields: Mapping[str, Any], arguments: object, call_id: object) -> None:
+    def _add_named(self, fields: Mapping[str, Any], arguments: object, call_id: object) -> None:
         name = fields.get("name")
         if not isinstance(name, str):
             raise ActionError(f"a call names its tool in `name`, a text; this one has {glimpse(name)}")

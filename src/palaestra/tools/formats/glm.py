@@ -72,9 +72,9 @@ class GlmFormat(TypedTextFormat):
 
     def render(self, calls: Sequence[ToolCall], prose: str = "") -> str:
         """Write one turn."""
-        return "\n".join([*([prose] if prose else []), *map(self._written, calls)])
+        return "\n".join([*([prose] if prose else []), *map(self._write_call, calls)])
 
-    def _written(self, call: ToolCall) -> str:
+    def _write_call(self, call: ToolCall) -> str:
         lines = [f"{_CALL}{call.tool}"]
         for name, value in call.arguments.items():
             written = write_value(value, self._types.of(call.tool, name), _TAGS)

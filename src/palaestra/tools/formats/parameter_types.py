@@ -107,15 +107,15 @@ def _types(schema: object, root: Mapping[str, Any], references: int) -> Types:
         return _types(root.get("$defs", {}).get(name), root, references - 1) if references else ANY_TYPE
     for key in ("anyOf", "oneOf"):
         if key in fields:
-            return _joined(_types(part, root, references) for part in fields[key])
+            return _join_types(_types(part, root, references) for part in fields[key])
     kind = fields.get("type")
     if isinstance(kind, str):
         return frozenset({kind})
     if isinstance(kind, list):
         return frozenset(cast("list[str]", kind))
     known: list[object] = fields["enum"] if "enum" in fields else [fields["const"]] if "const" in fields else []
-    return _joined(map(_kind, known)) if known else ANY_TYPE
+    return _join_types(map(_kind, known)) if known else ANY_TYPE
 
 
-def _joined(parts: Iterable[Types]) -> Types:
+def _join_types(parts: Iterable[Types]) -> Types:
     return frozenset(kind for part in parts for kind in part)

@@ -80,10 +80,10 @@ class Qwen3CoderFormat(TypedTextFormat):
     def render(self, calls: Sequence[ToolCall], prose: str = "") -> str:
         """Write one turn."""
         return "\n".join(
-            [*([f"{prose}\n"] if prose and calls else [prose] if prose else []), *map(self._written, calls)]
+            [*([f"{prose}\n"] if prose and calls else [prose] if prose else []), *map(self._write_call, calls)]
         )
 
-    def _written(self, call: ToolCall) -> str:
+    def _write_call(self, call: ToolCall) -> str:
         lines = [_WRAPPER, f"{_FUNCTION}{call.tool}>"]
         for name, value in call.arguments.items():
             lines += [
