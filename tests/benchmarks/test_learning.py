@@ -181,7 +181,9 @@ def test_several_seeds_are_listed_one_by_one_and_one_is_not(runs: list[LearningR
 
 def test_the_notes_say_what_was_played_and_for_which_seeds_it_holds(runs: list[LearningResult]) -> None:
     note = table_of(runs, "solve their task").note
-    assert "new records: 2 tasks of 2 families; new families: 1 task of 1 family; 2 episodes of each" in note
+    assert (
+        "new records: 2 tasks of 2 families, 2 episodes of each; new families: 1 task of 1 family, 2 episodes of each"
+    ) in note
     assert "for the mean over training seeds 0, 1; they say nothing of other seeds" in note
     assert "for the policy of training seed 0" in table_of(runs[:1], "solve their task").note
 

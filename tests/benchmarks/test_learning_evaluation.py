@@ -19,6 +19,7 @@ from palaestra.benchmarks.learning.evaluation import (
     difference,
     evaluate,
 )
+from palaestra.benchmarks.learning.material import HeldoutGroup, LearningMaterial
 from palaestra.benchmarks.statistics import Observation, Unit
 from palaestra.errors import ConfigError, TaskError
 from palaestra.records import EndReason
@@ -85,19 +86,19 @@ SOME = Evaluation(
 
 def test_no_tasks_are_refused(policy: Policy) -> None:
     with pytest.raises(TaskError, match="no task to evaluate on; give a split that lists tasks"):
-        evaluate(policy, LIBRARY_ID, [], samples=1, play=PLAY)
+        evaluate(policy, LIBRARY_ID, {}, play=PLAY)
 
 
 def test_episodes_longer_than_the_model_reads_are_refused(policy: Policy) -> None:
     long = replace(PLAY, context=policy.model.shape.context + 1)
     with pytest.raises(ConfigError, match="context=513: the policy reads 512 tokens; give no more"):
-        evaluate(policy, LIBRARY_ID, [LENT], samples=1, play=long)
+        evaluate(policy, LIBRARY_ID, dict.fromkeys([LENT], 1), play=long)
 
 
 def test_an_episode_that_the_world_broke_off_is_counted_told_and_in_no_figure(policy: Policy) -> None:
     said: list[str] = []
-    sound, _ = evaluate(policy, LIBRARY_ID, [LENT, RENEWED], samples=4, play=PLAY)
-    broken, _ = evaluate(policy, FAILING_ID, [LENT, RENEWED], samples=4, play=PLAY, say=said.append)
+    sound, _ = evaluate(policy, LIBRARY_ID, dict.fromkeys([LENT, RENEWED], 4), play=PLAY)
+    broken, _ = evaluate(policy, FAILING_ID, dict.fromkeys([LENT, RENEWED], 4), play=PLAY, say=said.append)
     assert (sound.faults, broken.faults) == (0, 2), "of the seeds 0 to 3 two are odd"
     assert len(said) == 2 * 3, "each is tried three times"
     assert all(text.startswith(LENT) and "the disk is gone" in text for text in said)
@@ -114,7 +115,9 @@ def test_a_task_whose_first_episode_was_broken_off_shows_its_next(policy: Policy
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("palaestra.benchmarks.learning.evaluation.play_jobs", from_one)
-        found, first = evaluate(policy, FAILING_ID, [LENT, RENEWED], samples=2, play=PLAY, say=list[str]().append)
+        found, first = evaluate(
+            policy, FAILING_ID, dict.fromkeys([LENT, RENEWED], 2), play=PLAY, say=list[str]().append
+        )
     assert [(episode.task.id, episode.seed) for episode in first] == [(LENT, 2), (RENEWED, 1)]
     assert len(found.tasks[LENT].points) == 1
 
@@ -126,7 +129,7 @@ def test_a_task_whose_world_always_failed_is_in_no_figure() -> None:
 
 def test_values_are_those_of_the_episodes_by_task(policy: Policy) -> None:
     play = replace(PLAY, name="it")
-    found, first = evaluate(policy, LIBRARY_ID, HELDOUT, samples=3, seed=5, play=play)
+    found, first = evaluate(policy, LIBRARY_ID, dict.fromkeys(HELDOUT, 3), seed=5, play=play)
     jobs = [
         RolloutJob(trajectory=f"{task} {n}", group="", task=task, seed=n, noise=noise_key("evaluation", 5, task, n))
         for task in HELDOUT
@@ -153,9 +156,9 @@ def worlds(policy: Policy) -> Callable[[], RolloutWorlds]:
 
 
 def test_a_task_meets_the_same_luck_whatever_else_is_played(policy: Policy) -> None:
-    whole, _ = evaluate(policy, LIBRARY_ID, HELDOUT, samples=3, play=PLAY)
-    turned, _ = evaluate(policy, LIBRARY_ID, HELDOUT[::-1], samples=3, play=PLAY)
-    alone, _ = evaluate(policy, LIBRARY_ID, [RENEWED], samples=2, play=PLAY, pool=PoolConfig(agents=1))
+    whole, _ = evaluate(policy, LIBRARY_ID, dict.fromkeys(HELDOUT, 3), play=PLAY)
+    turned, _ = evaluate(policy, LIBRARY_ID, dict.fromkeys(HELDOUT[::-1], 3), play=PLAY)
+    alone, _ = evaluate(policy, LIBRARY_ID, dict.fromkeys([RENEWED], 2), play=PLAY, pool=PoolConfig(agents=1))
     assert turned == whole
     assert alone.tasks[RENEWED].points == whole.tasks[RENEWED].points[:2]
 
@@ -172,7 +175,7 @@ def test_no_more_worlds_are_open_than_episodes_are_played_at_once(
         return world
 
     monkeypatch.setattr(LocalWorlds, "open", counted)
-    evaluate(policy, LIBRARY_ID, HELDOUT, samples=4, play=PLAY, pool=PoolConfig(agents=3))
+    evaluate(policy, LIBRARY_ID, dict.fromkeys(HELDOUT, 4), play=PLAY, pool=PoolConfig(agents=3))
     assert len(opened) == 3
 
 
@@ -186,14 +189,18 @@ def test_two_policies_meet_the_same_luck(policies: tuple[Policy, Policy], monkey
         return play_jobs(policy, worlds, jobs, play, **how)
 
     monkeypatch.setattr("palaestra.benchmarks.learning.evaluation.play_jobs", noted)
-    before, after = (evaluate(policy, LIBRARY_ID, [LENT, RENEWED], samples=4, play=PLAY)[0] for policy in policies)
+    before, after = (
+        evaluate(policy, LIBRARY_ID, dict.fromkeys([LENT, RENEWED], 4), play=PLAY)[0] for policy in policies
+    )
     assert met[0] == met[1]
     assert len(set(met[0])) == 8
     assert before != after
 
 
 def test_a_policy_does_not_differ_from_itself(policy: Policy) -> None:
-    first, second = (evaluate(p, LIBRARY_ID, [LENT, RENEWED], samples=4, play=PLAY)[0] for p in (policy, policy.copy()))
+    first, second = (
+        evaluate(p, LIBRARY_ID, dict.fromkeys([LENT, RENEWED], 4), play=PLAY)[0] for p in (policy, policy.copy())
+    )
     assert first == second
     sides = [one.observations("points") for one in (first, second)]
     assert difference(sides[0], sides[1], "points", Unit.TASK).mean == 0
@@ -201,7 +208,7 @@ def test_a_policy_does_not_differ_from_itself(policy: Policy) -> None:
 
 def test_another_seed_is_other_luck(policy: Policy) -> None:
     first, second = (
-        evaluate(policy, LIBRARY_ID, [LENT, RENEWED], samples=4, seed=seed, play=PLAY)[1] for seed in (0, 1)
+        evaluate(policy, LIBRARY_ID, dict.fromkeys([LENT, RENEWED], 4), seed=seed, play=PLAY)[1] for seed in (0, 1)
     )
     assert [episode.digest() for episode in first] != [episode.digest() for episode in second]
 
@@ -234,6 +241,20 @@ def test_unfinished_is_what_the_world_did_not_end(end: EndReason | None) -> None
     assert own.values("unfinished") == [0.0 if world else 100.0]
 
 
+def test_tasks_are_played_as_often_as_each_asks_for(policy: Policy) -> None:
+    found, _ = evaluate(policy, LIBRARY_ID, {LENT: 3, RENEWED: 1}, play=PLAY)
+    assert {task: len(one.solved) for task, one in found.tasks.items()} == {LENT: 3, RENEWED: 1}
+    alike, _ = evaluate(policy, LIBRARY_ID, {RENEWED: 1, LENT: 3}, play=PLAY)
+    assert alike == found
+
+
+def test_a_group_never_has_more_samples_than_are_asked_for() -> None:
+    groups = [HeldoutGroup(name="a", tasks=("w/a/0",)), HeldoutGroup(name="b", tasks=("w/b/0", "w/b/1"), samples=2)]
+    material = LearningMaterial(world=WorldConfig(env_id=LIBRARY_ID), demonstrations=(), heldout=groups)
+    assert material.samples(4) == {"w/a/0": 4, "w/b/0": 2, "w/b/1": 2}
+    assert set(material.samples(1).values()) == {1}
+
+
 def test_a_pair_is_solved_where_both_samples_of_a_number_are() -> None:
     played = Evaluation(
         tasks={
@@ -257,7 +278,7 @@ def test_a_difference_is_of_the_tasks_that_both_sides_have() -> None:
 
 
 def test_an_evaluation_is_read_back_as_it_was_written(policy: Policy, tmp_path: Path) -> None:
-    found, _ = evaluate(policy, LIBRARY_ID, [LENT], samples=2, play=PLAY)
+    found, _ = evaluate(policy, LIBRARY_ID, dict.fromkeys([LENT], 2), play=PLAY)
     (tmp_path / "evaluation.json").write_bytes(orjson.dumps(found))
     assert EVALUATION.validate_json((tmp_path / "evaluation.json").read_bytes()) == found
     assert EVALUATION.validate_json(orjson.dumps(SOME)) == SOME
@@ -265,5 +286,5 @@ def test_an_evaluation_is_read_back_as_it_was_written(policy: Policy, tmp_path: 
 
 def test_progress_is_told_once_an_episode(policy: Policy) -> None:
     told: list[str] = []
-    evaluate(policy, LIBRARY_ID, [LENT, RENEWED], samples=3, play=PLAY, progress=told.append)
+    evaluate(policy, LIBRARY_ID, dict.fromkeys([LENT, RENEWED], 3), play=PLAY, progress=told.append)
     assert sorted(told) == [LENT] * 3 + [RENEWED] * 3

@@ -285,9 +285,9 @@ def _all_groups(world: ToolEnv, trained: Collection[str]) -> tuple[HeldoutGroup,
         return groups_by_training(shown, world.task_set.ids("heldout"))
     return (
         HeldoutGroup(name="new records", tasks=tuple(demo_task_ids(world, "heldout-records"))),
-        HeldoutGroup(name="new wordings", tasks=tuple(demo_task_ids(world, "heldout"))),
+        HeldoutGroup(name="new wordings", tasks=tuple(demo_task_ids(world, "heldout")), samples=1),
         *(
-            HeldoutGroup(name=f"new families: {name}", tasks=_tasks_of(world, "heldout", families))
+            HeldoutGroup(name=f"new families: {name}", tasks=_tasks_of(world, "heldout", families), samples=1)
             for name, families in unseen.items()
         ),
     )

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
 
@@ -134,9 +135,8 @@ EVALUATION = TypeAdapter(Evaluation)
 def evaluate(
     policy: Policy,
     env_id: str,
-    tasks: Sequence[str],
+    tasks: Mapping[str, int],
     *,
-    samples: int,
     seed: int = 0,
     play: PlayConfig,
     pool: PoolConfig | None = None,
@@ -146,7 +146,7 @@ def evaluate(
     progress: Callable[[str], None] = lambda _: None,
     say: Callable[[str], None] = print,
 ) -> tuple[Evaluation, list[Episode]]:
-    """Play every task `samples` times.
+    """Play every task a number of times.
 
     The noise of a sample depends on the seed, the task and its number alone, so that two policies meet the same luck
     and their difference is paired. What else is played leaves it alone, but not the last bits of the logits that it
@@ -155,8 +155,7 @@ def evaluate(
     Args:
         policy: Who plays.
         env_id: The world.
-        tasks: Their ids.
-        samples: Episodes of each task.
+        tasks: Their ids, and how many episodes of each.
         seed: Of the policy's choices.
         play: How an episode is played, and by whom, for the record.
         pool: How many at once; no more worlds than that are open.
@@ -178,11 +177,12 @@ def evaluate(
         raise TaskError("there is no task to evaluate on; give a split that lists tasks")
     if play.context > policy.model.shape.context:
         raise ConfigError(f"context={play.context}: the policy reads {policy.model.shape.context} tokens; give no more")
-    jobs = [_job(task, seed, sample) for task in tasks for sample in range(samples)]
+    jobs = [_job(task, seed, sample) for task, samples in tasks.items() for sample in range(samples)]
     world = WorldConfig(env_id=env_id, switches=switches)
     opened = partial(worlds, world, policy.codec.format.name)
     played = play_jobs(policy, opened, jobs, play, pool=pool, engine=engine, progress=progress, say=say)
-    by_task = {task: _sound(played[place * samples : (place + 1) * samples]) for place, task in enumerate(tasks)}
+    results_in_order = iter(played)
+    by_task = {task: _sound(islice(results_in_order, samples)) for task, samples in tasks.items()}
     results = {task: _result(own) for task, own in by_task.items() if own}
     faults = len(played) - sum(map(len, by_task.values()))
     return Evaluation(tasks=results, faults=faults), [own[0] for own in by_task.values() if own]
@@ -198,7 +198,7 @@ def _job(task: str, seed: int, sample: int) -> RolloutJob:
     )
 
 
-def _sound(played: Sequence[RolloutResult]) -> list[Episode]:
+def _sound(played: Iterable[RolloutResult]) -> list[Episode]:
     return [one.episode for one in played if one.episode is not None]
 
 

@@ -25,6 +25,8 @@ class HeldoutGroup:
     tasks: tuple[str, ...]
     unit: Unit = Unit.FAMILY
     """What a claim about one policy generalises over."""
+    samples: int | None = None
+    """Episodes of each task at most, where that is fewer than an evaluation asks for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +45,14 @@ class LearningMaterial:
     def tasks(self) -> tuple[str, ...]:
         """Every held-out task, group by group."""
         return tuple(task for group in self.heldout for task in group.tasks)
+
+    def samples(self, most: int) -> dict[str, int]:
+        """Episodes of each held-out task, where an evaluation asks for so many at most."""
+        return {
+            task: most if group.samples is None else min(most, group.samples)
+            for group in self.heldout
+            for task in group.tasks
+        }
 
 
 def place_of(material: LearningMaterial) -> str | None:
@@ -102,7 +112,7 @@ def evaluate_policy(
         material: What.
         how: The stage whose rollouts' limits are the evaluation's too.
         directory: Where it is kept.
-        samples: Episodes of each held-out task.
+        samples: Episodes of each held-out task at most; a group may have fewer.
         name: For the bar and for the record.
         temperature: At which turns are drawn.
         worlds: See `evaluate`.
@@ -114,7 +124,8 @@ def evaluate_policy(
     """
     sweep(directory)
     play = replace(how.play, name=name, temperature=temperature)
-    fingerprint = digest([policy.digest(), material.tasks, samples, play, how.pool, how.engine])
+    counts = material.samples(samples)
+    fingerprint = digest([policy.digest(), list(counts.items()), play, how.pool, how.engine])
     if directory.exists():
         try:
             whole = verified(directory)
@@ -125,12 +136,11 @@ def evaluate_policy(
                 return evaluation, episodes
         except (RecordError, OSError, ValidationError) as error:
             raise CheckpointError(f"{error}; or remove {directory} to evaluate anew") from error
-    with bar(f"evaluation {name}", len(material.tasks) * samples) as shown:
+    with bar(f"evaluation {name}", sum(counts.values())) as shown:
         evaluation, episodes = evaluate(
             policy,
             env_id_of(material.world),
-            material.tasks,
-            samples=samples,
+            counts,
             play=play,
             pool=how.pool,
             engine=how.engine,

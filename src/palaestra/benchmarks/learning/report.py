@@ -153,18 +153,23 @@ def _seed_table(runs: Sequence[LearningResult], material: LearningMaterial) -> T
 
 def _counted(runs: Sequence[LearningResult], material: LearningMaterial) -> str:
     """How many tasks and families each group has, and how often each was played."""
-    samples = {
-        f"{temperature:g}": max((len(one.solved) for one in evaluation.tasks.values()), default=0)
-        for temperature, evaluation in runs[0].parts[_WARM].evaluations.items()
-    }
-    most = max(samples.values())
-    fewer = "".join(f", {count} at temperature {at}" for at, count in samples.items() if count < most)
-    counts = [
-        f"{group.name}: {Unit.TASK.counted(len(group.tasks))} of "
-        f"{Unit.FAMILY.counted(len({task.rpartition('/')[0] for task in group.tasks}))}"
-        for group in material.heldout
-    ]
-    return f"{'; '.join(counts)}; {most} episodes of each{fewer}."
+    evaluations = runs[0].parts[_WARM].evaluations
+    counts: list[str] = []
+    for group in material.heldout:
+        played = {
+            f"{temperature:g}": max(
+                (len(one.tasks[task].solved) for task in group.tasks if task in one.tasks), default=0
+            )
+            for temperature, one in evaluations.items()
+        }
+        most = max(played.values())
+        fewer = "".join(f", {count} at temperature {at}" for at, count in played.items() if count < most)
+        families = len({task.rpartition("/")[0] for task in group.tasks})
+        counts.append(
+            f"{group.name}: {Unit.TASK.counted(len(group.tasks))} of {Unit.FAMILY.counted(families)}, "
+            f"{most} {'episode' if most == 1 else 'episodes'} of each{fewer}"
+        )
+    return f"{'; '.join(counts)}."
 
 
 def _units(runs: Sequence[LearningResult], material: LearningMaterial) -> str:
