@@ -198,7 +198,7 @@ def test_a_snapshot_fits_the_same_injection_alone() -> None:
     env.reset(seed=0, options={"task": DESK})
     env.restore(env.snapshot())
     assert env.fork().digest() == env.digest()
-    with pytest.raises(TaskError, match="does not fit no injection"):
+    with pytest.raises(TaskError, match="does not fit an environment with no injection"):
         plain.restore(env.snapshot())
 
 

@@ -46,7 +46,7 @@ def test_a_snapshot_fits_an_environment_with_the_same_briefing_alone() -> None:
     briefing(told)
     assert plain.digest() != told.digest()
     told.restore(told.snapshot())
-    with pytest.raises(TaskError, match="stakes=True does not fit stakes=False"):
+    with pytest.raises(TaskError, match="stakes=True does not fit an environment with stakes=False"):
         plain.restore(told.snapshot())
 
 

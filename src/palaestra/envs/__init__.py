@@ -6,9 +6,10 @@ if __name__ != "palaestra.envs":
 from palaestra.envs.attack import WorldAttack, WorldScript
 from palaestra.envs.check import WorldFinding, WorldReport, check_env, check_world
 from palaestra.envs.env import ToolEnv
-from palaestra.envs.episode import LiveEpisode, Snapshot
+from palaestra.envs.episode import LiveEpisode
 from palaestra.envs.instance import Instance, instantiate
 from palaestra.envs.populated import Invariant, PopulatedWorld
+from palaestra.envs.snapshot import Snapshot
 from palaestra.envs.task import SPLITS, Draft, Family, Task, call, family, split_of
 from palaestra.envs.taskset import TaskSet, bundled_tasks, load_families, load_folder
 from palaestra.envs.world import World, open_world

@@ -32,13 +32,14 @@ import palaestra
 from palaestra.cache import LruCache
 from palaestra.envs.arguments import RewardMode, check_declared, check_names, check_values, configure_surface
 from palaestra.envs.code_action import CodeOutcome, run_code
-from palaestra.envs.episode import LiveEpisode, Snapshot
+from palaestra.envs.episode import LiveEpisode
 from palaestra.envs.episode_view import EpisodeView
 from palaestra.envs.injections import InjectionChoice, check_injection, plant_injection
 from palaestra.envs.instance import Instance
 from palaestra.envs.noise import Noise, NoisePlan, check_noise_material, check_noise_on_pages
 from palaestra.envs.reading import TurnReader, TurnReading, echo_ids, unreadable_message
 from palaestra.envs.request_variation import RequestVariation
+from palaestra.envs.snapshot import Snapshot
 from palaestra.envs.spaces import CallSpace, MessageSpace
 from palaestra.envs.stakes import state_stakes
 from palaestra.envs.taskset import TaskSet, bundled_tasks, load_folder
@@ -423,39 +424,20 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         """Go to where `snapshot` was taken, be it here, on another environment of this id, or in another process.
 
         Raises:
-            TaskError: the snapshot is of another world, or of an environment with other noise, or whose users speak in
-                another manner, or whose briefing or surface settings differ.
+            TaskError: the snapshot is of another world, or of an environment with other switches.
         """
-        if snapshot.world != self.world.name:
-            raise TaskError(f"a snapshot of {snapshot.world} does not fit {self.world.name}; restore it there")
-        noise = None if snapshot.noise_state is None else snapshot.noise_state.noise
-        if noise != self.noise:
-            raise TaskError(
-                f"a snapshot with {noise or 'no noise'} does not fit {self.noise or 'no noise'}; make it alike"
-            )
-        if snapshot.variation != self.variation:
-            raise TaskError(
-                f"a snapshot with {snapshot.variation or 'users as they are'} does not fit "
-                f"{self.variation or 'users as they are'}; make it with the same wording and temper"
-            )
-        if snapshot.stakes != self._stakes:
-            raise TaskError(
-                f"a snapshot with stakes={snapshot.stakes} does not fit stakes={self._stakes}; make it alike"
-            )
-        if snapshot.injection != self.injection:
-            raise TaskError(
-                f"a snapshot with {snapshot.injection or 'no injection'} does not fit "
-                f"{self.injection or 'no injection'}; make it alike"
-            )
-        if snapshot.surface_settings != self._surface.settings:
-            raise TaskError(
-                f"a snapshot with {snapshot.surface_settings or 'no surface settings'} does not fit "
-                f"{self._surface.settings or 'no surface settings'}; make it with the same surface_settings"
-            )
+        snapshot.check_fit(
+            world=self.world.name,
+            noise=self.noise,
+            variation=self.variation,
+            stakes=self._stakes,
+            injection=self.injection,
+            surface_settings=self._surface.settings,
+        )
         episode = self._episode
         playing = None if episode is None else (episode.instance.spec.id, episode.instance.handbook)
         # Without noise, the seed changes nothing that an episode begins with.
-        same = episode is not None and (noise is None or episode.seed == snapshot.seed)
+        same = episode is not None and (self.noise is None or episode.seed == snapshot.seed)
         if episode is None or not same or playing != (snapshot.task_id, snapshot.handbook):
             episode = self._begun(self.task_set.instance(snapshot.task_id, snapshot.handbook), snapshot.seed)
         episode.restore(snapshot)

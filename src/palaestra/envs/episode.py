@@ -1,8 +1,6 @@
 """An episode under way: the rows, the clock, the log and the checklist of one task being played."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -10,54 +8,19 @@ from palaestra.clock import Clock
 from palaestra.digest import digest, digest_bytes
 from palaestra.envs.instance import Instance
 from palaestra.envs.later import due, happen, log_world_event
-from palaestra.envs.noise import NoisePlan, NoiseSnapshot, NoiseState
-from palaestra.envs.request_variation import RequestVariation
-from palaestra.envs.state import Overlay, OverlaySnapshot
-from palaestra.envs.user import Conversation, ScriptedUser, UserFactory, UserState
+from palaestra.envs.noise import NoisePlan, NoiseState
+from palaestra.envs.snapshot import Snapshot
+from palaestra.envs.state import Overlay
+from palaestra.envs.user import Conversation, ScriptedUser, UserFactory
 from palaestra.envs.world import SurfaceState
-from palaestra.records import EndReason, JsonObject, Message, Score, ToolCall, ToolEvent
-from palaestra.rubrics import Checklist, ChecklistSnapshot
+from palaestra.records import EndReason, Message, Score, ToolCall, ToolEvent
+from palaestra.rubrics import Checklist
 from palaestra.steps import InjectionReport
 from palaestra.tools import CallResult, Toolbox, ToolContext, join_answers, run_composite
 from palaestra.tools.wire import plain_name
 
-if TYPE_CHECKING:  # injections are tried out in episodes, so they come after them
-    from palaestra.envs.injections.choice import InjectionChoice
-
 UNPARSABLE_LIMIT = 3
 """Turns in a row without a readable call after which an episode is truncated."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
-    """Everything that decides how an episode goes on. It pickles, and restores into another process."""
-
-    world: str
-    task_id: str
-    handbook: int
-    seed: int
-    rows: OverlaySnapshot
-    checklist: ChecklistSnapshot
-    events: tuple[ToolEvent, ...]
-    heard: tuple[str, ...]
-    elapsed: int
-    waited: int
-    turn: int
-    unparsable: int
-    max_turns: int
-    answer: JsonObject
-    end: EndReason | None
-    observation: tuple[Message, ...]
-    user: UserState | None
-    noise_state: NoiseSnapshot | None
-    variation: RequestVariation | None = None
-    stakes: bool = False
-    session: Any = None
-    """Where the surface stands; `None` on surfaces that hold nothing."""
-    surface_settings: Any = None
-    """The settings of the surface; `None` where it is under none."""
-    injection: "InjectionChoice | None" = None
-    """Which instruction is planted; `None` where none is."""
 
 
 class LiveEpisode:

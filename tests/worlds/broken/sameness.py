@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from palaestra.envs.env import ToolEnv
-from palaestra.envs.episode import Snapshot
+from palaestra.envs.snapshot import Snapshot
 from palaestra.protocols import Action
 from worlds.broken.late import Late, Reset, Stepped
 

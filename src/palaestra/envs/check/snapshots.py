@@ -6,7 +6,7 @@ from typing import cast
 from palaestra.envs.check.determinism import difference
 from palaestra.envs.check.subject import Subject, Walk, apply, replay
 from palaestra.envs.env import ToolEnv
-from palaestra.envs.episode import Snapshot
+from palaestra.envs.snapshot import Snapshot
 from palaestra.protocols import Action
 
 _LOOKAHEAD = 5

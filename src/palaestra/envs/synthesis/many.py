@@ -9,8 +9,8 @@ import gymnasium as gym
 
 from palaestra.cache import LruCache
 from palaestra.envs.env import ToolEnv
-from palaestra.envs.episode import Snapshot
 from palaestra.envs.instance import Instance
+from palaestra.envs.snapshot import Snapshot
 from palaestra.envs.synthesis.generator import WorldSplit, world_id
 from palaestra.envs.synthesis.listing import listed_numbers
 from palaestra.envs.synthesis.one import open_numbered
