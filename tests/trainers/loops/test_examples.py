@@ -196,11 +196,3 @@ def test_demonstrations_are_balanced_by_their_own_families() -> None:
     other = replace(one, task=replace(one.task, family="nothing/other"))
     draw = draw_of_demonstrations([one, one, one, other], [sequence(n, 1, own=1) for n in range(4)])
     assert Counter(tokens.ids[0] == 3 for tokens in draw.draw(10, Stream.root("test"))) == {True: 5, False: 5}
-
-
-def test_a_family_of_which_nothing_was_kept_has_its_share_in_demonstrations() -> None:
-    shown = BalancedDraw({name: [sequence(n, 1, own=1)] for n, name in enumerate("abc")})
-    own = shown.replace({"b": [sequence(7, 1, own=1), sequence(8, 1, own=1)], "c": [], "d": [sequence(9, 1, own=1)]})
-    drawn = Counter(tokens.ids[0] for tokens in own.draw(12, Stream.root("test")))
-    assert (drawn[0], drawn[2], drawn[9]) == (3, 3, 3)
-    assert drawn[7] + drawn[8] == 3

@@ -133,10 +133,6 @@ class BalancedDraw:
     def __len__(self) -> int:
         return len(self._families)
 
-    def replace(self, families: Mapping[str, Sequence[Tokens]]) -> "BalancedDraw":
-        """Draws of these sequences, and of those here where a family has none of them."""
-        return BalancedDraw({**self._families, **{name: own for name, own in families.items() if own}})
-
     def draw(self, count: int, stream: Stream) -> list[Tokens]:
         """So many sequences; no family has two more than another.
 

@@ -217,8 +217,7 @@ class SelfImitationLoop(Loop):
             step: Of the stage.
             shares: For each optimiser step, how far the learning rate has fallen on its way to a tenth, 0 to 1.
         """
-        kept = {name: [one.tokens for one in own] for name, own in self._examples.families.items()}
-        own = self._shown.replace(kept)
+        own = BalancedDraw({name: [one.tokens for one in kept] for name, kept in self._examples.families.items()})
         found: list[Metrics] = []
         for update, share in enumerate(shares):
             batch = self._batch(own, Stream.root(self.name, self._seed, step, "imitation", update))
@@ -235,11 +234,9 @@ class SelfImitationLoop(Loop):
         }
 
     def _batch(self, own: BalancedDraw, stream: Stream) -> list[Tokens]:
-        """The sequences of an optimiser step: demonstrations alone while nothing was kept, and none without either.
-
-        A family of which nothing was kept has its share in demonstrations: without them it would be forgotten.
-        """
-        shown = self._config.demonstrations_per_batch if len(self._shown) else 0
+        """The sequences of an optimiser step: demonstrations alone while nothing was kept, and none without either."""
+        shown = self._config.demonstrations_per_batch if len(own) else self._config.batch
+        shown = shown if len(self._shown) else 0
         return [
             *self._shown.draw(shown, stream.split("shown")),
             *own.draw(self._config.batch - shown, stream.split("own")),
