@@ -13,10 +13,10 @@ from palaestra.benchmarks.learning.base import find_base
 from palaestra.benchmarks.learning.evaluation import Evaluation
 from palaestra.benchmarks.learning.material import LearningMaterial, evaluate_policy, write_demonstrations
 from palaestra.trainers import (
+    BranchingConfig,
     ChoiceConfig,
     ExpertConfig,
     GrpoConfig,
-    KeepConfig,
     LearnerConfig,
     ModelConfig,
     NativeConfig,
@@ -30,7 +30,6 @@ from palaestra.trainers import (
     SftConfig,
     StageConfig,
     StageProgress,
-    Staleness,
     TrainConfig,
     load_policy,
     plan_run,
@@ -77,18 +76,15 @@ class LearningConfig:
     """Where training works: "auto" (CUDA where there is one), or a name of torch's."""
     demonstrations: int = 20
     """Of each family, for the warm start and for what is mixed in later."""
-    sft: SftConfig = field(default_factory=lambda: SftConfig(steps=350))
+    sft: SftConfig = field(default_factory=lambda: SftConfig(steps=1000))
     expert: ExpertConfig = field(
         default_factory=lambda: ExpertConfig(
-            steps=18,
+            steps=12,
             updates=60,
             demonstration_share=0.3,
             learner=LearnerConfig(lr=2e-3),
             choice=ChoiceConfig(rule="bandit", instances="endless"),
-            # Many tasks, each tried twice: further solutions of a task teach little, and beginnings of others less.
-            group_size=2,
-            limits=Staleness(per_step=126),
-            keep=KeepConfig(prefixes=False),
+            branching=BranchingConfig(pivots=("best",)),
             play=_play(),
             pool=_rollouts(),
             engine=_engine(),
