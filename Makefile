@@ -90,10 +90,11 @@ check: .venv/test.stamp
 bench: .venv/bench.stamp
 	$(BIN)/palaestra bench env
 
-# Needs Chromium, as the tests do.
+# Needs Chromium, as the tests do. The worlds that have pages and a document of their own, or are an example.
+PAGED := --world examples/worlds/human_resources --world shop --world storefront
 pages: .venv/test.stamp .venv/suites.stamp
-	$(BIN)/palaestra bench pages --out runs/pages --markdown runs/pages/pages.md
-	$(BIN)/palaestra bench pages-gate --out runs/pages-gate --markdown runs/pages-gate/gate.md
+	$(BIN)/palaestra bench pages $(PAGED) --out runs/pages --markdown runs/pages/pages.md
+	$(BIN)/palaestra bench pages-gate $(PAGED) --out runs/pages-gate --markdown runs/pages-gate/gate.md
 
 clean:
 	rm -rf .venv .venv-vllm .benchmarks build dist runs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage*
