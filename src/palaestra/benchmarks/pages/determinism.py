@@ -19,6 +19,7 @@ from pydantic import TypeAdapter
 from palaestra.envs import ToolEnv
 from palaestra.errors import EpisodeOverError, InfrastructureError
 from palaestra.log import Log, read_log
+from palaestra.packs import PACKS
 from palaestra.record import record
 from palaestra.records import ToolCall
 from palaestra.seeding import Stream
@@ -134,9 +135,12 @@ def _in_process(env_ids: Sequence[str], numbers: Sequence[int], copy: int) -> It
     code = (
         "import sys, orjson, palaestra\n"
         "from palaestra.benchmarks.pages.determinism import play_digests\n"
-        "for one in play_digests(*orjson.loads(sys.argv[1])): print(orjson.dumps(one).decode(), flush=True)"
+        "places, *given = orjson.loads(sys.argv[1])\n"
+        "for env_id, place in places.items(): palaestra.register_world(place, env_id=env_id)\n"
+        "for one in play_digests(*given): print(orjson.dumps(one).decode(), flush=True)"
     )
-    given = orjson.dumps([list(env_ids), list(numbers), copy]).decode()
+    places = {env_id: PACKS.find(env_id).place for env_id in env_ids if env_id in PACKS}
+    given = orjson.dumps([places, list(env_ids), list(numbers), copy]).decode()
     command = [sys.executable, "-c", code, given]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=_environment(copy)) as process:  # noqa: S603  our own interpreter
         assert process.stdout is not None, "it was asked for"
