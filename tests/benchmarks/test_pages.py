@@ -168,7 +168,8 @@ def test_episodes_come_out_alike_in_fresh_processes_and_browsers_and_are_not_pla
 def test_a_fresh_process_knows_a_world_that_a_folder_holds(tmp_path: Path) -> None:
     env_id = register_world(Path(__file__).parents[2] / "examples" / "worlds" / "human_resources")
     (played,) = measure_digests([env_id], episodes=1, processes=1, log=tmp_path / "again.jsonl")
-    assert played.env_id == env_id and played.steps >= 1
+    assert played.env_id == env_id
+    assert played.steps >= 1
 
 
 def test_an_episode_that_comes_out_differently_is_named_and_not_counted() -> None:

@@ -90,9 +90,7 @@ def test_a_snapshot_fits_an_environment_with_the_same_noise_alone() -> None:
     noisy, quiet = storefront({"failures": 30}), storefront(None)
     for env in (noisy, quiet):
         env.reset(seed=1)
-    with pytest.raises(
-        TaskError, match=r"a snapshot with Noise\(.*failures=30.*\) does not fit an environment with no noise"
-    ):
+    with pytest.raises(TaskError, match=r"a snapshot with Noise\(.*failures=30.*\) does not fit .* with no noise"):
         quiet.restore(noisy.snapshot())
     with pytest.raises(TaskError, match="a snapshot with no noise does not fit"):
         noisy.restore(quiet.snapshot())
