@@ -72,6 +72,11 @@ LOOPED = one(end=EndReason.MAX_TURNS)
 WON = one(solved=True, returned=100.0, acted=True)
 CASES: Mapping[str, tuple[list[DiagnosedGroup], Mapping[str, Any], str]] = {
     "no solution in groups": ([*at([1], one(), one(), groups=3), solved(1, 2)], {}, "In 3 of 4 groups (75 %)"),
+    "solved by every member": (
+        [solved(2, 2), solved(1, 2)],
+        {"settings": {"choice": {"rule": "deal", "instances": "listed"}}},
+        "In 1 of 2 groups (50 %) every member solved the task: they compare nothing. The stage plays listed tasks",
+    ),
     "families never solved": (
         [solved(1, 2), solved(0, 2, family="w/hard")],
         {},
@@ -203,6 +208,14 @@ def test_branching_is_advised_in_the_stage_that_lacks_solutions_unless_it_branch
     branched = findings(groups, name=name, settings={"branching": {"pivots": ["best"]}})["no solution in groups"].remedy
     assert "branching" not in branched
     assert branched.endswith('(choice.rule = "bandit"), or raise group_size.')
+
+
+def test_tasks_that_are_drawn_anew_are_not_called_listed() -> None:
+    groups = [solved(2, 2), solved(1, 2)]
+    drawn = findings(groups, settings={"choice": {"rule": "bandit", "instances": "endless"}})["solved by every member"]
+    listed_ones = findings(groups, settings={"choice": {"instances": "listed"}})["solved by every member"]
+    assert "listed" not in drawn.sentence
+    assert drawn.importance < listed_ones.importance
 
 
 def test_a_run_without_rollouts_says_what_it_lacks() -> None:

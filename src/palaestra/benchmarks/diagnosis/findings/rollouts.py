@@ -7,8 +7,9 @@ from palaestra.benchmarks.diagnosis.failures import FailureCounts
 from palaestra.benchmarks.diagnosis.findings.finding import TrainingFinding, listed, percent, short_family
 from palaestra.records import EndReason
 
-FEW_SOLUTIONS, MANY_EQUAL, ONE_THING = 0.5, 0.25, 0.15
-"""Shares of groups: without a solution, with equal returns, and that differ in one thing that solves nothing."""
+FEW_SOLUTIONS, MANY_MASTERED, MANY_EQUAL, ONE_THING = 0.5, 0.4, 0.25, 0.15
+"""Shares of groups: without a solution, solved by every member, with equal returns, and that differ in one thing that
+solves nothing."""
 MANY_UNREADABLE, MANY_CUT, MANY_FAIL, MANY_WRONG, MANY_LOST = 0.2, 0.1, 0.2, 0.2, 0.05
 """Shares: of unreadable turns, of episodes that a budget cut, of failures with one first criterion, of cases that
 closed in a wrong way, and of trajectories that were lost."""
@@ -22,6 +23,7 @@ def find_in_rollouts(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
     """What the rollouts of a stage show."""
     for rule in (
         _solutions,
+        _mastered,
         _never_solved,
         _variation,
         _unreadable,
@@ -49,6 +51,26 @@ def _solutions(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
         f"{found.every} all did: only {found.some} ({percent(found.some / found.groups)}) show what solves.",
         remedy="Show more demonstrations before this stage, choose tasks that are solved half of the time "
         f'(choice.rule = "bandit"), {branch}or raise group_size.',
+    )
+
+
+def _mastered(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
+    """Tasks that the policy knows already: those of demonstrations, where a stage plays the same ones."""
+    found = stage.solutions["all"]
+    share = found.every / found.groups
+    if share < MANY_MASTERED:
+        return
+    choice = stage.settings.get("choice")
+    is_listed = isinstance(choice, dict) and choice.get("instances") == "listed"
+    yield TrainingFinding(
+        name="solved by every member",
+        stage=stage.name,
+        importance=(0.95 if is_listed else 0.7) * share,
+        sentence=f"In {found.every} of {found.groups} groups ({percent(share)}) every member solved the task: they "
+        "compare nothing."
+        + (" The stage plays listed tasks alone; demonstrations may have shown their solutions." if is_listed else ""),
+        remedy='Draw new tasks of families that are solved half of the time: choice.rule = "bandit" and '
+        'choice.instances = "endless".',
     )
 
 
