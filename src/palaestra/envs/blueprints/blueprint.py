@@ -264,6 +264,8 @@ class Blueprint:
     title: str
     agent: str
     """Whom the agent is, such as "the lending desk of a town library"."""
+    weekends: bool = True
+    """Whether episodes begin on Saturdays and Sundays too."""
     people: str
     """The entity of those who ask; it has the fields `name` and `email`."""
     team: str

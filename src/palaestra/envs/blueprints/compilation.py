@@ -109,7 +109,7 @@ def compile_afresh(blueprint: Blueprint) -> CompiledBlueprint:
         actor=ACTOR,
     )
     families = [make_family(name, spec, setting) for name, spec in blueprint.requests.items()]
-    start = partial(draw_start, blueprint.id)
+    start = partial(draw_start, blueprint.id, weekends=blueprint.weekends)
     population = BlueprintPopulation(
         blueprint, scopes, kinds, schema=schema, handbook=handbook, drawing=drawing, start=start
     )
