@@ -66,7 +66,7 @@ def _sections_of_requests(mechanism: str) -> set[str]:
 
 def test_offices_open_on_weekdays_and_trades_that_work_at_weekends_on_all_days() -> None:
     days: dict[bool, set[int]] = {True: set(), False: set()}
-    for number in NUMBERS:
+    for number in NUMBERS[:20]:
         start = numbered_world(number).start
         days[domains()[draw_plan(number).domain].weekends] |= {start(seed).weekday() for seed in range(40)}
     assert days == {True: set(range(7)), False: set(range(5))}
