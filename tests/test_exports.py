@@ -37,12 +37,12 @@ EXPORTS = {
     ),
     "palaestra.benchmarks.ablations": (
         "ARMS SITES TABLES AblationArm AblationCell AblationConfig AblationSite AblationTable CellKey "
-        "ablation_markdown ablation_tables read_cells run_cells site_materials"
+        "ablation_tables read_cells run_cells site_materials"
     ),
     "palaestra.benchmarks.transfer": (
         "GROUPS WORLDS TransferCell TransferConfig TransferFloors TransferGroup TransferKey TurnLikelihood "
         "measure_floors read_cells run_cell score_solutions settings_digest training_world transfer_groups "
-        "transfer_markdown transfer_tables"
+        "transfer_tables"
     ),
     "palaestra.benchmarks.credit": (
         "METHODS CreditConfig CreditDesign CreditEstimator CreditFigures CreditReading CriticBudget CriticReading "

@@ -1,11 +1,12 @@
 """A table of words, shown on a terminal and in Markdown."""
 
+from dataclasses import replace
 from io import StringIO
 
 import pytest
 from rich.console import Console
 
-from palaestra.table import Table
+from palaestra.table import Table, tables_markdown
 
 
 def table(*rows: tuple[str, ...], columns: tuple[str, ...] = ("family", "mean-score"), note: str = "") -> Table:
@@ -62,3 +63,9 @@ def test_a_narrow_terminal_cuts_no_cell_short(width: int) -> None:
     words = below.strip("\u2500 \n").split()
     assert "".join(word for word in words if word[0] not in "0123456789") == name
     assert "".join(word for word in words if word[0] in "0123456789") == figure
+
+
+def test_tables_become_one_text_with_titles_and_notes_that_there_are() -> None:
+    plain = table(("a", "1"))
+    text = tables_markdown([replace(plain, title="First", note="A note."), replace(plain, title="Second", note="")])
+    assert text == f"### First\n\n{plain.markdown()}\n\nA note.\n\n### Second\n\n{plain.markdown()}\n"

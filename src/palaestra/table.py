@@ -1,6 +1,6 @@
 """A table of words: one record that a terminal, a page and a document each show in their own way."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import rich.table
@@ -39,6 +39,11 @@ class Table:
         rule = ["---:" if _figures(self.rows, n) else "---" for n in range(len(self.columns))]
         lines = [self.columns, rule, *self.rows]
         return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
+
+
+def tables_markdown(tables: Iterable[Table]) -> str:
+    """Tables with their titles and notes, as GitHub's Markdown."""
+    return "\n\n".join(f"### {one.title}\n\n{one.markdown()}\n\n{one.note}".rstrip() for one in tables) + "\n"
 
 
 def _figures(rows: Sequence[Sequence[str]], column: int) -> bool:

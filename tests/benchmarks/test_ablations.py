@@ -17,7 +17,6 @@ from palaestra.benchmarks.ablations import (
     AblationCell,
     AblationConfig,
     CellKey,
-    ablation_markdown,
     ablation_tables,
     read_cells,
     run_cells,
@@ -29,7 +28,7 @@ from palaestra.benchmarks.ablations.sites import LONG
 from palaestra.benchmarks.learning import LearningMaterial
 from palaestra.benchmarks.learning.evaluation import Evaluation
 from palaestra.errors import ConfigError, InfrastructureError, RecordError
-from palaestra.table import Table
+from palaestra.table import Table, tables_markdown
 from palaestra.trainers import GrpoConfig, load_policy
 from palaestra.trainers.choice import ChoiceConfig
 from palaestra.trainers.loops.config import StageConfig
@@ -303,4 +302,4 @@ def test_a_table_lists_what_is_not_run(branching: Table) -> None:
         ARMS["expert"].what: "seed 2",
         ARMS["no-branching"].what: "seed 1, 2",
     }
-    assert "Is branching worth its time?" in ablation_markdown([branching])
+    assert "Is branching worth its time?" in tables_markdown([branching])

@@ -1,18 +1,23 @@
 """Right work after all: what the rules recognise, and what they must not."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import gymnasium as gym
 import pytest
 
+from palaestra import register_world
 from palaestra.envs import ToolEnv
+from palaestra.envs.blueprints import Plant, dump_blueprint
 from palaestra.envs.worlds.storefront.schema import Shipment
 from palaestra.proof.equivalence import Rule, right_after_all
 from palaestra.proof.trial import Trial
 from palaestra.proof.variants import insert_calls, move_call, replace_call
 from palaestra.records import Json, ToolCall
 from palaestra.rubrics import WORLD
+from worlds.tool_library import blueprint
 
 REFUND = "storefront/refund-damaged-item/0000"
 OTHER_GROUNDS = "storefront/warranty-claim-twin/0004"
@@ -189,3 +194,46 @@ def test_what_a_field_was_filled_with_is_nothing_that_its_form_has_told() -> Non
     turns = [(made,) for made in there.calls]
     assert right_after_all(there, there.vary([*turns[:act], (other,), *turns[act + 1 :]])) == "listed"
     assert right_after_all(there, there.vary([*turns[:act], *turns[act + 1 :]])) is None
+
+
+# The same words about other rows
+
+
+def test_the_words_of_another_row_are_no_knowledge_of_the_row(tmp_path: Path) -> None:
+    """All tools have the same words but for their ids; only the tool of the loan decides."""
+    whole = blueprint()
+    tool, request = whole.entities["tool"], whole.requests["extend-loan"]
+    alike = {
+        "title": replace(tool.fields["title"], one_of=("Drill",)),
+        "daily_fee": replace(tool.fields["daily_fee"], between=(500, 500)),
+        "state": replace(tool.fields["state"], weights=(1, 0)),
+    }
+    worn = replace(
+        request.refusals[-1],
+        when='loan.tool.state == "worn"',
+        shows="loan.tool",
+        plant=(Plant(set="loan.tool.state", to="worn"),),
+    )
+    changed = replace(
+        whole,
+        id="alike-library",
+        entities={**whole.entities, "tool": replace(tool, fields=alike)},
+        requests={**whole.requests, "extend-loan": replace(request, refusals=(worn,))},
+    )
+    path = tmp_path / "alike_library.yaml"
+    path.write_text(dump_blueprint(changed), "utf-8")
+    env = gym.make(register_world(path)).unwrapped
+    assert isinstance(env, ToolEnv)
+    there = Trial(env, "alike-library/extend-loan/0000")
+    place = next(n for n, made in enumerate(there.calls) if made.tool == "get_tool")
+    asker = there.calls[1].arguments["member_id"]
+    listing = ToolCall(tool="get_loans", arguments={"member_id": asker})
+    asked = there.calls[place].arguments["tool_id"]
+    other = min(key for key in there.probe([listing])[0] if key.startswith("TL-") and key != asked)
+    looks = [listing, ToolCall(tool="get_tool", arguments={"tool_id": other})]
+
+    def judge(calls: Sequence[ToolCall]) -> Rule | None:
+        return right_after_all(there, there.play([[made] for made in calls]))
+
+    assert judge(insert_calls(there.calls, place, *looks)) == "same work"
+    assert judge(replace_call(there.calls, place, *looks)) is None

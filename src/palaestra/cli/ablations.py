@@ -7,10 +7,9 @@ from typing import Annotated
 
 import typer
 
-from palaestra.cli.console import output
+from palaestra.cli.cells import CellsOption, JobsOption, MarkdownOption, MinutesOption, WorkOption, say, show_tables
 from palaestra.cli.progress import bar
 from palaestra.cli.target import WorldOption
-from palaestra.durable import write_file
 from palaestra.errors import UnknownNameError
 
 
@@ -45,19 +44,11 @@ def ablations(
     samples: Annotated[
         int | None, typer.Option("--samples", min=1, help="Episodes per held-out task and temperature. Default: 3.")
     ] = None,
-    minutes: Annotated[
-        float | None, typer.Option("--minutes", min=0, help="Start no cell after this time. Default: run all cells.")
-    ] = None,
-    jobs: Annotated[
-        int | None, typer.Option("--jobs", min=1, help="Cells at once, on one thread each. Default: one per core.")
-    ] = None,
-    cells: Annotated[Path, typer.Option("--cells", help="Folder of finished cells, one small JSON file each.")] = Path(
-        "docs/ablations"
-    ),
-    work: Annotated[Path, typer.Option("--work", help="Folder of runs. A killed cell resumes from it.")] = Path(
-        "runs/ablations"
-    ),
-    markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the tables to this Markdown file.")] = None,
+    minutes: MinutesOption = None,
+    jobs: JobsOption = None,
+    cells: CellsOption = Path("docs/ablations"),
+    work: WorkOption = Path("runs/ablations"),
+    markdown: MarkdownOption = None,
 ) -> None:
     """Train arms that differ in one part of the recipe, with equal budgets and several seeds, and compare them.
 
@@ -72,7 +63,6 @@ def ablations(
         TABLES,
         AblationConfig,
         CellKey,
-        ablation_markdown,
         ablation_tables,
         read_cells,
         run_cells,
@@ -90,7 +80,6 @@ def ablations(
         samples=samples or usual.samples,
         sft=replace(usual.sft, steps=steps or usual.sft.steps),
     )
-    console = output()
     materials = site_materials(world, {TABLES[name].site for name in names}, config.demonstrations)
     keys = dict.fromkeys(
         CellKey(arm, seed) for name in names for arm in TABLES[name].arms for seed in range(seeds or TABLES[name].seeds)
@@ -107,14 +96,8 @@ def ablations(
             jobs=jobs or os.cpu_count() or 1,
             minutes=minutes,
             bar=bar,
-            say=lambda text: console.print(text, style="dim", highlight=False),
+            say=say,
         )
     found = read_cells(cells, config, materials)
     groups = {site: [group.name for group in one.heldout] for site, one in materials.items()}
-    shown = ablation_tables(found, config, groups, names=names, seeds=seeds)
-    for table in shown:
-        console.print(table.for_terminal())
-    if not shown:
-        console.print("no cell is finished yet; the same command goes on")
-    if markdown is not None:
-        write_file(markdown, ablation_markdown(shown).encode())
+    show_tables(ablation_tables(found, config, groups, names=names, seeds=seeds), markdown)

@@ -16,7 +16,7 @@ from palaestra.cli.target import WorldOption, WorldsOption, make
 from palaestra.durable import write_file
 from palaestra.envs.target import find_world
 from palaestra.errors import ConfigError
-from palaestra.table import Table
+from palaestra.table import Table, tables_markdown
 
 
 def web(
@@ -122,8 +122,7 @@ def pages_policy(
 
 
 def _write_tables(file: Path, tables: Sequence[Table]) -> None:
-    text = "\n\n".join(f"### {table.title}\n\n{table.markdown()}\n\n{table.note}".rstrip() for table in tables)
-    write_file(file, f"{text}\n".encode())
+    write_file(file, tables_markdown(tables).encode())
 
 
 def _installed_miniwob() -> Path:

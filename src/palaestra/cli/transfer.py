@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
+from palaestra.cli.cells import CellsOption, JobsOption, MarkdownOption, MinutesOption, WorkOption, say, show_tables
 from palaestra.cli.console import output
 from palaestra.cli.progress import bar
-from palaestra.durable import write_file
 from palaestra.errors import CapabilityError
 
 
@@ -27,19 +27,11 @@ def transfer(
         int | None, typer.Option("--tasks", min=1, help="Tasks of a measured group, at most. Default: 32.")
     ] = None,
     samples: Annotated[int | None, typer.Option("--samples", min=1, help="Episodes per task. Default: 1.")] = None,
-    minutes: Annotated[
-        float | None, typer.Option("--minutes", min=0, help="Start no cell after this time. Default: run all cells.")
-    ] = None,
-    jobs: Annotated[
-        int | None, typer.Option("--jobs", min=1, help="Cells at once, on one thread each. Default: one per core.")
-    ] = None,
-    cells: Annotated[Path, typer.Option("--cells", help="Folder of finished cells, one small JSON file each.")] = Path(
-        "docs/transfer"
-    ),
-    work: Annotated[Path, typer.Option("--work", help="Folder of runs. A killed cell resumes from it.")] = Path(
-        "runs/transfer"
-    ),
-    markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the tables to this Markdown file.")] = None,
+    minutes: MinutesOption = None,
+    jobs: JobsOption = None,
+    cells: CellsOption = Path("docs/transfer"),
+    work: WorkOption = Path("runs/transfer"),
+    markdown: MarkdownOption = None,
 ) -> None:
     """Train one policy in 1, 5, 50 and 500 generated worlds with equal tokens, and measure it in other worlds.
 
@@ -57,7 +49,6 @@ def transfer(
         measure_floors,
         read_cells,
         run_cell,
-        transfer_markdown,
         transfer_tables,
     )
     from palaestra.envs.synthesis import listed_numbers  # noqa: PLC0415
@@ -91,15 +82,11 @@ def transfer(
             jobs=jobs or os.cpu_count() or 1,
             minutes=minutes,
             bar=bar,
-            say=lambda text: console.print(text, style="dim", highlight=False),
+            say=say,
         )
     found = read_cells(cells, config, possible)
     if not found:
-        console.print("no cell is finished yet; the same command goes on")
+        show_tables([], markdown)
         return
     floors = measure_floors(config, cells / "floors.json")
-    shown = transfer_tables(found, floors, config, worlds=asked, seeds=seeds)
-    for table in shown:
-        console.print(table.for_terminal())
-    if markdown is not None:
-        write_file(markdown, transfer_markdown(shown).encode())
+    show_tables(transfer_tables(found, floors, config, worlds=asked, seeds=seeds), markdown)

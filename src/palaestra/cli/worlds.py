@@ -18,7 +18,7 @@ from palaestra.errors import CapabilityError, PackError
 from palaestra.manifest import Manifest
 from palaestra.packs import PACKS, Pack
 from palaestra.seeding import Stream
-from palaestra.table import Table
+from palaestra.table import Table, tables_markdown
 
 if TYPE_CHECKING:
     from palaestra.envs.synthesis.diversity import WorldProfile
@@ -210,5 +210,4 @@ def _show(tables: Sequence[Table], markdown: Path | None) -> None:
     for table in tables:
         output().print(table.for_terminal())
     if markdown is not None:
-        texts = (f"### {t.title}\n\n{t.markdown()}\n\n{t.note}".strip() for t in tables)
-        write_file(markdown, ("\n\n".join(texts) + "\n").encode())
+        write_file(markdown, tables_markdown(tables).encode())

@@ -8,17 +8,14 @@ from pathlib import Path
 from typing import cast
 
 import gymnasium as gym
-import orjson
-from pydantic import TypeAdapter
 
-from palaestra.durable import make_folder
 from palaestra.envs import ToolEnv
 from palaestra.envs.blueprints.attacks import ATTACKS as BLUEPRINT_ATTACKS
 from palaestra.envs.synthesis import WorldPlan, draw_plan, generate_blueprint
 from palaestra.errors import PalaestraError, UnknownNameError
 from palaestra.proof.attack import AttackResult, attack_tasks, count_attack
 from palaestra.proof.attacks import ATTACKS, UNGUARDED
-from palaestra.proof.worlds import each_world
+from palaestra.proof.world_records import WorldRecords
 
 RECORD = "attacks.jsonl"
 """The file of records in a folder: a world a line."""
@@ -76,23 +73,22 @@ def attack_worlds(
         out: A folder; worlds that it has a record of, of the same blueprint and attacks, are not attacked again.
         jobs: In how many processes. A record does not depend on it, but for its seconds.
     """
-    make_folder(out)
-    done = {world.number: world for world in read_attacked_worlds(out)}
     names = tuple(dict.fromkeys(attacks)) or (*ATTACKS, *UNGUARDED, *(attack.name for attack in BLUEPRINT_ATTACKS))
-    left = [number for number in numbers if not _is_done(done.get(number), number, names)]
-    with (out / RECORD).open("ab") as record:
-        for world in each_world(left, partial(attack_world, attacks=names), jobs=jobs):
-            record.write(orjson.dumps(world) + b"\n")
-            record.flush()
-            yield world
+    return _records(out).extend(
+        numbers,
+        partial(attack_world, attacks=names),
+        is_whole=lambda world: not world.fault and set(world.attacks) == set(names),
+        jobs=jobs,
+    )
 
 
 def read_attacked_worlds(out: Path) -> list[AttackedWorld]:
-    """The records of a folder, the last one of each world; a line that was cut off is left out."""
-    path = out / RECORD
-    lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
-    found = [_WORLD.validate_json(line) for line in lines]
-    return sorted({world.number: world for world in found}.values(), key=lambda world: world.number)
+    """The records of a folder, the last one of each world."""
+    return _records(out).read()
+
+
+def _records(out: Path) -> WorldRecords[AttackedWorld]:
+    return WorldRecords(out / RECORD, AttackedWorld)
 
 
 def attack_world(number: int, *, attacks: Sequence[str] = ()) -> AttackedWorld:
@@ -124,12 +120,6 @@ def attack_world(number: int, *, attacks: Sequence[str] = ()) -> AttackedWorld:
     )
 
 
-def _is_done(world: AttackedWorld | None, number: int, names: Sequence[str]) -> bool:
-    if world is None or world.fault:
-        return False
-    return set(world.attacks) == set(names) and world.blueprint == generate_blueprint(number).digest
-
-
 def _counts(result: AttackResult) -> AttackCounts:
     return AttackCounts(
         tasks=result.tasks,
@@ -140,6 +130,3 @@ def _counts(result: AttackResult) -> AttackCounts:
         pairs_solved=result.pairs_solved,
         pairs_right=result.pairs_right,
     )
-
-
-_WORLD = TypeAdapter(AttackedWorld)

@@ -5,7 +5,8 @@ the same acts with the same effects in the same order, each after reading at lea
 answer. Attempts that harm (`attempts`) are not the same work, though they change no row; other refused calls are.
 Acts of one tool that follow each other may change places. The time at which something is done is no effect,
 since every further look-up moves the clock, and neither is the id that the world gives to a new row. The days that are
-waited are one. Once the world has changed something by itself, a row is known as it is then if it was shown since.
+waited are one. To know as much is to have been shown the same words and the same columns of rows. Once the world has
+changed something by itself, a row is known as it is then if it was shown since.
 
 "same work": so it is with the oracle's. "listed": so it is once values count as one that the rubric lists as equally
 right in the same column, and lists of the answer whose order does not count by the rubric are sorted. "alternative": so
@@ -22,10 +23,11 @@ from itertools import chain, groupby
 from typing import Literal, TypeAlias, cast
 
 from palaestra.digest import canonical, digest
+from palaestra.envs.state import Schema
 from palaestra.proof.attempts import has_harmful_attempt
 from palaestra.proof.knowledge import words
 from palaestra.proof.trial import ENDINGS, PlayedTurn, Trial, TrialOutcome
-from palaestra.records import JsonObject, Message, RowChange, ToolEvent
+from palaestra.records import JsonObject, Message, RowChange, ShownColumns, ToolEvent
 from palaestra.rubrics import WORLD
 
 Rule: TypeAlias = Literal["same work", "listed", "alternative"]
@@ -38,6 +40,10 @@ RULES: dict[Rule, str] = {
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+")
 
+Fact: TypeAlias = tuple[str, str, str, int]
+"""Table, id and column, and how often the world had changed something by itself."""
+Knowledge: TypeAlias = str | Fact
+"""A word, or a fact."""
 Effect: TypeAlias = frozenset[tuple[str, str, frozenset[tuple[str, object]]]]
 _NEW, _GONE = "(new)", "(gone)"
 
@@ -127,59 +133,45 @@ def _acts(turn: PlayedTurn, talk: str | None) -> Iterator[tuple[str, Effect]]:
 
 
 @lru_cache(maxsize=2)
-def _known_to_oracle(trial: Trial) -> list[frozenset[str]]:
+def _known_to_oracle(trial: Trial) -> list[frozenset[Knowledge]]:
     return _known(trial, trial.outcome)
 
 
-def _known(trial: Trial, outcome: TrialOutcome) -> list[frozenset[str]]:
-    """What was known at each act and at the end: the words of the request and of every earlier turn's answers.
+def _known(trial: Trial, outcome: TrialOutcome) -> list[frozenset[Knowledge]]:
+    """What was known at each act and at the end: words and facts of the request and of every earlier turn's answers.
 
-    What a look-up by a guessed id shows teaches nothing. A computed answer, which shows no record, says something only
-    together with its question.
+    A fact is a column of a row, since the same words may stand in answers about other rows. What a look-up by a guessed
+    id shows teaches nothing. A computed answer, which shows no record, says something only together with its question.
     """
     start = trial.instance.start.isoformat()
-    known = frozenset[str]().union(*(_told(message, start) for message in trial.instance.messages))
-    found, talk = list[frozenset[str]](), trial.toolbox.prose_tool
-    columns = {info.name: tuple(column.name for column in fields(info.kind)) for info in trial.env.world.schema}
+    known = frozenset[Knowledge]().union(*(_told(message, start) for message in trial.instance.messages))
+    found, talk = list[frozenset[Knowledge]](), trial.toolbox.prose_tool
     happened = 0
     for turn in outcome.turns:
         found += [known for _ in _acts(turn, talk)]
         blind = {event.call_id for event in turn.events if not known.issuperset(event.named)}
-        known = known.union(*(_told(m, start) for m in turn.observation if m.get("tool_call_id") not in blind))
-        shown = _list_shown_since(turn, happened, columns)
-        known = known.union(*(seen for call_id, seen in shown if call_id not in blind))
-        happened += sum(event.tool == WORLD for event in turn.events)
-        known = known.union(
-            digest((e.tool, e.arguments))
-            for e in turn.events
-            if _computes(e, talk) and e.tool not in trial.moves and e.call_id not in blind
-        )
+        learned: list[frozenset[Knowledge]] = [
+            _told(m, start) for m in turn.observation if m.get("tool_call_id") not in blind
+        ]
+        for event in turn.events:
+            happened += event.tool == WORLD
+            if event.call_id not in blind:
+                learned.append(_facts(event.shown, event.columns, happened, trial.env.world.schema))
+                if _computes(event, talk) and event.tool not in trial.moves:
+                    learned.append(frozenset({digest((event.tool, event.arguments))}))
+        known = known.union(*learned)
     return [*found, known]
 
 
-def _list_shown_since(
-    turn: PlayedTurn, happened: int, columns: Mapping[str, Sequence[str]]
-) -> Iterator[tuple[str, frozenset[str]]]:
-    """By the id of each call: the values it shows, each with how often the world has changed something by then.
-
-    Args:
-        turn: The turn.
-        happened: How often the world had changed something before it.
-        columns: By table: those of a row that is shown whole.
-    """
-    for event in turn.events:
-        happened += event.tool == WORLD
-        if happened:
-            whole = ((table, key, columns.get(table, ())) for table, key in event.shown)
-            parts = ((part.table, key, part.columns) for part in event.columns for key in part.keys)
-            yield (
-                event.call_id,
-                frozenset(
-                    "\0".join((table, key, name, str(happened)))
-                    for table, key, names in chain(whole, parts)
-                    for name in names
-                ),
-            )
+@lru_cache(maxsize=2048)
+def _facts(
+    shown: tuple[tuple[str, str], ...], columns: tuple[ShownColumns, ...], happened: int, schema: Schema
+) -> frozenset[Fact]:
+    """What an answer shows: columns of rows, each with how often the world has changed something by then."""
+    kinds = {info.name: info.kind for info in schema}
+    whole = ((table, key, [column.name for column in fields(kinds[table])]) for table, key in shown)
+    parts = ((part.table, key, part.columns) for part in columns for key in part.keys)
+    return frozenset((table, key, name, happened) for table, key, names in chain(whole, parts) for name in names)
 
 
 def _effect_of(change: RowChange) -> tuple[str, str, frozenset[tuple[str, object]]]:
@@ -206,7 +198,7 @@ def _computes(event: ToolEvent, talk: str | None) -> bool:
     )
 
 
-def _told(message: Message, start: str) -> frozenset[str]:
+def _told(message: Message, start: str) -> frozenset[Knowledge]:
     """The words of a message; what a person says counts as a whole too, since who says it matters."""
     content = message["content"]
     said = _words(content, start)

@@ -1,20 +1,15 @@
 """Whole generated worlds put through the gate: sizes, every task, every part of the document."""
 
 import gc
-import multiprocessing
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import cast
 
 import gymnasium as gym
-import orjson
-from pydantic import TypeAdapter
 
 from palaestra.digest import digest
-from palaestra.durable import make_folder
 from palaestra.envs import ToolEnv
 from palaestra.envs.blueprints import Blueprint, check_blueprint
 from palaestra.envs.synthesis import WorldPlan, draw_plan, generate_blueprint
@@ -22,8 +17,7 @@ from palaestra.envs.synthesis.diversity import near_duplicate_requests
 from palaestra.errors import PalaestraError
 from palaestra.proof.proof import Proof
 from palaestra.proof.prove import prove
-
-T = TypeVar("T")
+from palaestra.proof.world_records import WorldRecords
 
 RECORD = "worlds.jsonl"
 """The file of records in a folder: a world a line."""
@@ -73,36 +67,16 @@ def prove_worlds(numbers: Iterable[int], out: Path, *, jobs: int = 1) -> Iterato
         out: A folder; worlds that it has a record of, of the same blueprint, are not proved again.
         jobs: In how many processes. A record does not depend on it, but for its seconds.
     """
-    make_folder(out)
-    done = {proof.number: proof for proof in read_proofs(out)}
-    left = [number for number in numbers if not _is_done(done.get(number), number)]
-    with (out / RECORD).open("ab") as record:
-        for proof in each_world(left, prove_world, jobs=jobs):
-            record.write(orjson.dumps(proof) + b"\n")
-            record.flush()
-            yield proof
+    return _records(out).extend(numbers, prove_world, jobs=jobs)
 
 
 def read_proofs(out: Path) -> list[WorldProof]:
-    """The records of a folder, the last one of each world; a line that was cut off is left out."""
-    path = out / RECORD
-    lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
-    found = [_PROOF.validate_json(line) for line in lines]
-    return sorted({proof.number: proof for proof in found}.values(), key=lambda proof: proof.number)
+    """The records of a folder, the last one of each world."""
+    return _records(out).read()
 
 
-def _is_done(proof: WorldProof | None, number: int) -> bool:
-    return proof is not None and proof.blueprint == generate_blueprint(number).digest
-
-
-def each_world(numbers: Sequence[int], judge: Callable[[int], T], *, jobs: int) -> Iterator[T]:
-    """What `judge` gives for each world, in order; it is pickled where there are several processes."""
-    if jobs == 1:
-        yield from map(judge, numbers)
-        return
-    # Not by fork: a process that holds threads must not be forked.
-    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
-        yield from pool.map(judge, numbers)
+def _records(out: Path) -> WorldRecords[WorldProof]:
+    return WorldRecords(out / RECORD, WorldProof)
 
 
 def prove_world(number: int) -> WorldProof:
@@ -173,6 +147,3 @@ def _refused(plan: WorldPlan, faults: list[str], start: float, blueprint: str = 
         faults=tuple(faults),
         **zero,
     )
-
-
-_PROOF = TypeAdapter(WorldProof)

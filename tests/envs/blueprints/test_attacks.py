@@ -1,5 +1,6 @@
 """Attacks on worlds made from documents: a script made from one pair, another handbook's numbers, shortcuts."""
 
+from collections.abc import Callable
 from datetime import date
 
 import pytest
@@ -14,6 +15,13 @@ from palaestra.envs.blueprints.attacks.frozen_script import (
 )
 from palaestra.envs.blueprints.attacks.halves import other_half
 from palaestra.envs.blueprints.attacks.notations import read_value, write_like
+from palaestra.envs.blueprints.attacks.shortcuts import (
+    refuse_by_a_row_out_of_order,
+    refuse_by_the_newest_date,
+    refuse_by_the_newest_row,
+    refuse_by_the_oldest_date,
+    refuse_by_the_oldest_row,
+)
 from palaestra.envs.blueprints.attacks.sources import REQUEST, FieldSource, HeardEpisode, find_sources, write_from
 from palaestra.envs.episode import LiveEpisode
 from palaestra.envs.instance import Instance
@@ -125,3 +133,29 @@ def test_the_other_half_of_a_pair_is_its_twin_and_the_other_way_round() -> None:
     assert found is not None
     assert back is not None
     assert (found.fingerprint(), back.fingerprint()) == (twin.fingerprint(), task.fingerprint())
+
+
+@pytest.mark.parametrize(
+    "refuse",
+    [
+        refuse_by_a_row_out_of_order,
+        refuse_by_the_newest_date,
+        refuse_by_the_newest_row,
+        refuse_by_the_oldest_date,
+        refuse_by_the_oldest_row,
+    ],
+)
+def test_no_look_of_a_row_tells_a_task_from_its_twin(refuse: Callable[[Instance], WorldScript]) -> None:
+    tasks = [task for task in TASKS.candidates("train") if "-twin/" not in task]
+    pairs = [(TASKS.instance(task), TASKS.instance(task.replace("/0", "-twin/0"))) for task in tasks]
+    solved = sum(all(play(refuse(half), half)[1] for half in pair) for pair in pairs)
+    assert solved <= len(pairs) // 8
+
+
+def test_a_row_that_shows_itself_is_refused_by_and_no_other() -> None:
+    found = set[bool]()
+    for task in TASKS.candidates("train"):
+        instance = TASKS.instance(task)
+        made, _ = play(refuse_by_the_newest_row(instance), instance)
+        found.add(any(call.tool in {"decline_request", "escalate_request"} for call in made))
+    assert found == {True, False}

@@ -66,7 +66,11 @@ BROKEN = {
         "nothing is planted",
     ),
     "a row that may be missing": ("member: one(m", "member: first(m", "that may be missing, not a row of member"),
-    "a new row without a field": ("              placed: today - 2\n", "", "a new row of hold lacks placed"),
+    "a new row without a field": (
+        "    sets:\n      tool.daily_fee: fee\n",
+        "    creates: [{entity: hold, fields: {tool: tool, member: one(m for m in members), status: waiting}}]\n",
+        "a new row of hold lacks placed",
+    ),
     "a field of another type": (
         "status: waiting\n        tells",
         "status: today\n        tells",

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from palaestra.envs.blueprints import compile_blueprint
 from palaestra.envs.blueprints.attacks.replies import tell_both_decisions, tell_the_other_decision
 from palaestra.envs.blueprints.promises import blueprint_promises
 from palaestra.envs.rule_twin import solves
@@ -48,6 +49,29 @@ def test_a_sentence_that_grants_one_request_and_refuses_another_promises_nothing
     }
     assert blueprint_promises(replace(whole, requests=requests), "requests") == ()
     assert len(blueprint_promises(whole, "requests")) == 2
+
+
+@pytest.mark.parametrize("end", ["", ", and it is done only once", ". Other loans stay as they are"])
+def test_a_condition_or_another_record_in_a_sentence_of_the_document_does_not_hide_what_it_says(end: str) -> None:
+    whole = blueprint()
+    granted = f"Done, {{loan.id}} is kept for longer{end}."
+    refused = f"I am sorry, the wish for {{loan.id}} is declined{end}."
+    request = whole.requests["extend-loan"]
+    changed = replace(request, tells=granted, refusals=tuple(replace(one, tells=refused) for one in request.refusals))
+    made = compile_blueprint(replace(whole, id="once-library", requests={"extend-loan": changed}))
+    tasks = bundled_tasks(made.world)
+    for task in ("extend-loan/0000", "extend-loan-twin/0000"):
+        instance = tasks.instance(f"once-library/{task}")
+        assert solves(instance.oracle, instance)
+        assert not solves([call for turn in tell_the_other_decision(instance) for call in turn], instance)
+
+
+def test_a_sentence_of_the_document_under_a_condition_of_its_own_promises_nothing() -> None:
+    instance = TASKS.instance("tool-library/extend-loan-twin/0000")
+    granted = [c for c in TASKS.instance("tool-library/extend-loan/0000").oracle if c.tool == "reply"][-1]
+    said = f"If nobody waited, I would write: {granted.arguments['message']}"
+    told = [ToolCall(tool=c.tool, arguments={"message": said}) if c.tool == "reply" else c for c in instance.oracle]
+    assert solves(told, instance)
 
 
 def test_short_sentences_and_apologies_promise_nothing() -> None:

@@ -1,6 +1,7 @@
 """Generated worlds: equal numbers give equal bytes, splits keep what is held out apart, every draft is whole."""
 
 import os
+import re
 import subprocess
 import sys
 from typing import Any
@@ -9,7 +10,7 @@ import gymnasium as gym
 import pytest
 
 from palaestra.envs.blueprints import check_blueprint, dump_blueprint, read_blueprint
-from palaestra.envs.synthesis import draw_plan, generate_blueprint, listed_worlds, mechanisms
+from palaestra.envs.synthesis import domains, draw_plan, generate_blueprint, listed_worlds, mechanisms
 from palaestra.envs.synthesis.generator import DEV_DOMAINS, HELDOUT_DOMAINS, HELDOUT_MECHANISMS
 from palaestra.envs.synthesis.worlds import numbered_world
 from palaestra.envs.target import find_world
@@ -39,6 +40,36 @@ def test_what_is_held_out_stays_out_of_training(number: int) -> None:
 def test_a_generated_world_has_no_tool_that_no_solution_uses(number: int) -> None:
     env: Any = gym.make("palaestra/Synth-v0", world=number, unlisted=True).unwrapped
     assert list(idle_tools(env)) == []
+
+
+def test_half_of_the_worlds_and_more_have_a_request_of_level_one() -> None:
+    levels = [{spec.level for spec in generate_blueprint(number).requests.values()} for number in NUMBERS]
+    assert sum(1 in found for found in levels) > len(NUMBERS) / 2
+    assert sum(3 in found for found in levels) > len(NUMBERS) / 2
+
+
+def test_every_world_has_a_rule_by_which_one_mechanism_closes_requests_of_others() -> None:
+    for number in NUMBERS:
+        chosen = draw_plan(number).mechanisms
+        requests = generate_blueprint(number).requests
+        own = {name: _sections_of_requests(name) for name in chosen}
+        cited = {name: {one.section for one in spec.refusals} for name, spec in requests.items()}
+        mechanism = {name: next(one for one in chosen if f"  {name}:\n" in mechanisms()[one].text) for name in requests}
+        assert any(cited[name] - own[mechanism[name]] for name in requests), number
+
+
+def _sections_of_requests(mechanism: str) -> set[str]:
+    """The sections that a mechanism's own requests cite."""
+    requests, _, _ = mechanisms()[mechanism].text.partition("\nblocks:")
+    return set(re.findall(r"section: (\S+)", requests))
+
+
+def test_offices_open_on_weekdays_and_trades_that_work_at_weekends_on_all_days() -> None:
+    days: dict[bool, set[int]] = {True: set(), False: set()}
+    for number in NUMBERS[:20]:
+        start = numbered_world(number).start
+        days[domains()[draw_plan(number).domain].weekends] |= {start(seed).weekday() for seed in range(40)}
+    assert days == {True: set(range(7)), False: set(range(5))}
 
 
 _PRINT = """

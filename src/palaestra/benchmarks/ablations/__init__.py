@@ -2,7 +2,7 @@
 
 from palaestra.benchmarks.ablations.arms import ARMS, TABLES, AblationArm, AblationConfig, AblationTable
 from palaestra.benchmarks.ablations.cells import AblationCell, CellKey, read_cells, run_cells
-from palaestra.benchmarks.ablations.report import ablation_markdown, ablation_tables
+from palaestra.benchmarks.ablations.report import ablation_tables
 from palaestra.benchmarks.ablations.sites import SITES, AblationSite, site_materials
 
 __all__ = [
@@ -15,7 +15,6 @@ __all__ = [
     "AblationSite",
     "AblationTable",
     "CellKey",
-    "ablation_markdown",
     "ablation_tables",
     "read_cells",
     "run_cells",

@@ -113,8 +113,3 @@ def _observations(cell: AblationCell, temperature: str, group: str) -> list[Obse
         for task, solved in cell.solved[temperature][group].items()
         for one in solved
     ]
-
-
-def ablation_markdown(tables: Sequence[Table]) -> str:
-    """The tables as GitHub's Markdown."""
-    return "\n\n".join(f"### {table.title}\n\n{table.markdown()}\n\n{table.note}" for table in tables) + "\n"

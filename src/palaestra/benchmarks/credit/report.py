@@ -9,7 +9,7 @@ from palaestra.benchmarks.credit.run import CreditConfig, CreditReading
 from palaestra.benchmarks.credit.scores import MethodScore
 from palaestra.benchmarks.curves import Estimate, Panel, png, svg
 from palaestra.record import record
-from palaestra.table import Table
+from palaestra.table import Table, tables_markdown
 
 
 @record
@@ -165,8 +165,7 @@ def credit_picture(readings: Sequence[CreditReading], *, kind: str) -> bytes:
 
 def credit_markdown(readings: Sequence[CreditReading], config: CreditConfig) -> str:
     """The tables as GitHub's Markdown; the arguments are those of `credit_tables`."""
-    tables = credit_tables(readings, config)
-    return "\n\n".join(f"### {table.title}\n\n{table.markdown()}\n\n{table.note}" for table in tables) + "\n"
+    return tables_markdown(credit_tables(readings, config))
 
 
 def credit_document(readings: Sequence[CreditReading], config: CreditConfig) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ from palaestra.benchmarks.transfer.config import WORLDS, TransferConfig
 from palaestra.benchmarks.transfer.floors import TransferFloors, measure_floors
 from palaestra.benchmarks.transfer.groups import GROUPS, TransferGroup, training_world, transfer_groups
 from palaestra.benchmarks.transfer.likelihood import TurnLikelihood, score_solutions
-from palaestra.benchmarks.transfer.report import transfer_markdown, transfer_tables
+from palaestra.benchmarks.transfer.report import transfer_tables
 
 __all__ = [
     "GROUPS",
@@ -29,6 +29,5 @@ __all__ = [
     "settings_digest",
     "training_world",
     "transfer_groups",
-    "transfer_markdown",
     "transfer_tables",
 ]

@@ -185,8 +185,3 @@ def _budgets(cells: Mapping[TransferKey, TransferCell], worlds: Sequence[int]) -
 
 def _mean(values: Sequence[float]) -> str:
     return f"{fmean(values):,.0f}"
-
-
-def transfer_markdown(tables: Sequence[Table]) -> str:
-    """The tables as GitHub's Markdown."""
-    return "\n\n".join(f"### {table.title}\n\n{table.markdown()}\n\n{table.note}" for table in tables) + "\n"

@@ -165,8 +165,9 @@ class Plant:
     to: Scalar | None = None
     """A value or an expression."""
     insert: str = ""
-    """The entity of a row that is added."""
+    """The entity of a row that is added, with the id of a gap in its table."""
     fields: Mapping[str, Scalar | None] = field(default_factory=dict[str, Scalar | None])
+    """A value or an expression for each field that matters; the others are drawn as the rows of the population are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,6 +264,8 @@ class Blueprint:
     title: str
     agent: str
     """Whom the agent is, such as "the lending desk of a town library"."""
+    weekends: bool = True
+    """Whether episodes begin on Saturdays and Sundays too."""
     people: str
     """The entity of those who ask; it has the fields `name` and `email`."""
     team: str

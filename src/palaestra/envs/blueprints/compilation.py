@@ -12,6 +12,7 @@ from palaestra.envs.blueprints.family import make_family
 from palaestra.envs.blueprints.handbook import HandbookText, make_rules
 from palaestra.envs.blueprints.population import BlueprintPopulation
 from palaestra.envs.blueprints.promises import blueprint_promises
+from palaestra.envs.blueprints.row_drawing import RowDrawing
 from palaestra.envs.blueprints.rows import CASE, make_row_classes
 from palaestra.envs.blueprints.scopes import Scopes
 from palaestra.envs.blueprints.setting import Setting
@@ -94,11 +95,13 @@ def compile_afresh(blueprint: Blueprint) -> CompiledBlueprint:
     ]
     styled = _style(blueprint, scopes, plain, actions)
     toolbox = Toolbox(styled.tools, prose_tool="reply")
+    drawing = RowDrawing(blueprint, scopes, kinds)
     setting = Setting(
         blueprint=blueprint,
         scopes=scopes,
         kinds=kinds,
         schema=schema,
+        drawing=drawing,
         toolbox=Toolbox(plain, prose_tool="reply"),
         styled=styled,
         actions=actions,
@@ -106,8 +109,10 @@ def compile_afresh(blueprint: Blueprint) -> CompiledBlueprint:
         actor=ACTOR,
     )
     families = [make_family(name, spec, setting) for name, spec in blueprint.requests.items()]
-    start = partial(draw_start, blueprint.id)
-    population = BlueprintPopulation(blueprint, scopes, kinds, schema=schema, handbook=handbook, start=start)
+    start = partial(draw_start, blueprint.id, weekends=blueprint.weekends)
+    population = BlueprintPopulation(
+        blueprint, scopes, kinds, schema=schema, handbook=handbook, drawing=drawing, start=start
+    )
     desk: Any = type("Desk", (CaseDraft,), {"cases": cases, "__doc__": "A draft of this world."})
     world = World(
         name=blueprint.id,

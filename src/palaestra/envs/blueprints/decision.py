@@ -147,7 +147,7 @@ def read_refusal(spec: RefusalSpec, scope: Scope, scopes: Scopes) -> RequestRefu
             raise BlueprintError("a plant sets a field or inserts a row; give one of `set` and `insert`")
         sets = [(one.set, one.to)] if one.set else []
         creates = [Creation(entity=one.insert, fields=one.fields)] if one.insert else []
-        plant.append(read_effects(sets, creates, scope, scopes))
+        plant.append(read_effects(sets, creates, scope, scopes, planted=True))
     return RequestRefusal(spec, when, shows, tuple(plant), parse_template(spec.tells, scope))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from palaestra.envs.blueprints.blueprint import ParameterSpec, RequestSpec
 from palaestra.envs.blueprints.decision import Decider, RequestRefusal
 from palaestra.envs.blueprints.expressions import Frame, ValueType, parse_expression
+from palaestra.envs.blueprints.planting import Planter
 from palaestra.envs.blueprints.scopes import ASKER
 from palaestra.envs.blueprints.setting import Setting
 from palaestra.envs.blueprints.task_writer import DrawnRequest, TaskWriter
@@ -15,6 +16,7 @@ from palaestra.envs.kit import CaseDraft
 from palaestra.envs.task import SPLITS, Family, Task
 from palaestra.errors import BlueprintError, DrawError
 from palaestra.records import Row
+from palaestra.seeding import Stream
 
 
 def make_family(name: str, spec: RequestSpec, setting: Setting) -> Family[Any]:
@@ -73,7 +75,7 @@ class _Request:
         drawn.frame.rules = desk.planting_rules
         chosen = self._choose_refusal(desk, drawn)
         if desk.twin:
-            _plant(chosen, drawn.frame, desk)
+            self._plant(chosen, drawn, desk)
         drawn.frame.rules = desk.rules
         task = TaskWriter(self._setting, self._spec, self._decider, desk, drawn, self._answers)
         case = desk.open_case(drawn.asker, self._word(self._subject, desk, drawn, "subject"))
@@ -137,25 +139,29 @@ class _Request:
     def _choose_refusal(self, desk: CaseDraft[Row], drawn: DrawnRequest) -> RequestRefusal:
         """The refusal of the twin: one that what it plants makes the one that decides.
 
-        They take turns over the instances of all splits, so that each of them decides some task.
+        They take turns over the instances of all splits, so that each of them decides some task. Which of them come
+        again is drawn: in turns, a held-out task would have the refusal of the first training task.
         """
         instances = self._setting.blueprint.instances
         earlier = sum(instances.get(split, 0) for split in SPLITS[: SPLITS.index(desk.split)])
-        first = (earlier + desk.place) % len(self._decider.refusals)
-        order = (*self._decider.refusals[first:], *self._decider.refusals[:first])
+        turn, place = divmod(earlier + desk.place, len(self._decider.refusals))
+        order = list(self._decider.refusals)
+        if turn:
+            order = Stream.root(self._setting.blueprint.id, self._name, "refusals", turn).shuffled(order)
+        order = [*order[place:], *order[:place]]
         for refusal in order:
             mark = len(desk.state.journal)
-            _plant(refusal, drawn.frame, desk)
+            self._plant(refusal, drawn, desk)
             decided = self._decider.decide(drawn.frame).refusal
             desk.state.rollback(mark)
             if decided is refusal:
                 return refusal
         raise DrawError(f"no refusal of {self._name} applies to {drawn.target.id}, whatever is planted")
 
-
-def _plant(refusal: RequestRefusal, frame: Frame, desk: CaseDraft[Row]) -> None:
-    for effects in refusal.plant:
-        effects.apply(frame, desk.state)
+    def _plant(self, refusal: RequestRefusal, drawn: DrawnRequest, desk: CaseDraft[Row]) -> None:
+        planter = Planter(self._setting, desk, drawn.frame)
+        for effects in refusal.plant:
+            effects.apply(drawn.frame, desk.state, planter)
 
 
 def _asker_path(spec: RequestSpec, setting: Setting) -> str:

@@ -2,22 +2,21 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import date, datetime, timedelta
+from datetime import datetime
 from typing import Any, TypeVar, cast
 
-from palaestra.envs.blueprints.blueprint import Blueprint, EntitySpec, FieldSpec
+from palaestra.envs.blueprints.blueprint import Blueprint, FieldSpec
 from palaestra.envs.blueprints.dealing import deal_values
 from palaestra.envs.blueprints.expressions import Frame, ValueType
 from palaestra.envs.blueprints.handbook import HandbookText
+from palaestra.envs.blueprints.row_drawing import RowDrawing, draw_value, has_people, id_numbers
 from palaestra.envs.blueprints.scopes import Scopes
-from palaestra.envs.blueprints.templates import Evaluate, read_value
-from palaestra.envs.kit import Person, draw_people
+from palaestra.envs.kit import draw_people
 from palaestra.envs.state import Base, Schema
 from palaestra.records import Json, Row
 from palaestra.seeding import Stream
 
 R = TypeVar("R", bound=Row)
-_HOSTS = ("inbox.example", "mail.example", "post.example")
 
 
 class BlueprintPopulation:
@@ -29,10 +28,8 @@ class BlueprintPopulation:
         kinds: Its row classes.
         schema: Its tables.
         handbook: Its handbook.
+        drawing: What draws its rows.
         start: When the episodes of a seed begin.
-
-    Raises:
-        BlueprintError: a value cannot be read.
     """
 
     def __init__(
@@ -43,6 +40,7 @@ class BlueprintPopulation:
         *,
         schema: Schema,
         handbook: HandbookText,
+        drawing: RowDrawing,
         start: Callable[[int], datetime],
     ) -> None:
         self._blueprint = blueprint
@@ -50,13 +48,8 @@ class BlueprintPopulation:
         self._kinds = kinds
         self._schema = schema
         self._handbook = handbook
+        self._drawing = drawing
         self._start = start
-        self._values: dict[tuple[str, str], Evaluate] = {
-            (entity, name): read_value(field.value, scopes.types[entity][name], scopes.population(entity))
-            for entity, spec in blueprint.entities.items()
-            for name, field in spec.fields.items()
-            if field.value is not None
-        }
 
     def __call__(self, seed: int, rules: Any) -> Base:
         """The rows of a world seed under its rules."""
@@ -73,30 +66,28 @@ class BlueprintPopulation:
         assert isinstance(drawn, _DrawnRows), "rows are drawn into it"
         columns = self._scopes.columns(entity)
         given = self._references(entity, drawn, stream.split("count"))
-        people = draw_people(stream.split("people"), len(given)) if _is_person(spec) else [None] * len(given)
+        people = draw_people(stream.split("people"), len(given)) if has_people(spec) else [None] * len(given)
         dealt = {
             name: self._deal(self._scopes.types[entity][name], field, len(given), frame, stream.split("dealt", name))
             for name, field in spec.fields.items()
             if name not in spec.per and field.value is None
         }
+        # Ids that grow with the owners would show a row that a task adds, wherever its id stands.
+        ids = stream.split("ids").sample(id_numbers(spec, len(given)), len(given))
         for number, (named, person) in enumerate(zip(given, people, strict=True)):
-            key = f"{self._kinds[entity].prefix}{spec.first + number}"
+            key = f"{self._kinds[entity].prefix}{ids[number]}"
             values: dict[str, Any] = {columns[name]: key for name, key in named.items()}
             for name, field in spec.fields.items():
                 if name not in named and field.value is None:
                     kind, own = self._scopes.types[entity][name], stream.split(name, number)
                     is_there, value = dealt[name][number]
-                    drawn_value = self._draw(kind, field, number, person, frame.today, own) if value is None else value
-                    values[columns[name]] = drawn_value if is_there else None
+                    found = draw_value(kind, field, number, person, frame.today, own) if value is None else value
+                    values[columns[name]] = found if is_there else None
                 elif name not in named:
                     values[columns[name]] = None  # it is worked out once the row stands
             row = self._kinds[entity](id=key, **values)
             drawn.add(row)
-            frame.names = {entity: key}
-            for name in spec.fields:
-                if (evaluate := self._values.get((entity, name))) is not None:
-                    row = replace(row, **{columns[name]: evaluate(frame)})
-                    drawn.add(row)
+            self._drawing.work_out(row, entity, (), frame, drawn.write)
 
     def _references(self, entity: str, drawn: "_DrawnRows", stream: Stream) -> list[dict[str, str]]:
         """For each row to be drawn: the reference that is given with it, where rows are counted by one."""
@@ -130,22 +121,6 @@ class BlueprintPopulation:
                 return [(has_value, None) for has_value in there]
         return list(zip(there, deal_values(options, count, stream.split("values")), strict=True))
 
-    def _draw(
-        self, kind: ValueType, field: FieldSpec, number: int, person: Person | None, today: date, stream: Stream
-    ) -> Any:
-        """A number, a date or a text."""
-        if field.type in {"name", "email"}:
-            assert person is not None, "an entity with these fields has people"
-            return person.name if field.type == "name" else f"{person.mailbox}@{stream.choice(_HOSTS)}"
-        match kind.name:
-            case "integer" | "money":
-                low, high = field.between or (0, 0)
-                return low + field.step * stream.below((high - low) // field.step + 1)
-            case "date":
-                return today + timedelta(stream.between(*(field.days or (0, 0))))
-            case _:
-                return field.one_of[number] if number < len(field.one_of) else stream.choice(field.one_of)
-
 
 class _DrawnRows:
     """The rows that were drawn so far."""
@@ -156,6 +131,12 @@ class _DrawnRows:
     def add(self, row: Row) -> None:
         """Take in a row, in place of one of its id."""
         self._rows.setdefault(type(row), {})[row.id] = row
+
+    def write(self, row: Row, column: str, value: Any) -> Row:
+        """The row with another value, which it has from now on; Any: a value of the column's type."""
+        changed = replace(row, **{column: value})
+        self.add(changed)
+        return changed
 
     def rows(self) -> list[Row]:
         """All rows."""
@@ -173,7 +154,3 @@ class _DrawnRows:
         """The rows whose columns have these values."""
         rows = cast("list[R]", self.of(kind))
         return [row for row in rows if all(getattr(row, column) == value for column, value in equal.items())]
-
-
-def _is_person(spec: EntitySpec) -> bool:
-    return any(field.type in {"name", "email"} for field in spec.fields.values())

@@ -46,7 +46,8 @@ def _denial(name: str, patterns: Iterable[str], cases: str, ends: tuple[str, ...
     """Sentences that are false once the case has ended in one of these ways; `None` where there are none."""
     if not (joined := "|".join(sorted(patterns))):
         return None
-    return Promise(name=name, denies=re.compile(rf"(?:{joined})(?=[.!;]|$)", re.IGNORECASE), rows={cases: _ended(ends)})
+    denies = re.compile(rf"(?:{joined})(?=[.!;]|$)", re.IGNORECASE)
+    return Promise(name=name, denies=denies, whole=True, rows={cases: _ended(ends)})
 
 
 def _ended(ends: tuple[str, ...]) -> Callable[[Row | None, Row], bool]:

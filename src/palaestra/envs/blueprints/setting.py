@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from palaestra.envs.blueprints.blueprint import Blueprint
+from palaestra.envs.blueprints.row_drawing import RowDrawing
 from palaestra.envs.blueprints.scopes import Scopes
 from palaestra.envs.blueprints.styled_tools import StyledTools
 from palaestra.envs.blueprints.tools import Action
@@ -20,6 +21,8 @@ class Setting:
     scopes: Scopes
     kinds: Mapping[str, type[Row]]
     schema: Schema
+    drawing: RowDrawing
+    """What draws its rows."""
     toolbox: Toolbox
     """The plain tools, with which solutions are planned."""
     styled: StyledTools

@@ -9,6 +9,7 @@ from palaestra.seeding import Stream
 
 _FIRST_DAY = date(2026, 1, 5)
 _LAST_DAY = date(2026, 9, 30)
+_SATURDAY, _SUNDAY = 5, 6
 _OPENS = time(9)
 # `%A` would follow the process's locale.
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -29,10 +30,15 @@ Day: TypeAlias = Annotated[date, BeforeValidator(_parse_day)]
 """An argument that is a day: text in ISO form in a call, a date in the tool."""
 
 
-def draw_start(world: str, seed: int) -> datetime:
-    """The moment at which the world of a seed begins: nine in the morning of some day of 2026."""
+def draw_start(world: str, seed: int, *, weekends: bool = True) -> datetime:
+    """The moment at which the world of a seed begins: nine in the morning of some day of 2026.
+
+    Without weekends, a Saturday becomes the Friday before it, and a Sunday the Monday after it.
+    """
     span = (_LAST_DAY - _FIRST_DAY).days + 1
     day = _FIRST_DAY + timedelta(days=Stream.root(world, seed).split("start").below(span))
+    if not weekends:
+        day += timedelta(days={_SATURDAY: -1, _SUNDAY: 1}.get(day.weekday(), 0))
     return datetime.combine(day, _OPENS)
 
 

@@ -24,6 +24,8 @@ class DomainLexicon:
     """Such as "The front desk of a clinic"."""
     agent: str
     """Such as "the front desk of a clinic"."""
+    weekends: bool = False
+    """Whether it is open on Saturdays and Sundays."""
     person: str
     """Those who ask: singular, plural and prefix, as in `patient, patients, PT-`."""
     staff: str

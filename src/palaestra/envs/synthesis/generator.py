@@ -33,8 +33,8 @@ REQUESTS = (6, 9)
 """The fewest and the most families of a world."""
 REFUSALS = (1, 3)
 """The fewest and the most refusals of a request, besides blocks."""
-BLOCKS = 2
-"""The most blocks of a world."""
+BLOCKS = ((1, 2), (2, 1))
+"""How many blocks a world has, each number with its weight. A block changes no request of its own mechanism."""
 WORDINGS = 3
 """The most wordings of a request in one world."""
 TRAIN_TASKS = 3
@@ -136,6 +136,7 @@ def join_parts(number: int, domain: DomainLexicon, chosen: Sequence[str], stream
         id=world_id(number),
         title=domain.title,
         agent=domain.agent,
+        weekends=domain.weekends,
         people=_singular(domain.person),
         team=domain.team,
         teams=domain.teams,
@@ -228,14 +229,15 @@ def _add_blocks(
     parts: Mapping[str, MechanismPart], requests: Mapping[str, tuple[str, RequestSpec]], stream: Stream
 ) -> dict[str, RequestSpec]:
     """The requests with some of the mechanisms' blocks, each on all requests of the others: its section says so."""
-    blocks = [(mechanism, block) for mechanism, part in parts.items() for block in part.blocks]
-    kept = set(stream.sample(range(len(blocks)), min(len(blocks), BLOCKS)))
+    blocks = stream.shuffled([(mechanism, block) for mechanism, part in parts.items() for block in part.blocks])
+    easy = {mechanism for mechanism, spec in requests.values() if spec.level == 1}
+    blocks.sort(key=lambda one: one[0] not in easy)  # a block leaves the easy requests of its own mechanism easy
+    kept = blocks[: stream.split("count").weighted(BLOCKS)]
     found = {name: spec for name, (_, spec) in requests.items()}
-    for place, (mechanism, block) in enumerate(blocks):
-        if place in kept:
-            for name, (own, _) in requests.items():
-                if own != mechanism:
-                    found[name] = _with_block(found[name], block)
+    for mechanism, block in sorted(kept, key=lambda one: list(parts).index(one[0])):
+        for name, (own, _) in requests.items():
+            if own != mechanism:
+                found[name] = _with_block(found[name], block)
     return found
 
 

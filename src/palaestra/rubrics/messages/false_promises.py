@@ -242,9 +242,10 @@ def _statements(rules: MessageRules, sentence: str) -> tuple[_Statement, ...]:
 def _read(promises: Iterable[Promise], sentence: str) -> Iterator[_Statement]:
     plan, conditional = is_plan(sentence), is_conditional(sentence)
     for promise in promises:
-        if promise.denies is not None and not conditional:
+        if promise.denies is not None and (promise.whole or not conditional):
             for found in promise.denies.finditer(sentence):
-                yield _Statement(promise=promise, position=found.start(), denied=True)
+                if not conditional or not is_conditional(sentence[: found.start()] + sentence[found.end() :]):
+                    yield _Statement(promise=promise, position=found.start(), denied=True)
         if promise.says is not None and plan:
             for found in promise.says.finditer(sentence):
                 if not is_negated(clause_at(sentence, found.start()) + found[0]):
@@ -255,7 +256,10 @@ def _false_statement(sentence: str, statement: _Statement, case: _Case, meant: S
     """What is false about a statement of a sentence, if anything is; `meant`: the id to which "it" points back."""
     promise = statement.promise
     if statement.denied:
-        denied = _denied(sentence, statement.position, case, partial(_Pair.bears_out, promise=promise), meant)
+        if promise.whole:
+            denied = next((pair.after.id for pair in case.pairs if pair.changed and pair.bears_out(promise)), None)
+        else:
+            denied = _denied(sentence, statement.position, case, partial(_Pair.bears_out, promise=promise), meant)
         return None if denied is None else f"denies {promise.name}: {sentence!r}, and {denied} bears it out"
     held = [pair for pair in case.pairs if pair.bears_out(promise)]
     reason = _not_borne_out(sentence, statement.position, promise, held, case)

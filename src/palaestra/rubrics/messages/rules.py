@@ -30,6 +30,8 @@ class Promise:
     """Found in a sentence that says so; `None` where only the opposite is known by its words."""
     denies: re.Pattern[str] | None = None
     """Found in a sentence that says that it is not so; `None` where no words are known to."""
+    whole: bool = False
+    """Whether `denies` finds a whole sentence about the one row of `rows`: a condition or an id in it belongs to it."""
     rows: Mapping[str, Holds]
     """By table: which rows, changed in this episode or shown, bear such a sentence out. A row that this episode has
     changed or made and that bears it out makes the denial false."""

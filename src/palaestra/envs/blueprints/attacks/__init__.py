@@ -5,7 +5,14 @@ from palaestra.envs.blueprints.attacks.by_heart import play_by_heart
 from palaestra.envs.blueprints.attacks.frozen_script import play_frozen_script
 from palaestra.envs.blueprints.attacks.questions import ask_in_place_of_reading
 from palaestra.envs.blueprints.attacks.replies import tell_both_decisions, tell_the_other_decision
-from palaestra.envs.blueprints.attacks.shortcuts import refuse_by_the_newest_row, try_the_work_first
+from palaestra.envs.blueprints.attacks.shortcuts import (
+    refuse_by_a_row_out_of_order,
+    refuse_by_the_newest_date,
+    refuse_by_the_newest_row,
+    refuse_by_the_oldest_date,
+    refuse_by_the_oldest_row,
+    try_the_work_first,
+)
 
 FROZEN_SCRIPT = "frozen-script"
 """The attack that is reported apart."""
@@ -36,12 +43,44 @@ ATTACKS = (
         worth="requests of which the same field decides",
     ),
     WorldAttack(
+        name="refuses-by-a-row-out-of-order",
+        tries="reads all that decides, and refuses where the ids of a list follow one another but for one",
+        play=refuse_by_a_row_out_of_order,
+        privileged=True,
+        ceiling=60,
+        worth="one task of each pair, and both where planted rows stand apart",
+    ),
+    WorldAttack(
+        name="refuses-by-the-newest-date",
+        tries="reads all that decides, and refuses where the row with the newest day of a table was shown",
+        play=refuse_by_the_newest_date,
+        privileged=True,
+        ceiling=60,
+        worth="one task of each pair, and both where planted days are newer than all others",
+    ),
+    WorldAttack(
         name="refuses-by-the-newest-row",
         tries="reads all that decides, and refuses where the last row of a table was shown",
         play=refuse_by_the_newest_row,
         privileged=True,
         ceiling=60,
         worth="one task of each pair, and both where a planted row is the last of its table",
+    ),
+    WorldAttack(
+        name="refuses-by-the-oldest-date",
+        tries="reads all that decides, and refuses where the row with the oldest day of a table was shown",
+        play=refuse_by_the_oldest_date,
+        privileged=True,
+        ceiling=60,
+        worth="one task of each pair, and both where planted days are older than all others",
+    ),
+    WorldAttack(
+        name="refuses-by-the-oldest-row",
+        tries="reads all that decides, and refuses where the first row of a table was shown",
+        play=refuse_by_the_oldest_row,
+        privileged=True,
+        ceiling=60,
+        worth="one task of each pair, and both where a planted row is the first of its table",
     ),
     WorldAttack(
         name="tells-both-decisions",
