@@ -24,6 +24,7 @@ from palaestra.cli import (
     objectives,
     pages,
     play,
+    record,
     reference,
     rubrics,
     runs,
@@ -73,6 +74,7 @@ app.add_typer(models.app, name="models")
 app.add_typer(worlds.app, name="worlds")
 app.add_typer(runs.app, name="runs")
 app.add_typer(keys.app, name="keys")
+app.add_typer(record.app, name="record")
 app.command()(demo.demo)
 app.command()(train.train)
 app.command()(reference.reference)
