@@ -14,6 +14,7 @@ from palaestra.cli import (
     check,
     compare,
     credit,
+    dashboard,
     demo,
     detect,
     diagnose,
@@ -85,6 +86,7 @@ app.command()(check.check)
 app.command()(view.view)
 app.command()(diagnose.diagnose)
 app.command(epilog=serve.EPILOG)(serve.serve)
+app.command(epilog=dashboard.EPILOG)(dashboard.dashboard)
 
 
 @app.callback(invoke_without_command=True)

@@ -45,7 +45,9 @@ class RecordDatabase:
         if self.is_file:
             path = Path(url.database or "").resolve()
             if not is_new and not path.is_file():
-                raise RecordError(f"{place}: there is no record yet; `palaestra record import RUN` makes one, or give --db")
+                raise RecordError(
+                    f"{place}: there is no record yet; `palaestra record import RUN` makes one, or give --db"
+                )
             with told(path):
                 make_folder(path.parent)
         arguments: dict[str, Any] = {"timeout": _WAIT, "check_same_thread": False} if self.is_file else {}

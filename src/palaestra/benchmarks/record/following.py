@@ -39,9 +39,7 @@ def follow(
         stop.wait(interval)
 
 
-def _look(
-    database: RecordDatabase, path: Path, stop: Event, say: Callable[[str], None], former: set[str]
-) -> set[str]:
+def _look(database: RecordDatabase, path: Path, stop: Event, say: Callable[[str], None], former: set[str]) -> set[str]:
     """Import what has come; gives what was at fault."""
     faults: set[str] = set()
 

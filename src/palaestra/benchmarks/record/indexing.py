@@ -114,7 +114,7 @@ def _ids(session: Session, run: RunRow, digests: Iterable[str]) -> dict[str, int
     found: dict[str, int] = {}
     for some in _parts(dict.fromkeys(digests)):
         rows = select(EpisodeRow.digest, EpisodeRow.id).where(EpisodeRow.run_id == run.id, EpisodeRow.digest.in_(some))
-        found |= {digest: id_ for digest, id_ in session.execute(rows)}
+        found |= {digest: id_ for digest, id_ in session.execute(rows).tuples()}  # noqa: C416  pyright reads it so
     return found
 
 
@@ -156,9 +156,7 @@ def _verdicts(episode: int, line: int, one: IndexedEpisode) -> Rows:
     ]
 
 
-def _replace(
-    session: Session, table: type[ScoreRow | VerdictRow | TranscriptRow], rows: dict[int, Rows]
-) -> None:
+def _replace(session: Session, table: type[ScoreRow | VerdictRow | TranscriptRow], rows: dict[int, Rows]) -> None:
     """Write rows of episodes in place of those that other lines gave."""
     for some in _parts(rows):
         session.execute(delete(table).where(table.episode_id.in_(some)))

@@ -105,14 +105,6 @@ class CriterionCount:
 
 
 @record
-class RecordedTranscript:
-    """An episode turn by turn, and the line that it was read from."""
-
-    episode: Episode
-    line: bytes
-
-
-@record
 class TrainingEvent:
     """Something that a training run said in words."""
 
@@ -140,10 +132,10 @@ def run_summaries(session: Session, *, run: int | None = None) -> list[RunSummar
     rows = select(RunRow).order_by(RunRow.updated.desc(), RunRow.name)
     counts = {row.run_id: row for row in session.execute(_of_run(_COUNTS, EpisodeRow.run_id, run))}
     last_step = select(FigureRow.run_id, func.max(FigureRow.step)).group_by(FigureRow.run_id)
-    steps = {id_: step for id_, step in session.execute(_of_run(last_step, FigureRow.run_id, run))}
+    steps = _by_run(session, _of_run(last_step, FigureRow.run_id, run))
     faulty = select(FileRow.run_id, func.count()).join(LineRow, LineRow.file_id == FileRow.id)
     faulty = faulty.where(LineRow.fault.is_not(None)).group_by(FileRow.run_id)
-    faults = {id_: count for id_, count in session.execute(_of_run(faulty, FileRow.run_id, run))}
+    faults = _by_run(session, _of_run(faulty, FileRow.run_id, run))
     summaries: list[RunSummary] = []
     for row in session.scalars(_of_run(rows, RunRow.id, run)):
         own = counts.get(row.id)
@@ -166,6 +158,10 @@ def run_summaries(session: Session, *, run: int | None = None) -> list[RunSummar
             )
         )
     return summaries
+
+
+def _by_run(session: Session, rows: Select[Any]) -> dict[int, int]:
+    return {id_: number for id_, number in session.execute(rows).tuples()}  # noqa: C416  pyright reads it so
 
 
 def _count_if(condition: ColumnElement[bool]) -> ColumnElement[Any]:  # Any: sums of integers differ by database
@@ -278,7 +274,7 @@ def episode_summary(session: Session, episode: int) -> EpisodeSummary:
     return _summary(row)
 
 
-def read_transcript(session: Session, episode: int) -> RecordedTranscript | None:
+def read_transcript(session: Session, episode: int) -> Episode | None:
     """An episode turn by turn; `None` where only its outcome was kept."""
     row = session.execute(
         select(LineRow.content, FileRow.role, TranscriptRow.place)
@@ -288,7 +284,7 @@ def read_transcript(session: Session, episode: int) -> RecordedTranscript | None
     ).first()
     if row is None:
         return None
-    return RecordedTranscript(episode=episode_at(row.content, FileRole(row.role), row.place), line=row.content)
+    return episode_at(row.content, FileRole(row.role), row.place)
 
 
 def episode_names(session: Session, column: InstrumentedAttribute[str], run: int | None = None) -> list[str]:

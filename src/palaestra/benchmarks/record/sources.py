@@ -168,9 +168,7 @@ def _source(path: Path, name: str) -> SourceRun:
         kind = _kind_of_file(path)
         assert kind is not None, "others are not found"
         role = FileRole.PROOF if kind is RunKind.PROOF else FileRole.EPISODES
-        return SourceRun(
-            name=name, kind=kind, path=path, files=(SourceFile(path=path, name=path.name, role=role),)
-        )
+        return SourceRun(name=name, kind=kind, path=path, files=(SourceFile(path=path, name=path.name, role=role),))
     if _kind_of_folder(path) is RunKind.TRAINING:
         return SourceRun(name=name, kind=RunKind.TRAINING, path=path, files=tuple(_of_training(path)))
     roles = {SETTINGS: FileRole.SETTINGS}
