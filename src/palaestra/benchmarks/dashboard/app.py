@@ -14,7 +14,7 @@ from palaestra.benchmarks.dashboard.comparison_page import comparison_content, c
 from palaestra.benchmarks.dashboard.dashboard import Dashboard
 from palaestra.benchmarks.dashboard.episode_page import episode_content
 from palaestra.benchmarks.dashboard.layout import SECURITY_HEADERS, field, form, page, set_cookie, style_sheet
-from palaestra.benchmarks.dashboard.markup import Html, element, join, link
+from palaestra.benchmarks.dashboard.markup import Html, element, join
 from palaestra.benchmarks.dashboard.run_page import find_run, run_content
 from palaestra.benchmarks.dashboard.runs_page import runs_content
 from palaestra.benchmarks.dashboard.search_page import search_content
@@ -83,9 +83,7 @@ def _add_pages(app: FastAPI, dashboard: Dashboard) -> None:
     def get_runs(request: Request, refresh: bool = False) -> Response:  # noqa: FBT001, FBT002  # pyright: ignore[reportUnusedFunction]
         visitor = visitor_of(request, dashboard)
         with dashboard.database.read() as session:
-            content = runs_content(session, dashboard)
-        words, to = ("Stop loading again", "/") if refresh else ("Load again every 10 s", "/?refresh=1")
-        content.append(element("p", link(words, to), class_="note"))
+            content = runs_content(session, dashboard, refreshes=refresh)
         return _show(request, dashboard, visitor, "Runs", content, here="/", refreshes=refresh)
 
     @app.get("/runs/{run}")

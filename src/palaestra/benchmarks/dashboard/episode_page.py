@@ -19,7 +19,7 @@ from palaestra.benchmarks.dashboard.markup import (
 )
 from palaestra.benchmarks.dashboard.search_page import outcome_words
 from palaestra.benchmarks.record import EpisodeSummary
-from palaestra.records import CriterionSpec, Message, ToolEvent
+from palaestra.records import CriterionSpec, Message, ToolEvent, Verdict
 from palaestra.table import Table
 from palaestra.trajectory import Episode, Turn
 
@@ -63,7 +63,7 @@ def _head(summary: EpisodeSummary, episode: Episode | None) -> Html:
         return shown
     own = link("JSON of the episode", address(f"/episodes/{summary.id}/json"), download=True)
     points = [(number, total) for number, total in enumerate(_totals(episode), 1)]
-    chart = element("div", line_chart(points, title="Reward so far, by turn"), class_="charts") if points else ""
+    chart = element("div", line_chart(points, title="Reward so far", unit="turn"), class_="charts") if points else ""
     return join([shown, element("p", own, class_="note"), chart])
 
 
@@ -77,27 +77,27 @@ def _totals(episode: Episode) -> Iterator[float]:
 def _criteria(episode: Episode) -> Html:
     rubric = {criterion.id: criterion for criterion in episode.rubric}
     verdicts = episode.score.verdicts
-    rows = tuple(
-        _criterion(rubric.get(name), name, verdicts[name].met if name in verdicts else None, _reason(episode, name))
-        for name in dict.fromkeys([*rubric, *verdicts])
-    )
+    names = dict.fromkeys([*rubric, *verdicts])
+    rows = tuple(_criterion(rubric.get(name), name, verdicts.get(name)) for name in names)
+    columns = ("criterion", "verdict", "points", "what it is about", "reason")
+    if not any(row[-1] for row in rows):
+        columns, rows = columns[:-1], tuple(row[:-1] for row in rows)
     title = f"{episode.score.points} of {episode.score.total} points"
-    return table(Table(title=title, columns=("criterion", "", "points", "what it asks for", "verdict"), rows=rows))
+    return table(Table(title=title, columns=columns, rows=rows))
 
 
-def _reason(episode: Episode, name: str) -> str:
-    verdict = episode.score.verdicts.get(name)
-    return "" if verdict is None else verdict.reason
-
-
-def _criterion(spec: CriterionSpec | None, name: str, met: bool | None, reason: str) -> tuple[str, ...]:  # noqa: FBT001
-    if met is None:
-        state = "not judged"
-    elif spec is not None and spec.kind == "forbid":
-        state = "violated" if met else "kept"
+def _criterion(spec: CriterionSpec | None, name: str, verdict: Verdict | None) -> tuple[str, ...]:
+    forbids = spec is not None and spec.kind == "forbid"
+    if verdict is None:
+        state = badge("not judged", "info")
+    elif forbids:
+        state = badge("violated", "failed") if verdict.met else badge("not violated", "info")
     else:
-        state = "met" if met else "not met"
-    points = "" if spec is None else str(spec.points)
+        state = badge("met", "passed") if verdict.met else badge("not met", "failed")
+    points = "" if spec is None else f"{-spec.points if forbids else spec.points}"
+    reason = (
+        "" if verdict is None or verdict.reason in ("met", "not met", "violated", "not violated") else verdict.reason
+    )
     return name, state, points, "" if spec is None else spec.text, reason
 
 

@@ -6,25 +6,26 @@ from collections.abc import Sequence
 from palaestra.benchmarks.dashboard.markup import Html, element, join
 
 _WIDTH, _HEIGHT = 340, 150
-_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 8, 8, 22
+_LEFT, _RIGHT, _TOP, _BOTTOM = 60, 8, 8, 22
 MOST_POINTS = 300
 """Of a curve; where it has more steps, each point is the mean of several."""
 
 
-def line_chart(points: Sequence[tuple[int, float]], *, title: str) -> Html:
+def line_chart(points: Sequence[tuple[int, float]], *, title: str, unit: str = "step") -> Html:
     """A figure with one curve.
 
     Args:
         points: Steps and values, in order; one or more.
         title: What is drawn.
+        unit: What a step is.
     """
     every, shown = thin_out(points)
     steps, values = [step for step, _ in shown], [value for _, value in shown]
     low, high = min(values), max(values)
     last = points[-1]
-    means = f"; each point is the mean of {every} steps" if every > 1 else ""
+    means = f"; each point is the mean of {every} {unit}s" if every > 1 else ""
     words = (
-        f"{title}: from {number(points[0][1])} at step {points[0][0]} to {number(last[1])} at step {last[0]}, "
+        f"{title}: from {number(points[0][1])} at {unit} {points[0][0]} to {number(last[1])} at {unit} {last[0]}, "
         f"between {number(low)} and {number(high)}{means}."
     )
     picture = element(
@@ -36,7 +37,7 @@ def line_chart(points: Sequence[tuple[int, float]], *, title: str) -> Html:
         role="img",
         aria_label=words,
     )
-    caption = element("figcaption", element("strong", title), f" {number(last[1])} at step {last[0]}{means}")
+    caption = element("figcaption", element("strong", title), f" {number(last[1])} at {unit} {last[0]}{means}")
     return element("figure", caption, picture, class_="chart")
 
 

@@ -16,6 +16,8 @@ MOST_CHARACTERS = 20_000
 _HIDDEN = re.compile(
     "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u2069\\ufeff\\ud800-\\udfff]"
 )
+_WIDE = 28
+"""Characters from which on a cell needs room, also on a phone."""
 _VOID = frozenset({"br", "input", "link", "meta"})
 
 
@@ -91,23 +93,21 @@ def table(shown: Table, *, links: Mapping[tuple[int, int], str] | None = None, l
     """A table under its title, with its note.
 
     Args:
-        shown: What it holds.
+        shown: What it holds; cells may be markup.
         links: Addresses of cells, by row and column.
         level: Of its heading.
     """
-    figures = [shown.is_figures(column) for column in range(len(shown.columns))]
+    classes = [_column_class(shown, column) for column in range(len(shown.columns))]
 
     def cell(row: int, column: int, words: str) -> Html:
         where = (links or {}).get((row, column))
-        content = isolate(words) if where is None else link(isolate(words), where)
+        shown = words if isinstance(words, Html) else isolate(words)
+        content = shown if where is None else link(shown, where)
         tag = "th" if column == 0 else "td"
         scope = "row" if column == 0 else None
-        return element(tag, content, scope=scope, class_="numeric" if figures[column] else None)
+        return element(tag, content, scope=scope, class_=classes[column])
 
-    head = [
-        element("th", name, scope="col", class_="numeric" if figures[place] else None)
-        for place, name in enumerate(shown.columns)
-    ]
+    head = [element("th", name, scope="col", class_=classes[place]) for place, name in enumerate(shown.columns)]
     rows = [
         element("tr", join(cell(row, column, words) for column, words in enumerate(cells)))
         for row, cells in enumerate(shown.rows)
@@ -116,6 +116,12 @@ def table(shown: Table, *, links: Mapping[tuple[int, int], str] | None = None, l
     scroll = element("div", grid, class_="scroll", tabindex=0, role="region", aria_label=shown.title)
     note = element("p", shown.note, class_="note") if shown.note else ""
     return element("section", element(f"h{level}", shown.title), scroll, note)
+
+
+def _column_class(shown: Table, column: int) -> str | None:
+    if shown.is_figures(column):
+        return "numeric"
+    return "wide" if any(len(row[column]) > _WIDE and not isinstance(row[column], Html) for row in shown.rows) else None
 
 
 def facts(named: Iterable[tuple[str, str]]) -> Html:

@@ -8,7 +8,7 @@ from palaestra.benchmarks.dashboard.dashboard import Dashboard
 from palaestra.benchmarks.dashboard.layout import choice, form
 from palaestra.benchmarks.dashboard.line_chart import line_chart
 from palaestra.benchmarks.dashboard.markup import Html, address, badge, element, facts, join, link, table
-from palaestra.benchmarks.dashboard.runs_page import score_cells
+from palaestra.benchmarks.dashboard.runs_page import refresh_link, score_cells
 from palaestra.benchmarks.dashboard.visitor import Visitor
 from palaestra.benchmarks.evaluation.report.tables import report_tables
 from palaestra.benchmarks.record import RunKind, RunSummary, run_summaries
@@ -87,10 +87,9 @@ def _head(dashboard: Dashboard, run: RunSummary, *, refreshes: bool) -> Html:
             ("Changed", join([changed, " ", state])),
         ]
     )
-    actions = [link("Episodes", address("/episodes", run=run.id))] if run.episodes else []
-    here = address(f"/runs/{run.id}", refresh=None if refreshes else 1)
-    actions.append(link("Stop loading again" if refreshes else "Load again every 10 s", here))
-    return join([shown, element("p", join(actions, " · "), class_="note")])
+    episodes_link = link("Episodes of this run", address("/episodes", run=run.id))
+    listed = element("p", episodes_link, class_="note") if run.episodes else ""
+    return join([shown, listed, refresh_link(f"/runs/{run.id}", refreshes=refreshes)])
 
 
 def _evaluation(session: Session, dashboard: Dashboard, run: RunSummary) -> list[Html]:

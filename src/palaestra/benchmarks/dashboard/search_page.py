@@ -30,7 +30,9 @@ def search_content(session: Session, wanted: EpisodeFilter, *, number: int) -> l
     """
     found, total = find_episodes(session, wanted, limit=ON_A_PAGE, offset=(number - 1) * ON_A_PAGE)
     first = (number - 1) * ON_A_PAGE + 1
-    shown = f"Episodes {first:,} to {first + len(found) - 1:,} of {total:,}" if found else "No such episode"
+    if not found:
+        return [_form(session, wanted), element("p", "There is no such episode.", class_="lead", role="status")]
+    shown = f"Episodes {first:,} to {first + len(found) - 1:,} of {total:,}"
     return [_form(session, wanted), _table(shown, found), _pages(wanted, number, total)]
 
 
@@ -40,7 +42,7 @@ def _form(session: Session, wanted: EpisodeFilter) -> Html:
         "form",
         choice("Run", "run", runs, value=str(wanted.run or "")),
         field("Task contains", "task", value=wanted.task, type="search"),
-        field("Family", "family", value=wanted.family, options="families", type="search"),
+        field("Family contains", "family", value=wanted.family, options="families", type="search"),
         field("Criterion", "criterion", value=wanted.criterion, options="criteria", type="search"),
         choice("Criterion counts", "verdict", _VERDICTS, value=wanted.verdict),
         choice("Outcome", "outcome", _OUTCOMES, value=wanted.outcome),

@@ -114,7 +114,7 @@ def _ids(session: Session, run: RunRow, digests: Iterable[str]) -> dict[str, int
     found: dict[str, int] = {}
     for some in _parts(dict.fromkeys(digests)):
         rows = select(EpisodeRow.digest, EpisodeRow.id).where(EpisodeRow.run_id == run.id, EpisodeRow.digest.in_(some))
-        found |= {digest: id_ for digest, id_ in session.execute(rows).tuples()}  # noqa: C416  pyright reads it so
+        found |= {digest: id_ for digest, id_ in session.execute(rows)}  # noqa: C416  pyright reads it so
     return found
 
 

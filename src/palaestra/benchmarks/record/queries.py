@@ -87,6 +87,7 @@ class EpisodeFilter:
     task: str = ""
     """Part of a task's id."""
     family: str = ""
+    """Part of a family's name."""
     criterion: str = ""
     """A criterion's id."""
     verdict: str = ""
@@ -161,7 +162,7 @@ def run_summaries(session: Session, *, run: int | None = None) -> list[RunSummar
 
 
 def _by_run(session: Session, rows: Select[Any]) -> dict[int, int]:
-    return {id_: number for id_, number in session.execute(rows).tuples()}  # noqa: C416  pyright reads it so
+    return {id_: number for id_, number in session.execute(rows)}  # noqa: C416  pyright reads it so
 
 
 def _count_if(condition: ColumnElement[bool]) -> ColumnElement[Any]:  # Any: sums of integers differ by database
@@ -218,7 +219,7 @@ def _matching(rows: Select[Any], wanted: EpisodeFilter) -> Select[Any]:
     if wanted.task:
         rows = rows.where(EpisodeRow.task.contains(wanted.task, autoescape=True))
     if wanted.family:
-        rows = rows.where(EpisodeRow.family == wanted.family)
+        rows = rows.where(EpisodeRow.family.contains(wanted.family, autoescape=True))
     if wanted.criterion:
         verdict = exists().where(VerdictRow.episode_id == EpisodeRow.id, VerdictRow.criterion == wanted.criterion)
         if wanted.verdict:
@@ -315,10 +316,11 @@ def criterion_counts(session: Session, run: int) -> list[CriterionCount]:
 
 
 def figure_names(session: Session, run: int) -> dict[str, list[str]]:
-    """The names of the curves of a training run, by stage."""
-    rows = select(FigureRow.stage, FigureRow.name).where(FigureRow.run_id == run).distinct()
+    """The names of the curves of a training run, by stage, in the order in which they came."""
+    rows = select(FigureRow.stage, FigureRow.name, func.min(FigureRow.id).label("first"))
+    rows = rows.where(FigureRow.run_id == run).group_by(FigureRow.stage, FigureRow.name)
     found: dict[str, list[str]] = {}
-    for stage, name in session.execute(rows.order_by(FigureRow.stage, FigureRow.name)):
+    for stage, name, _ in session.execute(rows.order_by("first")):
         found.setdefault(stage, []).append(name)
     return found
 
