@@ -1,12 +1,13 @@
 """Imports runs while they grow: every few seconds what has come since, and runs that are new in the folders."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from threading import Event
 
 from palaestra.benchmarks.record.database import RecordDatabase
 from palaestra.benchmarks.record.importing import ImportSummary, import_run
-from palaestra.benchmarks.record.sources import find_sources
+from palaestra.benchmarks.record.sources import SourceRun, find_sources
 from palaestra.errors import ConfigError, RecordError, StorageError
 
 INTERVAL = 3.0
@@ -55,7 +56,7 @@ def _look(database: RecordDatabase, path: Path, stop: Event, say: Callable[[str]
         for source in find_sources(path) if path.is_file() or _holds_anything(path) else ():
             if stop.is_set():
                 return
-            attempt(lambda source=source: _say(import_run(database, source), say))
+            attempt(partial(_import, database, source, say))
 
     attempt(look)
     return faults
@@ -65,7 +66,8 @@ def _holds_anything(path: Path) -> bool:
     return path.is_dir() and any(path.iterdir())
 
 
-def _say(summary: ImportSummary, say: Callable[[str], None]) -> None:
+def _import(database: RecordDatabase, source: SourceRun, say: Callable[[str], None]) -> None:
+    summary = import_run(database, source)
     if summary.lines:
         say(import_sentence(summary))
 

@@ -8,7 +8,7 @@ rewritten is followed: lines from the first that differs are replaced.
 import time
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 from sqlalchemy import delete, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
@@ -305,7 +305,7 @@ def _expected(settings: JsonObject, suite: JsonObject) -> int | None:
     if not isinstance(samples, int) or not isinstance(cells, list):
         return None
     tasks = [cell.get("tasks") for cell in cells if isinstance(cell, dict)]
-    return samples * sum(len(cast("list[Json]", own)) for own in tasks if isinstance(own, list))
+    return samples * sum(len(own) for own in tasks if isinstance(own, list))
 
 
 def remove_run(database: RecordDatabase, name: str) -> None:

@@ -3,10 +3,13 @@
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from palaestra.errors import RecordError
 from palaestra.record import record
+
+if TYPE_CHECKING:
+    from hashlib import _Hash
 
 PIECE = 4 * 2**20
 """Bytes after which a piece ends with its line."""
@@ -54,7 +57,7 @@ def read_piece(file: BinaryIO, path: Path) -> list[FileLine]:
     return lines
 
 
-def hash_prefix(file: BinaryIO, size: int) -> "sha256 | None":
+def hash_prefix(file: BinaryIO, size: int) -> "_Hash | None":
     """The hash of the first bytes of a file, which is then behind them; `None` where it has fewer."""
     digest = sha256()
     left = size

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
-from sqlalchemy import ColumnElement, Select, case, exists, func, select
+from sqlalchemy import ColumnElement, case, exists, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from palaestra.benchmarks.evaluation.results import Results, parse_results
@@ -161,7 +161,7 @@ def run_summaries(session: Session, *, run: int | None = None) -> list[RunSummar
     return summaries
 
 
-def _by_run(session: Session, rows: Select[Any]) -> dict[int, int]:
+def _by_run(session: Session, rows: Any) -> dict[int, int]:
     return {id_: number for id_, number in session.execute(rows)}  # noqa: C416  pyright reads it so
 
 
@@ -184,8 +184,8 @@ _COUNTS = (
 )
 
 
-def _of_run(rows: Select[Any], column: InstrumentedAttribute[int], run: int | None) -> Select[Any]:
-    # Any: the columns of whatever is asked for.
+def _of_run(rows: Any, column: InstrumentedAttribute[int], run: int | None) -> Any:
+    # Any: a select, of whatever columns.
     return rows if run is None else rows.where(column == run)
 
 
@@ -212,7 +212,7 @@ _EPISODES = (
 )
 
 
-def _matching(rows: Select[Any], wanted: EpisodeFilter) -> Select[Any]:
+def _matching(rows: Any, wanted: EpisodeFilter) -> Any:  # Any: a select, of whatever columns
     rows = rows.join(ScoreRow, ScoreRow.episode_id == EpisodeRow.id, isouter=True)
     if wanted.run is not None:
         rows = rows.where(EpisodeRow.run_id == wanted.run)
