@@ -204,7 +204,7 @@ EXPORTS = {
     "palaestra.rubrics.derivation": "DerivedRubric SolutionTrace TableFacts Tables TraceStep derive",
     "palaestra.serving.access": (
         "LOCAL Caller KeyFile KeyRecord KeyRing KeyScope RateLimiter RateLimits expand_scopes find_key "
-        "key_file_state make_key new_handle_secret read_keys rotate_key with_keys write_keys"
+        "make_key new_handle_secret read_keys rotate_key with_keys write_keys"
     ),
     "palaestra.serving.client": "KEY_VARIABLE ServedEnv ServedSnapshot ServerConnection",
     "palaestra.serving.core": (

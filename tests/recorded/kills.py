@@ -1,12 +1,14 @@
 """Imports into a record in processes that are killed, and looks at what each left; a program of its own.
 
 It is run as `python -m recorded.kills PLACE WORK RUN...` and prints one JSON object. Where `kill_at_write.c` is loaded,
-each child dies at a later call that changes a file of the record, until one lives through all of them. Without it each
-dies at a later moment of the import: within a transaction, or behind its commit.
+each child dies at a later call that changes a file of the record, until one lives through all of them; without runs it
+makes the tables, and dies at every fifth call. Without the library each child dies at a later moment of the import:
+within a transaction, or behind its commit.
 """
 
 import ctypes
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Callable
@@ -27,9 +29,13 @@ def main(place: str, work: Path, runs: list[Path]) -> None:
     """Kill one child after the other; print what was found."""
     line_reader.PIECE = SMALL
     shim = ctypes.CDLL(os.environ["KILL_SHIM"]) if "KILL_SHIM" in os.environ else None
+    if runs:
+        _import(place, [], lambda: None, lambda _: None)  # kills while tables are made are a case of their own
     deaths = kept = moment = 0
     while True:
-        fresh = f"{place}-{moment}" if shim is not None else place
+        fresh = place if shim is None else f"{place}-{moment}"
+        if shim is not None and runs:
+            shutil.copy(place, fresh)
         told, status = _child(fresh, runs, moment, shim)
         if status == 0:
             break
@@ -38,7 +44,7 @@ def main(place: str, work: Path, runs: list[Path]) -> None:
         kept += _check(fresh, runs, told)
         if shim is not None:
             _finish(fresh, runs, work / f"out{moment}")
-        moment += 1
+        moment += 1 if runs else 5
     _finish(fresh, runs, work / "out")
     sys.stdout.buffer.write(orjson.dumps({"deaths": deaths, "kept": kept}))
 

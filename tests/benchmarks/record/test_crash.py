@@ -54,14 +54,25 @@ def kill_imports(place: str, runs: list[Path], work: Path, extra: Mapping[str, s
     return found
 
 
-def test_a_kill_at_any_write_loses_nothing_that_was_acknowledged(runs: list[Path], tmp_path: Path) -> None:
-    shim = tmp_path / "kill_at_write.so"
+@pytest.fixture
+def shim(tmp_path: Path) -> dict[str, str]:
+    """The variables under which a process is killed at a write."""
+    library = tmp_path / "kill_at_write.so"
     source = TESTS / "recorded" / "kill_at_write.c"
-    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", shim, source, "-ldl"], check=True)
-    extra = {"LD_PRELOAD": str(shim), "KILL_SHIM": str(shim)}
-    found = kill_imports(str(tmp_path / "record.db"), runs[1:], tmp_path, extra)
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True)
+    return {"LD_PRELOAD": str(library), "KILL_SHIM": str(library)}
+
+
+def test_a_kill_at_any_write_loses_nothing_that_was_acknowledged(
+    runs: list[Path], tmp_path: Path, shim: dict[str, str]
+) -> None:
+    found = kill_imports(str(tmp_path / "record.db"), runs[1:], tmp_path, shim)
     assert found["deaths"] > 40
     assert found["kept"] > 0
+
+
+def test_a_kill_while_tables_are_made_leaves_none_or_all(tmp_path: Path, shim: dict[str, str]) -> None:
+    assert kill_imports(str(tmp_path / "record.db"), [], tmp_path, shim)["deaths"] > 4
 
 
 def test_a_kill_at_any_moment_of_an_import_loses_nothing_that_was_acknowledged(

@@ -11,6 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
+from threading import Lock
 
 from palaestra.record import record
 
@@ -40,6 +41,7 @@ class BrowserSessions:
         self._clock = clock
         self._secret = secrets.token_bytes(32)
         self._sessions: OrderedDict[str, BrowserSession] = OrderedDict()
+        self._lock = Lock()  # pages are made in several threads
 
     @staticmethod
     def new_cookie() -> str:
@@ -49,26 +51,25 @@ class BrowserSessions:
     def sign_in(self, key: str) -> str:
         """The cookie of a new session. The former cookie counts no more: somebody else may have set it."""
         cookie = self.new_cookie()
-        self._sessions[cookie] = BrowserSession(key=key, used=self._clock())
-        while len(self._sessions) > MOST_SESSIONS:
-            self._sessions.popitem(last=False)
+        with self._lock:
+            self._sessions[cookie] = BrowserSession(key=key, used=self._clock())
+            while len(self._sessions) > MOST_SESSIONS:
+                self._sessions.popitem(last=False)
         return cookie
 
     def sign_out(self, cookie: str) -> None:
         """End a session."""
-        self._sessions.pop(cookie, None)
+        with self._lock:
+            self._sessions.pop(cookie, None)
 
     def key_of(self, cookie: str) -> str | None:
         """The key that a browser has shown; `None` where it has not, or too long ago."""
-        session = self._sessions.get(cookie)
-        if session is None:
-            return None
         now = self._clock()
-        if now - session.used > LIFETIME:
-            del self._sessions[cookie]
-            return None
-        self._sessions[cookie] = replace(session, used=now)
-        self._sessions.move_to_end(cookie)
+        with self._lock:
+            session = self._sessions.pop(cookie, None)
+            if session is None or now - session.used > LIFETIME:
+                return None
+            self._sessions[cookie] = replace(session, used=now)  # behind those that were used before
         return session.key
 
     def form_token(self, cookie: str) -> str:

@@ -14,8 +14,9 @@ from palaestra.benchmarks.evaluation.report.findings import Findings, findings
 from palaestra.benchmarks.evaluation.results import Results
 from palaestra.benchmarks.record import RecordDatabase
 from palaestra.benchmarks.record.queries import file_digests, results_of_run
+from palaestra.durable import file_state
 from palaestra.errors import RecordError
-from palaestra.serving.access import KeyRing, key_file_state, read_keys
+from palaestra.serving.access import KeyRing, read_keys
 
 R = TypeVar("R")
 _KEPT = 32
@@ -49,7 +50,7 @@ class Dashboard:
         self.browsers = BrowserSessions(clock=clock)
         self.now = now
         self._key_file = key_file
-        self._key_file_state = None if key_file is None else key_file_state(key_file)
+        self._key_file_state = None if key_file is None else file_state(key_file)
         self._keys = None if key_file is None else KeyRing(read_keys(key_file).keys, clock=now)
         self._computed: OrderedDict[tuple[str, int, tuple[str, ...]], object] = OrderedDict()
         self._lock = Lock()
@@ -58,7 +59,7 @@ class Dashboard:
     def keys(self) -> KeyRing | None:
         """The keys that are accepted, as their file has them now; `None` where none is needed."""
         if self._key_file is not None and self._keys is not None:
-            state = key_file_state(self._key_file)
+            state = file_state(self._key_file)
             if state != self._key_file_state:
                 try:
                     self._keys.replace(read_keys(self._key_file).keys)

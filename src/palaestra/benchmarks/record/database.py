@@ -42,8 +42,8 @@ class RecordDatabase:
         self.label = url.render_as_string(hide_password=True) if url.host or "://" in place else place
         """Its place without a password."""
         self.is_file = url.get_backend_name() == "sqlite"
-        if self.is_file:
-            path = Path(url.database or "").resolve()
+        if "://" not in place:
+            path = Path(place).resolve()
             if not is_new and not path.is_file():
                 raise RecordError(
                     f"{place}: there is no record yet; `palaestra record import RUN` makes one, or give --db"

@@ -1,13 +1,15 @@
 """Imports runs while they grow: every few seconds what has come since, and runs that are new in the folders."""
 
-from collections.abc import Callable, Sequence
-from functools import partial
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 
 from palaestra.benchmarks.record.database import RecordDatabase
 from palaestra.benchmarks.record.importing import ImportSummary, import_run
 from palaestra.benchmarks.record.sources import SourceRun, find_sources
+from palaestra.durable import file_state
 from palaestra.errors import ConfigError, RecordError, StorageError
 
 INTERVAL = 3.0
@@ -31,45 +33,60 @@ def follow(
         say: Takes a line for people: what was added, and what is at fault.
         interval: Seconds between two looks.
     """
-    faults: set[str] = set()
+    follower = _Follower(database, stop, say)
     while not stop.is_set():
-        found: set[str] = set()
+        begun = time.monotonic()
+        follower.look(paths)
+        # Large files take long to compare; the machine has other work to do.
+        stop.wait(max(interval, _IDLE * (time.monotonic() - begun)))
+
+
+_IDLE = 4.0
+"""Seconds of rest for a second of work."""
+
+
+class _Follower:
+    """What a follower remembers from one look to the next."""
+
+    def __init__(self, database: RecordDatabase, stop: Event, say: Callable[[str], None]) -> None:
+        self._database, self._stop, self._say = database, stop, say
+        self._faults: set[str] = set()
+        self._former: set[str] = set()
+        self._states: dict[str, object] = {}
+
+    def look(self, paths: Sequence[Path]) -> None:
+        """Import what has come."""
+        self._former, self._faults = self._faults, set()
         for path in paths:
-            found |= _look(database, path, stop, say, faults)
-        faults = found
-        stop.wait(interval)
+            with self._told():
+                for source in find_sources(path) if path.is_file() or _holds_anything(path) else ():
+                    if self._stop.is_set():
+                        return
+                    with self._told():
+                        self._import(source)
 
+    def _import(self, source: SourceRun) -> None:
+        state = [(file.name, file_state(file.path)) for file in source.files]
+        if self._states.get(source.name) == state:
+            return
+        summary = import_run(self._database, source)
+        self._states[source.name] = state
+        if summary.lines:
+            self._say(import_sentence(summary))
 
-def _look(database: RecordDatabase, path: Path, stop: Event, say: Callable[[str], None], former: set[str]) -> set[str]:
-    """Import what has come; gives what was at fault."""
-    faults: set[str] = set()
-
-    def attempt(work: Callable[[], None]) -> None:
+    @contextmanager
+    def _told(self) -> Generator[None]:
+        """Say what is at fault, once."""
         try:
-            work()
+            yield
         except (ConfigError, RecordError, StorageError) as error:
-            faults.add(str(error))
-            if str(error) not in former:
-                say(str(error))
-
-    def look() -> None:
-        for source in find_sources(path) if path.is_file() or _holds_anything(path) else ():
-            if stop.is_set():
-                return
-            attempt(partial(_import, database, source, say))
-
-    attempt(look)
-    return faults
+            self._faults.add(str(error))
+            if str(error) not in self._former:
+                self._say(str(error))
 
 
 def _holds_anything(path: Path) -> bool:
     return path.is_dir() and any(path.iterdir())
-
-
-def _import(database: RecordDatabase, source: SourceRun, say: Callable[[str], None]) -> None:
-    summary = import_run(database, source)
-    if summary.lines:
-        say(import_sentence(summary))
 
 
 def import_sentence(summary: ImportSummary) -> str:

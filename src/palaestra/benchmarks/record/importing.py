@@ -181,7 +181,10 @@ class _FileImport:
         return added
 
     def _is_unchanged(self, opened: BinaryIO) -> bool:
-        """Whether the record has all of the file, so that nothing is to be written."""
+        """Whether the record has all of the file, so that nothing is to be written.
+
+        Where the file only goes on, it is then behind what the record has, and need not be read once more.
+        """
         if self._at is not None:
             return False
         with self._database.read() as session:
@@ -190,7 +193,14 @@ class _FileImport:
             if file is None:
                 return False
             digest = hash_prefix(opened, file.size)
-            return digest is not None and digest.hexdigest() == file.digest and not opened.read(1)
+            if digest is None or digest.hexdigest() != file.digest:
+                return False
+            if not opened.read(1):
+                return True
+            opened.seek(file.size)
+            if not self._file.role.is_document and self._before_open_line(session, file)[1] == file.size:
+                self._digest, self._at = digest, (file.size, file.digest)
+            return False
 
     def _new_row(self, session: Session, run: RunRow) -> FileRow:
         row = FileRow(run_id=run.id, path=self._file.name, role=self._file.role, size=0, digest=_EMPTY)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from enum import StrEnum
+from functools import lru_cache
 from pathlib import Path
 from typing import cast
 
@@ -151,7 +152,17 @@ def _kind_of_file(path: Path) -> RunKind | None:
 
 
 def _is_proof(path: Path) -> bool:
-    return path.suffix == ".json" and path.is_file() and _document(path).keys() >= _PROOF_KEYS
+    if path.suffix != ".json" or not path.is_file():
+        return False
+    status = path.stat()
+    return _holds_proof(path, status.st_mtime_ns, status.st_size)
+
+
+@lru_cache(maxsize=4_096)
+def _holds_proof(path: Path, changed: int, size: int) -> bool:
+    """Whether a document is a proof; whoever follows a folder asks again every few seconds."""
+    del changed, size
+    return _document(path).keys() >= _PROOF_KEYS
 
 
 def _document(path: Path) -> JsonObject:

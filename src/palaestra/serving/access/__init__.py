@@ -2,7 +2,6 @@
 
 from palaestra.serving.access.key_file import (
     KeyFile,
-    key_file_state,
     new_handle_secret,
     read_keys,
     with_keys,
@@ -23,7 +22,6 @@ __all__ = [
     "RateLimits",
     "expand_scopes",
     "find_key",
-    "key_file_state",
     "make_key",
     "new_handle_secret",
     "read_keys",

@@ -48,17 +48,6 @@ def read_keys(path: Path) -> KeyFile:
         raise RecordError(f"{path}: {where}: {first['msg']}; restore the file, or make new keys") from error
 
 
-def key_file_state(path: Path | None) -> tuple[int, int, int] | None:
-    """What changes when a file is replaced; `None` where there is none."""
-    if path is None:
-        return None
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_ino, status.st_mtime_ns, status.st_size
-
-
 def write_keys(path: Path, content: KeyFile) -> None:
     """Write a file of keys whole or not at all.
 

@@ -5,8 +5,9 @@ import logging
 from contextlib import suppress
 from pathlib import Path
 
+from palaestra.durable import file_state
 from palaestra.errors import RecordError
-from palaestra.serving.access import KeyRing, RateLimiter, key_file_state, read_keys
+from palaestra.serving.access import KeyRing, RateLimiter, read_keys
 from palaestra.serving.core import OperationRunner, SessionCore
 from palaestra.serving.http.core_thread import CoreThread
 from palaestra.serving.http.metrics import ServerMetrics
@@ -49,7 +50,7 @@ class WorldServer:
         self.thread = CoreThread(limits.pending)
         self.is_stopping = False
         self._key_file = key_file
-        self._key_file_state = key_file_state(key_file)
+        self._key_file_state = file_state(key_file)
         self._rounds: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -80,7 +81,7 @@ class WorldServer:
         freed = await self.thread.run_always(self.core.expire)
         if freed:
             _LOG.info("leases expired", extra={"count": freed})
-        state = key_file_state(self._key_file)
+        state = file_state(self._key_file)
         if self.keys is not None and self._key_file is not None and state != self._key_file_state:
             self._key_file_state = state
             try:
