@@ -141,9 +141,9 @@ def test_the_last_save_stands_in_for_a_tracker_until_there_is_one(database: Reco
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        (b"{", "no JSON"),
-        (b"\xff\xfe", "no JSON"),
-        (b"[1]", "Field required"),
+        (b"{", "the line: Invalid JSON: EOF"),
+        (b"\xff\xfe", "the line: Invalid JSON"),
+        (b"[1]", "the line: Input should be an object"),
         (b'{"env_id": "x"}', "task: Field required"),
         (b"[" * 100_000, "the line"),
     ],

@@ -105,13 +105,13 @@ def _opening(episode: Episode) -> Html:
     prompt = next((segment.prompt for segment in episode.segments), ())
     tools = "\n\n".join(orjson.dumps(tool, option=orjson.OPT_INDENT_2).decode() for tool in episode.tools)
     listed = element("details", element("summary", f"{len(episode.tools)} tools"), block(tools, label="tools"))
-    return join([*_messages(prompt), *([listed] if episode.tools else [])])
+    return join([*_messages(prompt, level=3), *([listed] if episode.tools else [])])
 
 
-def _messages(messages: Sequence[Message]) -> Iterator[Html]:
+def _messages(messages: Sequence[Message], *, level: int) -> Iterator[Html]:
     for message in messages:
         name = message["role"] + (f" {message['name']}" if message.get("name") else "")
-        yield element("h4", isolate(name))
+        yield element(f"h{level}", isolate(name), class_="role")
         yield block(message["content"], label=name)
 
 
@@ -139,7 +139,7 @@ def _turn(number: int, turn: Turn, former: frozenset[str]) -> Html:
         arguments = orjson.dumps(dict(call.arguments), option=orjson.OPT_INDENT_2).decode()
         parts += [element("h4", "Call ", isolate(call.tool)), block(arguments, label=f"arguments of {call.tool}")]
     parts += _events(turn.events)
-    parts += _messages(turn.observation)
+    parts += _messages(turn.observation, level=4)
     news = [badge(name, "passed") for name in turn.met if name not in former]
     news += [badge(f"violated: {name}", "failed") for name in turn.violated if name not in former]
     if news:

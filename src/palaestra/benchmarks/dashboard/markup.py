@@ -13,6 +13,8 @@ from palaestra.table import Table
 
 MOST_CHARACTERS = 20_000
 """Of one text on a page."""
+MOST_IN_LINE = 1_000
+"""Of one text in a line, or in a cell of a table."""
 _HIDDEN = re.compile(
     "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u2069\\ufeff\\ud800-\\udfff]"
 )
@@ -77,7 +79,8 @@ def address(path: str, **query: str | int | None) -> str:
 
 def isolate(value: str) -> Html:
     """A short text of others, whose writing direction changes nothing beside it."""
-    return element("bdi", value)
+    shown = value if isinstance(value, Html) or len(value) <= MOST_IN_LINE else f"{value[:MOST_IN_LINE]}\u2026"
+    return element("bdi", shown)
 
 
 def block(value: str, *, label: str | None = None) -> Html:

@@ -109,7 +109,7 @@ def _url_of(place: str) -> URL:
         return URL.create("sqlite", database=place)
     try:
         url = make_url(place)
-    except ArgumentError as error:
+    except (ArgumentError, ValueError) as error:
         raise ConfigError("the URL of the record cannot be read; write postgresql://USER@HOST/DATABASE") from error
     if url.drivername not in _SCHEMES:
         raise ConfigError(

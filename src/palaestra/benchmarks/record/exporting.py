@@ -7,8 +7,9 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from palaestra.benchmarks.record.database import RecordDatabase
-from palaestra.benchmarks.record.models import FileRow, LineRow
+from palaestra.benchmarks.record.models import FileRow
 from palaestra.benchmarks.record.queries import run_named
+from palaestra.benchmarks.record.stored_lines import stored_lines
 from palaestra.durable import make_folder, told
 from palaestra.errors import StorageError
 
@@ -48,11 +49,4 @@ def _write(session: Session, file: FileRow, folder: Path) -> Path:
 
 def file_bytes(session: Session, file: FileRow) -> Iterator[bytes]:
     """A file as it was imported, in parts."""
-    rows = (
-        select(LineRow.content, LineRow.is_ended)
-        .where(LineRow.file_id == file.id)
-        .order_by(LineRow.number)
-        .execution_options(yield_per=50)
-    )
-    for content, is_ended in session.execute(rows):
-        yield content + b"\n" if is_ended else content
+    return (line.data for line in stored_lines(session, file.id))

@@ -22,6 +22,7 @@ from palaestra.benchmarks.record.models import FileRow, LineRow, RunRow
 from palaestra.benchmarks.record.queries import run_named
 from palaestra.benchmarks.record.reading import LineFault, LineIndex, read_line
 from palaestra.benchmarks.record.sources import PROGRESS, FileRole, SourceFile, SourceRun, stage_of
+from palaestra.benchmarks.record.stored_lines import stored_lines
 from palaestra.errors import ConfigError, RecordError
 from palaestra.record import record
 from palaestra.records import Json, JsonObject
@@ -77,6 +78,10 @@ def import_run(
 def _register(database: RecordDatabase, source: SourceRun, now: float) -> None:
     """Note the run where it is new; hold it to what is known of it where it is not."""
     place = str(source.path.resolve())
+    with database.read() as session:  # a record that may only be read has nothing to note where nothing is new
+        known = session.scalars(select(RunRow).where(RunRow.name == source.name)).one_or_none()
+        if known is not None and (known.kind, known.source) == (source.kind, place):
+            return
     with database.write() as session:
         row = {"name": source.name, "kind": source.kind, "source": place, "updated": now, "agent": "", "suite": ""}
         dialect = sqlite if database.is_file else postgresql
@@ -218,7 +223,8 @@ class _FileImport:
         elif is_equal:
             kept = self._before_open_line(session, file)
         else:
-            kept = count_equal(opened, self._ended_lines(session, file))
+            ended = (line for line in stored_lines(session, file.id) if line.is_ended)
+            kept = count_equal(opened, ended)
         self._cut(session, run, file, *kept)
         opened.seek(0)
         found = hash_prefix(opened, file.size)
@@ -246,15 +252,6 @@ class _FileImport:
         if last is None or last.is_ended:
             return (0 if last is None else last.number), file.size
         return last.number - 1, file.size - len(last.content)
-
-    def _ended_lines(self, session: Session, file: FileRow) -> Iterator[FileLine]:
-        rows = (
-            select(LineRow.content)
-            .where(LineRow.file_id == file.id, LineRow.is_ended)
-            .order_by(LineRow.number)
-            .execution_options(yield_per=100)
-        )
-        return (FileLine(content=content, is_ended=True) for content in session.scalars(rows))
 
     def _next(self, opened: BinaryIO) -> list[FileLine]:
         if not self._file.role.is_document:
