@@ -6,7 +6,8 @@ from pathlib import Path
 import orjson
 
 from evaluations import outcome, results, suite, write_evaluation
-from palaestra.benchmarks.evaluation.results import JOURNAL, SETTINGS, Results
+from palaestra.benchmarks.evaluation.outcome import EpisodeOutcome
+from palaestra.benchmarks.evaluation.results import JOURNAL, SETTINGS, Results, episode_id
 from palaestra.trajectory import Episode, dump_episode, write_episodes
 
 CONFIG = {"stages": ["sft", "grpo"], "sft": {"steps": 2}, "grpo": {"steps": 3}}
@@ -42,8 +43,8 @@ def write_journal(folder: Path, found: Results, blocks: int) -> None:
     (folder / JOURNAL).write_bytes(b"".join(lines))
 
 
-def _id(one: object) -> str:
-    return f"{one.cell}/{one.task}/{one.sample}"
+def _id(one: EpisodeOutcome) -> str:
+    return episode_id(one.cell, one.task, one.sample)
 
 
 def write_training(folder: Path, episodes: Sequence[Episode], *, steps: int = 3) -> Path:

@@ -37,7 +37,7 @@ class PostgresServer:
         if self._as:
             shutil.chown(self._folder, self._as["user"], self._as["group"])
         self._numbers = count()
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[Any] | None = None
         arguments = ("-D", "data", "-U", _USER, "--auth=trust", "--no-sync", "--no-locale", "-E", "UTF8")
         subprocess.run(
             [self._programs / "initdb", *arguments], cwd=self._folder, check=True, capture_output=True, **self._as

@@ -114,8 +114,10 @@ def test_a_new_file_with_hostile_text_comes_up_by_itself_as_text(
     context: Any = browser.open_context(size=(1280, 844))
     page = context.new_page()
     asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("dialog", lambda dialog: pytest.fail(f"a script ran: {dialog.message}"))
+    dialogs: list[Any] = []
+    note: Callable[[Any], None] = lambda request: asked.append(request.url)  # noqa: E731  it is typed so
+    page.on("request", note)
+    page.on("dialog", dialogs.append)
     for _ in range(600):
         page.goto(f"{address}/episodes?family=refund-damaged")
         if page.locator("tbody th a").count():
@@ -125,6 +127,7 @@ def test_a_new_file_with_hostile_text_comes_up_by_itself_as_text(
     shown = page.locator("pre").all_inner_texts()
     assert any("</pre><script>document.title='taken'</script><img src=//evil.example/x" in one for one in shown)
     assert "taken" not in page.title()
+    assert dialogs == []
     assert page.locator("main script, main img").count() == 0
     assert all(url.startswith(address) for url in asked)
     context.close()

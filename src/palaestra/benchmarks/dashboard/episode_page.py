@@ -110,7 +110,7 @@ def _opening(episode: Episode) -> Html:
 
 def _messages(messages: Sequence[Message], *, level: int) -> Iterator[Html]:
     for message in messages:
-        name = message["role"] + (f" {message['name']}" if message.get("name") else "")
+        name = " ".join(filter(None, (message["role"], message.get("name"))))
         yield element(f"h{level}", isolate(name), class_="role")
         yield block(message["content"], label=name)
 

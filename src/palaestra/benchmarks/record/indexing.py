@@ -3,7 +3,7 @@
 Whoever calls holds the lock of the run, so that nobody else writes its rows meanwhile.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from itertools import islice
 from typing import Any, TypeAlias, TypeVar
@@ -149,7 +149,7 @@ def _score(episode: int, line: int, one: IndexedEpisode) -> dict[str, Any]:
 
 
 def _verdicts(episode: int, line: int, one: IndexedEpisode) -> Rows:
-    criteria = {} if one.outcome is None else one.outcome.criteria
+    criteria: Mapping[str, bool] = {} if one.outcome is None else one.outcome.criteria
     return [
         {"episode_id": episode, "line_id": line, "place": place, "criterion": name, "counts": counts}
         for place, (name, counts) in enumerate(criteria.items())

@@ -162,7 +162,8 @@ def run_summaries(session: Session, *, run: int | None = None) -> list[RunSummar
 
 
 def _by_run(session: Session, rows: Any) -> dict[int, int]:
-    return {id_: number for id_, number in session.execute(rows)}  # noqa: C416  pyright reads it so
+    found: Any = session.execute(rows)  # Any: pairs, which the select does not say
+    return dict(found)
 
 
 def _count_if(condition: ColumnElement[bool]) -> ColumnElement[Any]:  # Any: sums of integers differ by database
@@ -371,7 +372,7 @@ def results_of_run(session: Session, run: int) -> Results:
     if settings is None:
         raise RecordError(f"run {run} is no evaluation; import the output folder of `palaestra eval`")
     outcomes = _contents(session, run, FileRole.OUTCOMES)
-    blocks = [] if outcomes else _contents(session, run, FileRole.JOURNAL)
+    blocks: Sequence[bytes] = [] if outcomes else _contents(session, run, FileRole.JOURNAL)
     try:
         return parse_results(settings, outcomes, blocks)
     except (ValidationError, KeyError) as error:

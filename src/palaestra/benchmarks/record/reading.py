@@ -171,7 +171,7 @@ def _batch(content: bytes, stage: str, number: int) -> LineIndex:
 
 def _recorded_episodes(batch: Any) -> list[Any]:  # Any: JSON that the trainer wrote
     """The episodes of a batch, of whole groups first and of continuations then."""
-    groups = [*batch["groups"], *(batch.get("branches") or [])]
+    groups: list[Any] = [*batch["groups"], *(batch.get("branches") or [])]
     return [episode for group in groups for episode in group["episodes"]]
 
 

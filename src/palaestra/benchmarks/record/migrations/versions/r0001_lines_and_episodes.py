@@ -21,7 +21,7 @@ def upgrade() -> None:
         sa.Column("agent", _NAME, nullable=False),
         sa.Column("suite", _NAME, nullable=False),
         sa.Column("expected", sa.Integer()),
-        sa.Column("updated", sa.Double(), nullable=False),
+        sa.Column("updated", sa.Double[float](), nullable=False),
         sa.PrimaryKeyConstraint("id", name="pk_runs"),
         sa.UniqueConstraint("name", name="uq_runs_name"),
     )

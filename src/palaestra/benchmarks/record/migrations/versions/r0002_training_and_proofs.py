@@ -15,7 +15,7 @@ def upgrade() -> None:
     op.create_table(
         "figures",
         *_of_step("figures"),
-        sa.Column("value", sa.Double(), nullable=False),
+        sa.Column("value", sa.Double[float](), nullable=False),
     )
     op.create_index("ix_figures_line_id", "figures", ["line_id"])
     op.create_index("ix_figures_run_id_stage_name", "figures", ["run_id", "stage", "name"])
