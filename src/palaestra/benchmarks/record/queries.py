@@ -162,7 +162,7 @@ def run_summaries(session: Session, *, run: int | None = None) -> list[RunSummar
 
 
 def _by_run(session: Session, rows: Any) -> dict[int, int]:
-    found: Any = session.execute(rows)  # Any: pairs, which the select does not say
+    found: Any = session.execute(rows).all()  # Any: pairs, which the select does not say
     return dict(found)
 
 
