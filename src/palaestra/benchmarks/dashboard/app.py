@@ -172,14 +172,14 @@ def _add_forms(app: FastAPI, dashboard: Dashboard) -> None:
         except AccessError as error:
             return _sign_in(request, dashboard, str(error))
         answer = RedirectResponse("/", 303)
-        set_cookie(answer, dashboard.browsers.sign_in(key), is_secure=_is_secure(request))
+        set_cookie(answer, dashboard.sign_ins.sign_in(key), is_secure=_is_secure(request))
         return answer
 
     @app.post("/sign-out")
     async def sign_out(request: Request) -> Response:  # pyright: ignore[reportUnusedFunction]
         visitor = guest_of(request, dashboard)
         await read_form(request, dashboard)
-        dashboard.browsers.sign_out(visitor.cookie)
+        dashboard.sign_ins.sign_out(visitor.cookie)
         return RedirectResponse("/sign-in", 303)
 
     @app.post("/runs/{run}/remove")

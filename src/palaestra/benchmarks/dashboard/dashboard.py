@@ -9,7 +9,7 @@ from typing import TypeVar, cast
 
 from sqlalchemy.orm import Session
 
-from palaestra.benchmarks.dashboard.browser_sessions import BrowserSessions
+from palaestra.benchmarks.dashboard.sign_ins import SignIns
 from palaestra.benchmarks.evaluation.report.findings import Findings, findings
 from palaestra.benchmarks.evaluation.results import Results
 from palaestra.benchmarks.record import RecordDatabase
@@ -47,7 +47,7 @@ class Dashboard:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.database = database
-        self.browsers = BrowserSessions(clock=clock)
+        self.sign_ins = SignIns(clock=clock)
         self.now = now
         self._key_file = key_file
         self._key_file_state = None if key_file is None else file_state(key_file)

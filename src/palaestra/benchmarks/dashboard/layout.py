@@ -7,9 +7,9 @@ from types import MappingProxyType
 from fastapi import Response
 from fastapi.responses import HTMLResponse
 
-from palaestra.benchmarks.dashboard.browser_sessions import COOKIE, LIFETIME
 from palaestra.benchmarks.dashboard.dashboard import Dashboard
 from palaestra.benchmarks.dashboard.markup import Html, element, join, link
+from palaestra.benchmarks.dashboard.sign_ins import COOKIE, LIFETIME
 from palaestra.benchmarks.dashboard.visitor import TOKEN, Visitor
 from palaestra.benchmarks.viewer import page_colours
 
@@ -96,7 +96,7 @@ def _top(dashboard: Dashboard, visitor: Visitor, here: str) -> Html:
 
 def form(action: str, content: str, dashboard: Dashboard, visitor: Visitor, *, class_: str | None = None) -> Html:
     """A form that writes, with the token that shows it is from a page of ours."""
-    token = element("input", type="hidden", name=TOKEN, value=dashboard.browsers.form_token(visitor.cookie))
+    token = element("input", type="hidden", name=TOKEN, value=dashboard.sign_ins.form_token(visitor.cookie))
     return element("form", token, content, method="post", action=action, class_=class_)
 
 

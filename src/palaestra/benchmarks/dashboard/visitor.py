@@ -4,8 +4,8 @@ from urllib.parse import parse_qs, urlsplit
 
 from fastapi import Request
 
-from palaestra.benchmarks.dashboard.browser_sessions import COOKIE
 from palaestra.benchmarks.dashboard.dashboard import Dashboard
+from palaestra.benchmarks.dashboard.sign_ins import COOKIE
 from palaestra.errors import AccessError, RequestError
 from palaestra.record import record
 from palaestra.serving.access import LOCAL, Caller, KeyScope
@@ -40,7 +40,7 @@ def guest_of(request: Request, dashboard: Dashboard) -> Visitor:
     cookie = request.cookies.get(COOKIE, "")
     caller = LOCAL if dashboard.keys is None else NOBODY
     return Visitor(
-        caller=caller, cookie=cookie or dashboard.browsers.new_cookie(), is_new=not cookie, has_session=False
+        caller=caller, cookie=cookie or dashboard.sign_ins.new_cookie(), is_new=not cookie, has_session=False
     )
 
 
@@ -61,7 +61,7 @@ def visitor_of(request: Request, dashboard: Dashboard) -> Visitor:
     if "authorization" in request.headers:  # a program
         caller, has_session = caller_of(request, keys), False
     else:
-        key = dashboard.browsers.key_of(guest.cookie)
+        key = dashboard.sign_ins.key_of(guest.cookie)
         caller, has_session = keys.authenticate(key), True
     caller.require(KeyScope.READ)
     return Visitor(caller=caller, cookie=guest.cookie, is_new=guest.is_new, has_session=has_session)
@@ -80,7 +80,7 @@ async def read_form(request: Request, dashboard: Dashboard) -> dict[str, str]:
         fields = {name: values[-1] for name, values in parse_qs(body.decode(), max_num_fields=20).items()}
     except ValueError as error:
         raise RequestError("the form cannot be read; go back, load the page again, and send it once more") from error
-    if not dashboard.browsers.is_form_token(request.cookies.get(COOKIE, ""), fields.get(TOKEN, "")):
+    if not dashboard.sign_ins.is_form_token(request.cookies.get(COOKIE, ""), fields.get(TOKEN, "")):
         raise AccessError("the form is not from this dashboard, or too old; load its page again, and send it once more")
     return fields
 

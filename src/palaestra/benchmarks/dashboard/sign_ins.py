@@ -22,7 +22,7 @@ MOST_SESSIONS = 1_000
 
 
 @record
-class BrowserSession:
+class SignIn:
     """A browser that has shown a key."""
 
     key: str
@@ -30,7 +30,7 @@ class BrowserSession:
     """Seconds on the clock, of the last request."""
 
 
-class BrowserSessions:
+class SignIns:
     """All of them; they end with the process.
 
     Args:
@@ -40,7 +40,7 @@ class BrowserSessions:
     def __init__(self, *, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._secret = secrets.token_bytes(32)
-        self._sessions: OrderedDict[str, BrowserSession] = OrderedDict()
+        self._sessions: OrderedDict[str, SignIn] = OrderedDict()
         self._lock = Lock()  # pages are made in several threads
 
     @staticmethod
@@ -52,7 +52,7 @@ class BrowserSessions:
         """The cookie of a new session. The former cookie counts no more: somebody else may have set it."""
         cookie = self.new_cookie()
         with self._lock:
-            self._sessions[cookie] = BrowserSession(key=key, used=self._clock())
+            self._sessions[cookie] = SignIn(key=key, used=self._clock())
             while len(self._sessions) > MOST_SESSIONS:
                 self._sessions.popitem(last=False)
         return cookie
