@@ -17,7 +17,7 @@ _OUTCOMES = {
     "harmed": "did something forbidden",
     "fault": "fault: no score",
 }
-_VERDICTS = {"": "has it", "counts": "is met, or violated", "not": "is not met, or not violated"}
+_VERDICTS = {"": "any", "counts": "met, or violated", "not": "not met, or not violated"}
 
 
 def search_content(session: Session, wanted: EpisodeFilter, *, number: int) -> list[Html]:
@@ -44,7 +44,7 @@ def _form(session: Session, wanted: EpisodeFilter) -> Html:
         field("Task contains", "task", value=wanted.task, type="search"),
         field("Family contains", "family", value=wanted.family, options="families", type="search"),
         field("Criterion", "criterion", value=wanted.criterion, options="criteria", type="search"),
-        choice("Criterion counts", "verdict", _VERDICTS, value=wanted.verdict),
+        choice("Verdict", "verdict", _VERDICTS, value=wanted.verdict),
         choice("Outcome", "outcome", _OUTCOMES, value=wanted.outcome),
         element("button", "Search", class_="first"),
         suggestions("families", episode_names(session, EpisodeRow.family)),
