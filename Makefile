@@ -39,7 +39,7 @@ help:
 	@touch $@
 
 .venv/test.stamp: .venv/train.stamp .venv/bench.stamp
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[remote,serve,suites,test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[postgres,remote,serve,suites,test]'
 	@touch $@
 
 # What comes along for pictures and sound is built for another torch, and vLLM fails over it.
@@ -68,8 +68,17 @@ demo: .venv/train.stamp
 	done
 	@touch $@
 
+# The record of results is tested on a PostgreSQL server that the tests start themselves.
+.venv/postgres.stamp: .venv/test.stamp
+	@command -v initdb > /dev/null || ls /usr/lib/postgresql/*/bin/initdb > /dev/null 2>&1 || { \
+	  [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null \
+	    || { echo "the tests of the record need PostgreSQL; as root: apt-get install --no-install-recommends postgresql" >&2; exit 1; }; \
+	  apt-get update -q && apt-get install -q -y --no-install-recommends postgresql || exit 1; \
+	}
+	@touch $@
+
 # Tests of one group share what takes long to start. Coverage is measured where the floor rests on it; see docs/testing.md.
-test: .venv/test.stamp .venv/suites.stamp .venv-vllm/vllm.stamp
+test: .venv/test.stamp .venv/postgres.stamp .venv/suites.stamp .venv-vllm/vllm.stamp
 	PALAESTRA_BENCHMARKS=$(BENCHMARKS) OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadgroup --durations=20 --cov --cov-report=
 	$(BIN)/coverage report --fail-under=90 --include='src/palaestra/*.py,src/palaestra/tools/*,src/palaestra/rubrics/*,src/palaestra/envs/*'
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from crash.killer import Killed, killed_after
-from palaestra.durable import MANIFEST, saving, sweep, verified, write_file
+from palaestra.durable import MANIFEST, file_state, saving, sweep, verified, write_file
 from palaestra.errors import RecordError, StorageError
 
 
@@ -274,3 +274,15 @@ def test_folders_above_a_save_are_made(tmp_path: Path) -> None:
     save(tmp_path / "runs" / "today" / "save", "new")
     write_file(tmp_path / "other" / "deep" / "file", b"new")
     assert read(tmp_path / "runs" / "today" / "save") == "new"
+
+
+def test_the_state_of_a_file_changes_with_its_content_and_with_its_place(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    assert file_state(path) is None
+    assert file_state(None) is None
+    path.write_bytes(b"1")
+    first = file_state(path)
+    write_file(path, b"1")
+    second = file_state(path)
+    path.write_bytes(b"12")
+    assert len({first, second, file_state(path), None}) == 4

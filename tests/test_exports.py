@@ -102,7 +102,13 @@ EXPORTS = {
         "holm independent_difference paired_difference sign_flip_p simulate_coverage unit_means"
     ),
     "palaestra.benchmarks.suites.ood": "AXES suite",
-    "palaestra.benchmarks.viewer": "render_page",
+    "palaestra.benchmarks.dashboard": "Dashboard make_dashboard_app",
+    "palaestra.benchmarks.record": (
+        "EMPTY REVISIONS EpisodeFilter EpisodeSummary FileRole ImportSummary RecordDatabase RunKind RunSummary "
+        "SourceRun check_schema export_run find_episodes find_sources follow import_run import_sentence migrate "
+        "prepare remove_run run_summaries"
+    ),
+    "palaestra.benchmarks.viewer": "page_colours render_page",
     "palaestra.benchmarks.wording": (
         "NaiveBayes RequestText RidgeClassifier WordingReport accuracy closest_overlaps jaccard measure_wordings "
         "recognise_kind request_texts shingles wording_tables"
@@ -197,15 +203,18 @@ EXPORTS = {
     ),
     "palaestra.rubrics.derivation": "DerivedRubric SolutionTrace TableFacts Tables TraceStep derive",
     "palaestra.serving.access": (
-        "LOCAL Caller KeyFile KeyRecord KeyRing KeyScope RateLimiter RateLimits expand_scopes find_key make_key "
-        "new_handle_secret read_keys rotate_key with_keys write_keys"
+        "LOCAL Caller KeyFile KeyRecord KeyRing KeyScope RateLimiter RateLimits expand_scopes find_key "
+        "make_key new_handle_secret read_keys rotate_key with_keys write_keys"
     ),
     "palaestra.serving.client": "KEY_VARIABLE ServedEnv ServedSnapshot ServerConnection",
     "palaestra.serving.core": (
         "CLOSE CODES OPERATIONS STATUS SWITCHES BatchAnswer EpisodeEntry EpisodeLedger LedgerOutcome Operation "
         "OperationRunner ServedWorld ServedWorlds SessionCore SessionLimits TaskHandles code_of error_json error_of"
     ),
-    "palaestra.serving.http": ("HttpLimits JsonFormatter WorldServer is_loopback log_to make_app make_server serve"),
+    "palaestra.serving.http": (
+        "HttpLimits JsonFormatter WorldServer caller_of check_local_host is_loopback log_to make_app make_server "
+        "read_body run_app serve"
+    ),
     "palaestra.tools": (
         "CHAT_FORMATS CONTROL FORMATS TYPED_CONTROL ActKind ActionFormat ActionReading CallResult ChatFormat "
         "CompactFormat CompactToolsFormat FactsFormat HermesFormat JournaledState JsonFormat Mark OpaqueFormat "

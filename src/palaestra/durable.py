@@ -62,6 +62,17 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
+def file_state(path: Path | None) -> tuple[int, int, int] | None:
+    """What changes when a file is replaced; `None` where there is none."""
+    if path is None:
+        return None
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns, status.st_size
+
+
 @contextmanager
 def told(target: Path) -> Generator[None]:
     """Turn what the file system says of `target` into an error that names the way out.

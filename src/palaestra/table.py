@@ -1,6 +1,6 @@
 """A table of words: one record that a terminal, a page and a document each show in their own way."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import rich.table
@@ -20,6 +20,13 @@ class Table:
     note: str = ""
     """A sentence or two below the table: what the columns mean."""
 
+    def is_figures(self, column: int) -> bool:
+        """Whether a column, counted from 0, holds figures alone, which stand to the right."""
+        cells = [row[column] for row in self.rows if row[column] not in ("", "-")]
+        return bool(cells) and all(
+            cell.lstrip("+-").rstrip(" %").replace(".", "").replace(",", "").isdigit() for cell in cells
+        )
+
     def for_terminal(self) -> Group:
         """The table and its note as rich prints them; columns of figures stand to the right.
 
@@ -28,15 +35,14 @@ class Table:
         table = rich.table.Table(title=self.title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
         for number, column in enumerate(self.columns):
             heading = column.replace("-", " ")  # it may break between words
-            figures = _figures(self.rows, number)
-            table.add_column(heading, justify="right" if figures else "left", overflow="fold")
+            table.add_column(heading, justify="right" if self.is_figures(number) else "left", overflow="fold")
         for row in self.rows:
             table.add_row(*map(escape, row))
         return Group(table, Text(f"  {self.note}\n" if self.note else "", style="dim"))
 
     def markdown(self) -> str:
         """The table as GitHub's Markdown."""
-        rule = ["---:" if _figures(self.rows, n) else "---" for n in range(len(self.columns))]
+        rule = ["---:" if self.is_figures(n) else "---" for n in range(len(self.columns))]
         lines = [self.columns, rule, *self.rows]
         return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
 
@@ -44,10 +50,3 @@ class Table:
 def tables_markdown(tables: Iterable[Table]) -> str:
     """Tables with their titles and notes, as GitHub's Markdown."""
     return "\n\n".join(f"### {one.title}\n\n{one.markdown()}\n\n{one.note}".rstrip() for one in tables) + "\n"
-
-
-def _figures(rows: Sequence[Sequence[str]], column: int) -> bool:
-    cells = [row[column] for row in rows if row[column] not in ("", "-")]
-    return bool(cells) and all(
-        cell.lstrip("+-").rstrip(" %").replace(".", "").replace(",", "").isdigit() for cell in cells
-    )

@@ -7,19 +7,9 @@ from statistics import fmean
 import orjson
 import pytest
 
-from evaluations import noise_suite, played
-from palaestra.benchmarks.evaluation.results import OUTCOMES, SETTINGS, TRAJECTORIES, Results, read_results
+from evaluations import noise_suite, played, write_evaluation
+from palaestra.benchmarks.evaluation.results import SETTINGS, read_results
 from palaestra.cli import main
-from palaestra.trajectory import write_episodes
-
-
-def kept(results: Results, folder: Path) -> Path:
-    """The results in a folder, as an evaluation leaves them."""
-    folder.mkdir(parents=True)
-    (folder / SETTINGS).write_bytes(orjson.dumps(results.settings))
-    (folder / OUTCOMES).write_bytes(b"".join(orjson.dumps(one) + b"\n" for one in results.outcomes))
-    write_episodes(folder / TRAJECTORIES, results.episodes)
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +17,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """The oracle and an agent that only reads, on the same tasks."""
     suite = noise_suite(["cancel-order", "change-address", "refund-damaged-item"], tasks=2)
     folder = tmp_path_factory.mktemp("runs")
-    oracle, reader = (kept(played(suite, agent), folder / agent) for agent in ("oracle", "reader"))
+    oracle, reader = (write_evaluation(played(suite, agent), folder / agent) for agent in ("oracle", "reader"))
     return oracle, reader
 
 
@@ -77,7 +67,7 @@ def test_runs_of_different_suites_are_one_sentence_and_exit_code_1(
 ) -> None:
     settings = orjson.loads((runs[1] / SETTINGS).read_bytes())
     settings["suite"]["name"] = "other"
-    other = kept(read_results(runs[1]), tmp_path / "other")
+    other = write_evaluation(read_results(runs[1]), tmp_path / "other")
     (other / SETTINGS).write_bytes(orjson.dumps(settings))
     assert called(monkeypatch, "compare", runs[0], other) == 1
     assert "error: the runs are of suites 'noise' and 'other'" in capsys.readouterr().err

@@ -2,17 +2,27 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
+import orjson
 
 from palaestra.agents import LegalRandom, finish_at_once, oracle, rollout
 from palaestra.benchmarks.evaluation.outcome import EpisodeFault, EpisodeOutcome, FaultKind
-from palaestra.benchmarks.evaluation.results import Results, Settings, episode_id, results_of
+from palaestra.benchmarks.evaluation.results import (
+    OUTCOMES,
+    SETTINGS,
+    TRAJECTORIES,
+    Results,
+    Settings,
+    episode_id,
+    results_of,
+)
 from palaestra.benchmarks.evaluation.suite import Cell, Ladder, Suite
 from palaestra.proof.baselines import baselines
 from palaestra.protocols import Agent
-from palaestra.trajectory import Episode
+from palaestra.trajectory import Episode, write_episodes
 
 STOREFRONT = "palaestra/Storefront-v0"
 
@@ -125,6 +135,15 @@ def played(suite: Suite, agent: str, *, samples: int = 1) -> Results:
                     episodes.append(replace(episode, id=episode_id(cell.id, task, 0)))
         env.close()
     return results(outcomes, agent=agent, suite=suite, samples=samples, episodes=episodes)
+
+
+def write_evaluation(results: Results, folder: Path) -> Path:
+    """The results in a folder, as an evaluation leaves them."""
+    folder.mkdir(parents=True)
+    (folder / SETTINGS).write_bytes(orjson.dumps(results.settings))
+    (folder / OUTCOMES).write_bytes(b"".join(orjson.dumps(one) + b"\n" for one in results.outcomes))
+    write_episodes(folder / TRAJECTORIES, results.episodes)
+    return folder
 
 
 def counted(cell: str, sample: int, episode: Episode) -> EpisodeOutcome:

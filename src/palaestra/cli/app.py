@@ -14,6 +14,7 @@ from palaestra.cli import (
     check,
     compare,
     credit,
+    dashboard,
     demo,
     detect,
     diagnose,
@@ -24,6 +25,7 @@ from palaestra.cli import (
     objectives,
     pages,
     play,
+    record,
     reference,
     rubrics,
     runs,
@@ -73,6 +75,7 @@ app.add_typer(models.app, name="models")
 app.add_typer(worlds.app, name="worlds")
 app.add_typer(runs.app, name="runs")
 app.add_typer(keys.app, name="keys")
+app.add_typer(record.app, name="record")
 app.command()(demo.demo)
 app.command()(train.train)
 app.command()(reference.reference)
@@ -83,6 +86,7 @@ app.command()(check.check)
 app.command()(view.view)
 app.command()(diagnose.diagnose)
 app.command(epilog=serve.EPILOG)(serve.serve)
+app.command(epilog=dashboard.EPILOG)(dashboard.dashboard)
 
 
 @app.callback(invoke_without_command=True)

@@ -39,8 +39,8 @@ def add(
 ) -> None:
     """Make a key and print it once. A running server accepts it within a second.
 
-    Scopes: play (play as a player), author (play with any switches; see tasks, rubrics and solutions), read (metrics
-    and the list of sessions), admin (read, and close sessions of everybody).
+    Scopes: play (play as a player), author (play with any switches; see tasks, rubrics and solutions), read (metrics,
+    the list of sessions, the record of results), admin (read, close sessions of everybody, remove runs of the record).
     """
     content = read_keys(file) if file.exists() else None
     try:

@@ -126,6 +126,22 @@ def read_settings(folder: Path) -> Settings:
         raise RecordError(f"{path}: {where}: {first['msg']}; evaluate into a new folder") from error
 
 
+def parse_results(settings: bytes, outcomes: Iterable[bytes], blocks: Iterable[bytes]) -> Results:
+    """Results of lines that are at hand, without episodes.
+
+    Args:
+        settings: The document of what was asked for.
+        outcomes: Lines of `outcomes.jsonl`.
+        blocks: Lines of a journal.
+
+    Raises:
+        ValidationError: one of them cannot be read.
+    """
+    found = [*map(_OUTCOME.validate_json, outcomes)]
+    found += [outcome for block in blocks for outcome in _BLOCK.validate_json(block).outcomes]
+    return results_of(_SETTINGS.validate_json(settings), found, ())
+
+
 def read_results(folder: Path) -> Results:
     """What came of the evaluation in `folder`, so far as it came.
 

@@ -1,5 +1,5 @@
 """One self-contained HTML page on which a person reads trajectories step by step."""
 
-from palaestra.benchmarks.viewer.page import render_page
+from palaestra.benchmarks.viewer.page import page_colours, render_page
 
-__all__ = ["render_page"]
+__all__ = ["page_colours", "render_page"]

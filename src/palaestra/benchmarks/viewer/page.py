@@ -65,7 +65,7 @@ def render_page(
         raise ValueError(f"{len(cells)} cells for {len(episodes)} episodes; give one for each, or none")
     for table in tables:
         _check(table)
-    style, script = _asset("viewer.css"), _asset("elements.js") + _asset("viewer.js")
+    style, script = page_colours() + _asset("viewer.css"), _asset("elements.js") + _asset("viewer.js")
     return Template(_asset("page.html")).substitute(
         title=html.escape(title),
         style=style,
@@ -117,6 +117,11 @@ def _check(table: Table) -> None:
                 f"table {table.title!r}, row {number}: {len(row)} cells for {len(table.columns)} columns; "
                 "give every row one cell a column"
             )
+
+
+def page_colours() -> str:
+    """The colours of all pages as a style sheet, light and dark."""
+    return _asset("colours.css")
 
 
 def _asset(name: str) -> str:

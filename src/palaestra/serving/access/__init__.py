@@ -1,6 +1,12 @@
 """Who may do what on a server: keys, their scopes, the file that holds them, and limits of rate."""
 
-from palaestra.serving.access.key_file import KeyFile, new_handle_secret, read_keys, with_keys, write_keys
+from palaestra.serving.access.key_file import (
+    KeyFile,
+    new_handle_secret,
+    read_keys,
+    with_keys,
+    write_keys,
+)
 from palaestra.serving.access.keys import KeyRecord, KeyRing, find_key, make_key, rotate_key
 from palaestra.serving.access.rates import RateLimiter, RateLimits
 from palaestra.serving.access.scopes import LOCAL, Caller, KeyScope, expand_scopes

@@ -15,9 +15,9 @@ class KeyScope(StrEnum):
     AUTHOR = "author"
     """Play, with any switches; see tasks, rubrics, solutions and digests; hand sessions to players."""
     READ = "read"
-    """Read metrics and the list of sessions."""
+    """Read metrics, the list of sessions and the record of results."""
     ADMIN = "admin"
-    """Read, and close sessions of everybody."""
+    """Read, close sessions of everybody, and remove runs from the record."""
 
 
 _IMPLIED = {KeyScope.AUTHOR: KeyScope.PLAY, KeyScope.ADMIN: KeyScope.READ}

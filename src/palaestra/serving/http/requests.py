@@ -46,26 +46,39 @@ def caller_of(request: Request, keys: KeyRing | None) -> Caller:
         return keys.authenticate(token.strip() if scheme.lower() == _BEARER else None)
     if "origin" in request.headers:
         raise AccessError("a server without keys answers no pages of a browser; start it with --keys")
+    check_local_host(request)
+    return LOCAL
+
+
+def check_local_host(request: Request) -> None:
+    """Check that a request names this machine as its host: a page of another site could have its name lead here.
+
+    Raises:
+        AccessError: it names another host.
+    """
     host = request.headers.get("host", "")
     name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
     if name.lower() not in _LOOPBACK:
         raise AccessError(
             f"host {host[:80]!r}: a server without keys answers on this machine only; start it with --keys"
         )
-    return LOCAL
 
 
-async def read_body(request: Request, limits: HttpLimits) -> bytes:
+async def read_body(request: Request, limits: HttpLimits, *, kind: str = "application/json") -> bytes:
     """The body of a request.
 
+    Args:
+        request: Whose body.
+        limits: How large it may be, and how long it may take.
+        kind: The content type that it must be declared as.
+
     Raises:
-        RequestError: it is not declared as JSON.
+        RequestError: it is declared as another one.
         BodyTooLargeError: it is larger than allowed; the rest is not read.
         BodyTooSlowError: it did not arrive in time.
     """
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":
-        raise RequestError("send the header 'Content-Type: application/json'")
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != kind:
+        raise RequestError(f"send the header 'Content-Type: {kind}'")
     stated = request.headers.get("content-length", "0")
     if not stated.isdigit() or int(stated) > limits.body_bytes:
         raise _too_large(limits)

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import FrameType
 
 import uvicorn
+from fastapi import FastAPI
 
 from palaestra.errors import ConfigError
 from palaestra.serving.access import KeyRing, RateLimiter, RateLimits, new_handle_secret, read_keys
@@ -88,17 +89,43 @@ def serve(
     Raises:
         ConfigError: the address is not of this machine alone and there are no keys, or it cannot be listened on.
     """
-    if server.keys is None and not is_loopback(host):
-        raise ConfigError(f"host={host}: other machines can reach it, so it needs keys; give --keys FILE")
-    listening = _listen(host, port)
     if is_logged:
         log_to(sys.stderr)
-    config = uvicorn.Config(
+    run_app(
         make_app(server),
+        host=host,
+        port=port,
+        announce=announce,
+        has_keys=server.keys is not None,
+        connections=server.limits.connections,
+    )
+
+
+def run_app(
+    app: FastAPI, *, host: str, port: int, announce: Callable[[str], None], has_keys: bool, connections: int
+) -> None:
+    """Serve an application until a signal (INT or TERM) asks to stop.
+
+    Args:
+        app: What is served.
+        host: The address to listen on.
+        port: The port; 0 for a free one.
+        announce: Is given the address once connections are taken.
+        has_keys: Whether it asks for keys.
+        connections: How many there may be at once.
+
+    Raises:
+        ConfigError: the address is not of this machine alone and there are no keys, or it cannot be listened on.
+    """
+    if not has_keys and not is_loopback(host):
+        raise ConfigError(f"host={host}: other machines can reach it, so it needs keys; give --keys FILE")
+    listening = _listen(host, port)
+    config = uvicorn.Config(
+        app,
         log_config=None,
         access_log=False,
         server_header=False,
-        limit_concurrency=server.limits.connections,
+        limit_concurrency=connections,
         timeout_graceful_shutdown=_GRACE,
         h11_max_incomplete_event_size=_HEAD_BYTES,
         ws="none",

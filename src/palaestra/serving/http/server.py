@@ -5,6 +5,7 @@ import logging
 from contextlib import suppress
 from pathlib import Path
 
+from palaestra.durable import file_state
 from palaestra.errors import RecordError
 from palaestra.serving.access import KeyRing, RateLimiter, read_keys
 from palaestra.serving.core import OperationRunner, SessionCore
@@ -49,7 +50,7 @@ class WorldServer:
         self.thread = CoreThread(limits.pending)
         self.is_stopping = False
         self._key_file = key_file
-        self._key_file_state = _state_of(key_file)
+        self._key_file_state = file_state(key_file)
         self._rounds: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -80,7 +81,7 @@ class WorldServer:
         freed = await self.thread.run_always(self.core.expire)
         if freed:
             _LOG.info("leases expired", extra={"count": freed})
-        state = _state_of(self._key_file)
+        state = file_state(self._key_file)
         if self.keys is not None and self._key_file is not None and state != self._key_file_state:
             self._key_file_state = state
             try:
@@ -89,14 +90,3 @@ class WorldServer:
                 _LOG.exception("keys could not be read; the former ones stay")
             else:
                 _LOG.info("keys were read again", extra={"count": len(self.keys)})
-
-
-def _state_of(path: Path | None) -> tuple[int, int, int] | None:
-    """What changes when a file is replaced; `None` where there is none."""
-    if path is None:
-        return None
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_ino, status.st_mtime_ns, status.st_size

@@ -1,0 +1,106 @@
+"""What all pages share: the record, keys, browsers that are signed in, and figures that are computed once."""
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from threading import Lock
+from typing import TypeVar, cast
+
+from sqlalchemy.orm import Session
+
+from palaestra.benchmarks.dashboard.sign_ins import SignIns
+from palaestra.benchmarks.evaluation.report.findings import Findings, findings
+from palaestra.benchmarks.evaluation.results import Results
+from palaestra.benchmarks.record import RecordDatabase
+from palaestra.benchmarks.record.queries import file_digests, results_of_run
+from palaestra.durable import file_state
+from palaestra.errors import RecordError
+from palaestra.serving.access import KeyRing, read_keys
+
+R = TypeVar("R")
+_KEPT = 32
+"""Evaluations whose figures are kept."""
+_BUSY = 60.0
+"""Seconds after a change for which a run counts as live."""
+
+
+class Dashboard:
+    """The dashboard of a record, without its pages.
+
+    Args:
+        database: The record.
+        key_file: The keys that are accepted; `None` for a dashboard on the loopback interface that needs none.
+        now: Gives the seconds since 1970.
+        clock: Gives seconds that never go back.
+
+    Raises:
+        RecordError: the file of keys cannot be read.
+    """
+
+    def __init__(
+        self,
+        database: RecordDatabase,
+        *,
+        key_file: Path | None = None,
+        now: Callable[[], float] = time.time,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.database = database
+        self.sign_ins = SignIns(clock=clock)
+        self.now = now
+        self._key_file = key_file
+        self._key_file_state = None if key_file is None else file_state(key_file)
+        self._keys = None if key_file is None else KeyRing(read_keys(key_file).keys, clock=now)
+        self._computed: OrderedDict[tuple[str, int, tuple[str, ...]], object] = OrderedDict()
+        self._lock = Lock()
+
+    @property
+    def keys(self) -> KeyRing | None:
+        """The keys that are accepted, as their file has them now; `None` where none is needed."""
+        if self._key_file is not None and self._keys is not None:
+            state = file_state(self._key_file)
+            if state != self._key_file_state:
+                try:
+                    self._keys.replace(read_keys(self._key_file).keys)
+                except RecordError:  # it is being edited; the former keys stay until it can be read
+                    return self._keys
+                self._key_file_state = state
+        return self._keys
+
+    def results(self, session: Session, run: int) -> Results:
+        """The results of an evaluation; raises as `results_of_run` does."""
+        return self._compute("results", session, run, lambda: results_of_run(session, run))
+
+    def findings(self, session: Session, run: int) -> Findings:
+        """The figures of an evaluation; raises as `results_of_run` does."""
+        return self._compute("findings", session, run, lambda: findings(self.results(session, run)))
+
+    def _compute(self, what: str, session: Session, run: int, make: Callable[[], R]) -> R:
+        """What is computed from the files of a run, anew when one of them has changed."""
+        key = (what, run, file_digests(session, run))
+        with self._lock:
+            if key in self._computed:
+                self._computed.move_to_end(key)
+                return cast("R", self._computed[key])
+        made = make()
+        with self._lock:
+            self._computed[key] = made
+            while len(self._computed) > 2 * _KEPT:
+                self._computed.popitem(last=False)
+        return made
+
+    def is_live(self, updated: float) -> bool:
+        """Whether a run has changed a moment ago."""
+        return self.now() - updated < _BUSY
+
+    def age(self, updated: float) -> str:
+        """How long ago something was."""
+        seconds = max(0.0, self.now() - updated)
+        for size, name in _UNITS:
+            if seconds >= 2 * size:
+                return f"{seconds / size:.0f} {name} ago"
+        return "just now"
+
+
+_UNITS: Sequence[tuple[float, str]] = ((86_400.0, "days"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"))

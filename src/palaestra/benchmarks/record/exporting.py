@@ -1,0 +1,52 @@
+"""Writes a run's files as they were imported, to the byte."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from palaestra.benchmarks.record.database import RecordDatabase
+from palaestra.benchmarks.record.models import FileRow
+from palaestra.benchmarks.record.queries import run_named
+from palaestra.benchmarks.record.stored_lines import stored_lines
+from palaestra.durable import make_folder, told
+from palaestra.errors import StorageError
+
+
+def export_run(database: RecordDatabase, name: str, folder: Path) -> list[Path]:
+    """Write the files of a run to a new folder.
+
+    Args:
+        database: Where from.
+        name: The run's.
+        folder: Is made; it must not exist, or be empty.
+
+    Returns:
+        The files.
+
+    Raises:
+        UnknownNameError: there is no such run.
+        StorageError: the folder holds something, or the disk refuses.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise StorageError(17, f"{folder} holds something already; export into a new folder")
+    with database.read() as session:
+        run = run_named(session, name)
+        files = session.scalars(select(FileRow).where(FileRow.run_id == run.id).order_by(FileRow.id)).all()
+        return [_write(session, file, folder) for file in files]
+
+
+def _write(session: Session, file: FileRow, folder: Path) -> Path:
+    path = folder / file.path
+    with told(path.resolve()):
+        make_folder(path.resolve().parent)
+        with path.open("xb") as opened:
+            for part in file_bytes(session, file):
+                opened.write(part)
+    return path
+
+
+def file_bytes(session: Session, file: FileRow) -> Iterator[bytes]:
+    """A file as it was imported, in parts."""
+    return (line.data for line in stored_lines(session, file.id))

@@ -1,0 +1,1 @@
+"""The migrations of a record's tables, in Alembic's layout."""
