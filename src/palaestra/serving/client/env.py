@@ -209,6 +209,24 @@ class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
             return record.returned()
         return self._player_step(shown)
 
+    def end_episode(self, reason: EndReason = EndReason.TOKEN_BUDGET) -> int | None:
+        """End the episode from outside, for a budget that the world does not know. The server counts it.
+
+        Args:
+            reason: Which budget: `TOKEN_BUDGET` or `TIME_BUDGET`. An episode that has ended stays as it is.
+
+        Returns:
+            The score in points; `None` where the session's creator hides rewards.
+
+        Raises:
+            EpisodeOverError: there is no episode, or it is void.
+            InfrastructureError: the world failed, or the server cannot be reached; the episode is void.
+        """
+        shown = self._ask("end", reason=reason, request=self.connection.request_key())
+        self._is_playing = False
+        points: int | None = shown.get("points")
+        return points
+
     def _player_step(self, shown: dict[str, Any]) -> Returned:
         self._observation = _read_messages(shown["messages"])
         end = None if shown["end"] is None else EndReason(shown["end"])
