@@ -196,6 +196,7 @@ EXPORTS = {
         "forbid_misconduct"
     ),
     "palaestra.rubrics.derivation": "DerivedRubric SolutionTrace TableFacts Tables TraceStep derive",
+    "palaestra.interop": "AdaptedEpisode EnvMaker EnvSource",
     "palaestra.serving.access": (
         "LOCAL Caller KeyFile KeyRecord KeyRing KeyScope RateLimiter RateLimits expand_scopes find_key make_key "
         "new_handle_secret read_keys rotate_key with_keys write_keys"
