@@ -1,9 +1,9 @@
-"""GRPO with TRL through the tools of a world, on a CPU: a tiny model with random weights learns from calls that it makes.
+"""GRPO with TRL through the tools of a world, on a CPU: a tiny model learns from the calls that it makes.
 
     python examples/interop/trl_grpo.py --steps 4
 
-No model is downloaded. A tokenizer is trained on the prompts, a Qwen3 of two layers imitates solutions until it writes calls
-at all, and `GRPOTrainer` takes over. Replace `make_model` by a model of yours.
+No model is downloaded. A tokenizer is trained on the prompts, a Qwen3 of two layers imitates two calls of each task
+until it writes any, and `GRPOTrainer` takes over. Replace `make_model` by a model of yours.
 """
 
 import argparse
@@ -69,13 +69,14 @@ def make_model(tokenizer: PreTrainedTokenizerFast) -> Qwen3ForCausalLM:
     )
 
 
-def solutions(world: type[TrlEnvironment], seeds: Iterable[int]) -> list[str]:
-    """For each seed a message with all calls of the task's reference solution, as Qwen3 writes it."""
+def first_turns(world: type[TrlEnvironment], seeds: Iterable[int]) -> list[str]:
+    """For each seed a message that begins as the task's reference solution and finishes, as Qwen3 writes it."""
     env: Any = world().episode.env.unwrapped
     messages: list[str] = []
     for seed in seeds:
         env.reset(seed=seed)
-        calls = (json.dumps({"name": call.tool, "arguments": dict(call.arguments)}) for call in env.oracle())
+        chosen = (env.oracle()[0], env.oracle()[-1])
+        calls = (json.dumps({"name": call.tool, "arguments": dict(call.arguments)}) for call in chosen)
         messages.append("\n".join(f"<tool_call>\n{call}\n</tool_call>" for call in calls) + "<|im_end|>")
     return messages
 
@@ -114,8 +115,9 @@ def train(env_id: str, *, steps: int, warm_steps: int, generations: int = 4, **s
     world = environment_class(lambda: palaestra.make(env_id, **switches))
     rows = prompt_rows(world, range(steps))
     probe = world()
-    tools = [getattr(probe, tool["function"]["name"]) for tool in world._tools]
-    answers = solutions(world, range(steps))
+    # TRL shows tools in the order of their names.
+    tools = [getattr(probe, name) for name in sorted(tool["function"]["name"] for tool in world._tools)]
+    answers = first_turns(world, range(steps))
     texts = [json.dumps(row["prompt"]) + json.dumps(world._tools) for row in rows]
     tokenizer = make_tokenizer([*texts, *answers])
     model = make_model(tokenizer)
@@ -124,9 +126,8 @@ def train(env_id: str, *, steps: int, warm_steps: int, generations: int = 4, **s
         for row in rows
     ]
     loss = warm_start(model, tokenizer, prompts, answers, warm_steps)
-    print(
-        f"{len(tokenizer)} tokens, {len(tokenizer(prompts[0])['input_ids'])} in the first prompt, imitation loss {loss:.2f}"
-    )
+    length = len(tokenizer(prompts[0])["input_ids"])
+    print(f"{len(tokenizer)} tokens, {length} in the first prompt, imitation loss {loss:.2f}")
     with tempfile.TemporaryDirectory() as folder:
         config = GRPOConfig(
             output_dir=folder,
@@ -134,7 +135,7 @@ def train(env_id: str, *, steps: int, warm_steps: int, generations: int = 4, **s
             bf16=False,
             per_device_train_batch_size=generations,
             num_generations=generations,
-            max_completion_length=400,
+            max_completion_length=256,
             max_tool_calling_iterations=4,
             max_steps=steps,
             learning_rate=1e-3,
@@ -161,13 +162,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--env", help="The environment; by default the world in examples/worlds/human_resources.")
     parser.add_argument("--steps", type=int, default=4, help="Steps of GRPO.")
-    parser.add_argument("--warm-steps", type=int, default=120, help="Steps of imitation before.")
+    parser.add_argument("--warm-steps", type=int, default=200, help="Steps of imitation before.")
     given = parser.parse_args()
     env_id = given.env or palaestra.register_world(Path(__file__).parents[1] / "worlds" / "human_resources")
     for number, figures in enumerate(train(env_id, steps=given.steps, warm_steps=given.warm_steps), start=1):
         print(
-            f"step {number}: reward {figures['reward']:+.3f}, tool calls a rollout {figures['tools/call_frequency']:.2f}, "
-            f"failed {figures['tools/failure_frequency']:.2f}, loss {figures['loss']:+.4f}, "
+            f"step {number}: reward {figures['reward']:+.3f} (spread {figures['reward_std']:.3f}), "
+            f"calls a rollout {figures['tools/call_frequency']:.2f}, loss {figures['loss']:+.4f}, "
             f"gradient {figures['grad_norm']:.3f}"
         )
 

@@ -72,6 +72,29 @@ def connect(
     return made.unwrapped
 
 
+def connect_vec(
+    url: str, num_envs: int, world: str | None = None, *, key: str | None = None, **switches: Any
+) -> gym.vector.VectorEnv[Any, Any, Any]:
+    """Several environments of a world on a server, whose turns are sent in one message; needs the extra `serve`.
+
+    Args:
+        url: The server, such as "http://127.0.0.1:8765".
+        num_envs: How many.
+        world: Which of its worlds, by name; `None` where it serves one alone.
+        key: The key; `None` for that of the environment variable `PALAESTRA_KEY`, if it is set.
+        switches: What else `palaestra.serving.client.ServedVectorEnv` takes: `autoreset_mode`, and those of `connect`.
+
+    Returns:
+        A `palaestra.serving.client.ServedVectorEnv`. Any: its arrays hold messages and actions.
+
+    Raises:
+        PalaestraError: as `connect`, and where the server has no room for so many sessions.
+    """
+    from palaestra.serving.client import ServedVectorEnv  # noqa: PLC0415  most programs connect to no server
+
+    return ServedVectorEnv(num_envs, url=url, world=world, key=key, **switches)
+
+
 def _register(pack: Pack, **switches: str) -> None:
     PACKS.add(pack)
     _make_known(pack.env_id, "palaestra.envs.env:ToolEnv", **switches)
@@ -99,4 +122,4 @@ _make_known("palaestra/Served-v0", "palaestra.serving.client.env:ServedEnv")
 for _id in BENCHMARKS:
     _make_known(_id, "palaestra.benchmarks.external.env:ExternalEnv")
 
-__all__ = ["BENCHMARKS", "__version__", "connect", "make", "register_world"]
+__all__ = ["BENCHMARKS", "__version__", "connect", "connect_vec", "make", "register_world"]

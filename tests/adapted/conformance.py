@@ -6,15 +6,17 @@ The tests of each adapter subclass `AdapterConformance` and say how their framew
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from adapted.watched import WATCHED_ID, WatchedEnv, register_watched
+from adapted.watched import WATCHED_ID, WatchedEnv, register_served, register_watched
 from palaestra.envs import ToolEnv
 from palaestra.envs.check.subject import make
 from palaestra.envs.world import open_world
 from palaestra.records import EndReason, ToolCall
+from served.process import run_server
 from worlds.registration import LIBRARY_ID
 
 FINISH = ToolCall(tool="finish", arguments={})
@@ -138,6 +140,15 @@ class AdapterConformance(ABC):
         outcome = self.check(2, [[call] for call in oracle(LIBRARY_ID, 2)])
         assert "librar" in outcome.read.lower(), "the opening was read"
         assert [secret for secret in secrets(LIBRARY_ID, 2) if secret in outcome.read] == []
+
+    def test_a_served_world_is_played_as_in_process(self, tmp_path: Path) -> None:
+        """An author's key reads score and digest from the server; the loopback interface has it without one."""
+        register_served()
+        with run_server("--quiet", "--world", "worlds.library:LIBRARY", log=tmp_path / "log") as server:
+            calls = oracle(LIBRARY_ID, 1)
+            self.check(1, [[call] for call in calls], url=server.url)
+            WatchedEnv.latest.clear()
+            self.check(1, [[call] for call in calls[:-1]], url=server.url)
 
     @pytest.mark.parametrize("after", [0, 1])
     def test_a_fault_of_the_world_is_never_a_reward(self, monkeypatch: pytest.MonkeyPatch, after: int) -> None:

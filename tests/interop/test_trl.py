@@ -96,7 +96,7 @@ def test_a_left_episode_takes_no_more_calls() -> None:
 def test_grpo_runs_through_tool_calls_on_a_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(Path(__file__).parents[2] / "examples" / "interop")
     register()
-    figures = import_module("trl_grpo").train(LIBRARY_ID, steps=2, warm_steps=100)
+    figures = import_module("trl_grpo").train(LIBRARY_ID, steps=2, warm_steps=160)
     assert [entry["step"] for entry in figures] == [1, 2]
     assert sum(entry["tools/call_frequency"] for entry in figures) > 0
     assert all(-1.0 <= entry["reward"] <= 1.0 for entry in figures)

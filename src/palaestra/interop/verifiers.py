@@ -70,7 +70,7 @@ class PalaestraTask(vf.Task[PalaestraData, PalaestraState]):
         return str(self.data.seed)
 
     @vf.reward
-    async def score(self, trace: Any) -> float:
+    async def palaestra_score(self, trace: Any) -> float:
         """The score that the harness read; a rollout without one does not count."""
         share = trace.state.share
         if share is None:
