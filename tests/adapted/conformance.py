@@ -160,6 +160,8 @@ class AdapterConformance(ABC):
         good = [call for call in calls if call.tool != name][:after]
         outcome = self.play({}, 0, [*([call] for call in good), [broken], [FINISH]])
         assert outcome.reward is None
+        [played] = [env for env in WatchedEnv.latest if env.steps]
+        assert played.steps == len(good) + 1, "the broken tool was called, and nothing behind it"
         assert "ZeroDivisionError" not in outcome.read
 
 
