@@ -64,11 +64,8 @@ def connect(
         RequestError: a switch is none, or has no such value.
         ServerError: the server cannot be reached.
     """
-    from palaestra.secret import SecretText  # noqa: PLC0415  most programs connect to no server
-
-    secret = None if key is None else SecretText(key)  # it stands in the spec, which people print
     # Any: an observation is a tuple of messages, which nothing here may import.
-    made: gym.Env[Any, Any] = gym.make("palaestra/Served-v0", url=url, world=world, key=secret, **switches)
+    made: gym.Env[Any, Any] = gym.make("palaestra/Served-v0", url=url, world=world, key=_secret(key), **switches)
     return made.unwrapped
 
 
@@ -90,9 +87,17 @@ def connect_vec(
     Raises:
         PalaestraError: as `connect`, and where the server has no room for so many sessions.
     """
-    from palaestra.serving.client import ServedVectorEnv  # noqa: PLC0415  most programs connect to no server
+    made: gym.vector.VectorEnv[Any, Any, Any] = gym.make_vec(
+        "palaestra/Served-v0", num_envs=num_envs, url=url, world=world, key=_secret(key), **switches
+    )
+    return made
 
-    return ServedVectorEnv(num_envs, url=url, world=world, key=key, **switches)
+
+def _secret(key: str | None) -> str | None:
+    """A key that prints as none: it stands in a spec, which people print."""
+    from palaestra.secret import SecretText  # noqa: PLC0415  most programs connect to no server
+
+    return None if key is None else SecretText(key)
 
 
 def _register(pack: Pack, **switches: str) -> None:
@@ -100,12 +105,13 @@ def _register(pack: Pack, **switches: str) -> None:
     _make_known(pack.env_id, "palaestra.envs.env:ToolEnv", **switches)
 
 
-def _make_known(env_id: str, entry_point: str, **switches: str) -> None:
+def _make_known(env_id: str, entry_point: str, vector_entry_point: str | None = None, **switches: str) -> None:
     # Gymnasium's own wrappers would check and count what the environment checks and counts itself. `gym.register` looks
     # through all registered environments each time, which costs an import with hundreds of worlds a tenth of its time.
     gym.registry[env_id] = EnvSpec(
         id=env_id,
         entry_point=entry_point,
+        vector_entry_point=vector_entry_point,
         kwargs={"env_id": env_id, **switches},
         disable_env_checker=True,
         order_enforce=False,
@@ -118,7 +124,11 @@ for _pack in installed_packs():
     else:
         _register(_pack)
 _make_known("palaestra/Synth-v0", "palaestra.envs.synthesis:make_synth")
-_make_known("palaestra/Served-v0", "palaestra.serving.client.env:ServedEnv")
+_make_known(
+    "palaestra/Served-v0",
+    "palaestra.serving.client.env:ServedEnv",
+    "palaestra.serving.client.vector_env:ServedVectorEnv",
+)
 for _id in BENCHMARKS:
     _make_known(_id, "palaestra.benchmarks.external.env:ExternalEnv")
 

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
-from transformers.utils.chat_template_utils import get_json_schema
+from transformers.utils import chat_template_utils
 
 import palaestra
 from adapted.conformance import FINISH, AdapterConformance, AdapterOutcome
@@ -25,7 +25,7 @@ class TestTrl(AdapterConformance):
         made = environment_class(lambda: make_watched(**switches))
         [row] = prompt_rows(made, [seed])
         environment = made()
-        assert environment.reset(**row) is None
+        environment.reset(**row)
         read = [message["content"] for message in row["prompt"]]
         for [call] in turns:
             read.append(getattr(environment, call.tool)(**call.arguments))
@@ -46,9 +46,10 @@ def test_the_methods_that_trl_offers_are_the_tools() -> None:
 @pytest.mark.parametrize("world", ["Storefront", "ITDesk", "Insurer", "Shop"])
 def test_trl_reads_the_schemas_of_the_tools(world: str) -> None:
     made = environment_class(lambda: palaestra.make(f"palaestra/{world}-v0"))
-    environment = made()
+    environment, readable = made(), cast("Any", chat_template_utils)  # it has no types
     for tool in made._tools:
-        said, read = tool["function"], get_json_schema(getattr(environment, tool["function"]["name"]))["function"]
+        said = tool["function"]
+        read: dict[str, Any] = readable.get_json_schema(getattr(environment, said["name"]))["function"]
         assert (read["name"], read["description"]) == (said["name"], " ".join(said["description"].split()))
         parameters = read["parameters"]
         assert parameters.get("required", []) == said["parameters"].get("required", [])
@@ -94,7 +95,8 @@ def test_a_left_episode_takes_no_more_calls() -> None:
 
 @pytest.mark.filterwarnings("ignore")
 def test_grpo_runs_through_tool_calls_on_a_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "examples" / "interop")
+    examples = Path(__file__).parents[2] / "examples" / "interop"
+    monkeypatch.syspath_prepend(examples)  # pyright: ignore[reportUnknownMemberType]
     register()
     figures = import_module("trl_grpo").train(LIBRARY_ID, steps=2, warm_steps=160)
     assert [entry["step"] for entry in figures] == [1, 2]

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from palaestra.agents import Env
 from palaestra.errors import ConfigError, EpisodeOverError, InfrastructureError
 from palaestra.protocols import Action
-from palaestra.records import EndReason, JsonObject, Message
+from palaestra.records import EndReason, JsonSchema, Message
 
 EnvMaker: TypeAlias = Callable[[], Env]
 """Makes an environment: a function, or an `EnvSource`."""
@@ -30,7 +30,7 @@ class AdaptedEpisode:
 
     def __init__(self, env: Env) -> None:
         self.env = env
-        self.tools: tuple[JsonObject, ...] = ()
+        self.tools: tuple[JsonSchema, ...] = ()
         self.end: EndReason | None = None
         self.fault: InfrastructureError | None = None
         self._points: float | None = None

@@ -42,7 +42,7 @@ from inspect_ai.tool import ToolInfo, ToolParams
 from palaestra.errors import ReplyError
 from palaestra.interop.episode import AdaptedEpisode
 from palaestra.interop.source import EnvSource
-from palaestra.records import JsonObject, Message
+from palaestra.records import JsonSchema, Message
 from palaestra.tools import to_openai
 
 _SHARE = "palaestra_score"
@@ -129,7 +129,7 @@ async def _play(episode: AdaptedEpisode, state: Any) -> None:
         state.messages += _inspect_messages(messages, {call.id: call.function for call in message.tool_calls or ()})
 
 
-def _tool_info(tool: JsonObject) -> ToolInfo:
+def _tool_info(tool: JsonSchema) -> ToolInfo:
     described = tool["function"]
     parameters = ToolParams.model_validate(described["parameters"])
     return ToolInfo(name=described["name"], description=described.get("description", ""), parameters=parameters)

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar, cast
 
 import orjson
 
-from palaestra.records import JsonObject, JsonSchema
+from palaestra.records import JsonSchema
 
 _TYPES: Mapping[str, Any] = {
     "string": str,
@@ -42,7 +42,7 @@ def type_hint(schema: JsonSchema) -> Any:
     return _TYPES.get(str(kind), Any)
 
 
-def sign(function: _F, tool: JsonObject) -> _F:
+def sign(function: _F, tool: JsonSchema) -> _F:
     """Give a function the name, signature and docstring of a tool.
 
     Args:

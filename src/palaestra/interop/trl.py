@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 from palaestra.errors import CapabilityError, ConfigError, InfrastructureError
 from palaestra.interop.episode import AdaptedEpisode, EnvMaker
 from palaestra.interop.signatures import sign
-from palaestra.records import JsonObject, Message
+from palaestra.records import JsonSchema, Message
 from palaestra.tools import to_openai
 
 _OVER = '{"error":{"code":"episode_over","message":"The episode is over. Write no more calls."}}'
@@ -38,8 +38,8 @@ class TrlEnvironment:
     because TRL offers every other public method to the policy as a tool.
     """
 
-    _make_env: ClassVar[Callable[[], Any]]  # Any: a function on a class is a method to type checkers
-    _tools: ClassVar[tuple[JsonObject, ...]]
+    _make_env: ClassVar[Any]  # an EnvMaker, which type checkers would take for a method
+    _tools: ClassVar[tuple[JsonSchema, ...]]
 
     def __init__(self) -> None:
         self._episode = AdaptedEpisode(type(self)._make_env())

@@ -147,7 +147,7 @@ class PalaestraHarness(vf.Harness[PalaestraHarnessConfig]):
                 response = await client.post(f"{endpoint}/chat/completions", json=body)
                 if trace.stop_condition is not None:
                     return
-                if response.status_code != httpx.codes.OK:
+                if response.status_code != 200:
                     raise ReplyError(f"the model was not asked: {response.status_code} {response.text[:300]}")
                 completion = response.json()
                 messages = await asyncio.to_thread(episode.act, completion)

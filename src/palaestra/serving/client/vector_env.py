@@ -47,7 +47,7 @@ class ServedVectorEnv(SyncVectorEnv):
     """Sessions of one server as a vector environment.
 
     Args:
-        count: How many environments.
+        num_envs: How many environments.
         autoreset_mode: As Gymnasium's; a reset in the same step is a message of its own.
         settings: As `ServedEnv`'s.
 
@@ -55,15 +55,19 @@ class ServedVectorEnv(SyncVectorEnv):
         PalaestraError: as `ServedEnv`, and where the server has no room for so many sessions.
     """
 
-    def __init__(self, count: int, *, autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP, **settings: Any) -> None:
+    def __init__(
+        self, num_envs: int, *, autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP, **settings: Any
+    ) -> None:
         first = _BatchedEnv(**settings)
-        self._members: list[Any] = [first, *first._siblings(count - 1)]  # Any: a sibling is of its class
+        self._members: list[Any] = [first, *first._siblings(num_envs - 1)]  # Any: a sibling is of its class
         for member in self._members:
             member._answers = deque()
-        made: list[Callable[[], Any]] = [lambda member=member: member for member in self._members]
-        super().__init__(made, autoreset_mode=autoreset_mode)
+        left = iter(self._members)
+        super().__init__(  # pyright: ignore[reportUnknownMemberType]
+            [lambda: next(left)] * num_envs, autoreset_mode=autoreset_mode
+        )
 
-    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> Any:
         """As `SyncVectorEnv.reset`, with one message for all. Any: as Gymnasium has it."""
         mask = None if options is None else options.get("reset_mask")
         chosen = [number for number in range(self.num_envs) if mask is None or mask[number]]
