@@ -70,12 +70,14 @@ def make_model(tokenizer: PreTrainedTokenizerFast) -> Qwen3ForCausalLM:
 
 
 def first_turns(world: type[TrlEnvironment], seeds: Iterable[int]) -> list[str]:
-    """For each seed a message that begins as the task's reference solution and finishes, as Qwen3 writes it."""
+    """For each seed a message as Qwen3 writes it: the first call of the solution that pays, and `finish`."""
     env: Any = world().episode.env.unwrapped
     messages: list[str] = []
     for seed in seeds:
         env.reset(seed=seed)
-        chosen = (env.oracle()[0], env.oracle()[-1])
+        solution = env.oracle()
+        pays = (env.step({"tool": call.tool, "arguments": dict(call.arguments)})[1] > 0 for call in solution)
+        chosen = (solution[next(number for number, does in enumerate(pays) if does)], solution[-1])
         calls = (json.dumps({"name": call.tool, "arguments": dict(call.arguments)}) for call in chosen)
         messages.append("\n".join(f"<tool_call>\n{call}\n</tool_call>" for call in calls) + "<|im_end|>")
     return messages
