@@ -11,7 +11,11 @@ SUITES := agentdojo alfworld babyai bfcl miniwob scienceworld textworld webarena
 # Those whose data no package holds are tested on a little of our own in their layout.
 LAYOUTS := appworld webshop
 
-.PHONY: demo test soak check bench pages clean
+# Frameworks whose adapters are checked in environments of their own; TRL is in the project's.
+INTEROP ?= $(abspath .interop)
+FRAMEWORKS := inspect verifiers
+
+.PHONY: demo test soak check bench pages interop clean
 .DEFAULT_GOAL := help
 
 help:
@@ -20,6 +24,7 @@ help:
 	@echo "make soak    the same property, fuzz, digest and kill tests with many more cases; goes on where it was killed; see docs/testing.md"
 	@echo "make check   ruff, mypy, pyright, import-linter"
 	@echo "make pages   both renderers of pages compared, episodes repeated, every solution played on them; goes on where it was killed"
+	@echo "make interop adapters for other people's trainers with their real packages; writes docs/interop/log.md; goes on where it was killed"
 	@echo "make bench   what one step, reset, fork and snapshot cost"
 
 # A stamp newer than pyproject.toml means the environment is the one it describes.
@@ -105,5 +110,14 @@ pages: .venv/test.stamp .venv/suites.stamp
 	$(BIN)/palaestra bench pages $(PAGED) --out runs/pages --markdown runs/pages/pages.md
 	$(BIN)/palaestra bench pages-gate $(PAGED) --out runs/pages-gate --markdown runs/pages-gate/gate.md
 
+$(INTEROP)/%/interop.stamp: pyproject.toml
+	$(PYTHON) -m venv $(INTEROP)/$*
+	$(INTEROP)/$*/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[serve,$*]' 'hypothesis>=6.130' 'pytest>=8.4,<9.2'
+	@touch $@
+
+# A framework that passed under the same code is not run again.
+interop: .venv/test.stamp $(FRAMEWORKS:%=$(INTEROP)/%/interop.stamp)
+	PYTHONPATH=tests OMP_NUM_THREADS=1 $(BIN)/python -m adapted.frameworks --environments $(INTEROP)
+
 clean:
-	rm -rf .venv .venv-vllm .benchmarks build dist runs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage*
+	rm -rf .venv .venv-vllm .benchmarks .interop build dist runs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage*

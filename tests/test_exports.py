@@ -20,7 +20,7 @@ EXPORTS = {
         "AGENT_NAMES AgentOptions AgentSession Attempt EpisodeCost EvaluatedAgent EvaluatedBlockAgent "
         "EvaluatedEpisodeAgent EvaluatedScript evaluated_agent_of"
     ),
-    "palaestra": "BENCHMARKS __version__ connect make register_world",
+    "palaestra": "BENCHMARKS __version__ connect connect_vec make register_world",
     "palaestra.agents": (
         "AlwaysRefuse Env EpisodeRecorder JunkText LegalRandom PatientAgent ReadOnlyAgent SchemaRandom ScriptedAgent "
         "as_action finish_at_once no_op oracle rollout"
@@ -202,11 +202,12 @@ EXPORTS = {
         "forbid_misconduct"
     ),
     "palaestra.rubrics.derivation": "DerivedRubric SolutionTrace TableFacts Tables TraceStep derive",
+    "palaestra.interop": "AdaptedEpisode EnvMaker EnvSource",
     "palaestra.serving.access": (
         "LOCAL Caller KeyFile KeyRecord KeyRing KeyScope RateLimiter RateLimits expand_scopes find_key "
         "make_key new_handle_secret read_keys rotate_key with_keys write_keys"
     ),
-    "palaestra.serving.client": "KEY_VARIABLE ServedEnv ServedSnapshot ServerConnection",
+    "palaestra.serving.client": "KEY_VARIABLE ServedEnv ServedSnapshot ServedVectorEnv ServerConnection",
     "palaestra.serving.core": (
         "CLOSE CODES OPERATIONS STATUS SWITCHES BatchAnswer EpisodeEntry EpisodeLedger LedgerOutcome Operation "
         "OperationRunner ServedWorld ServedWorlds SessionCore SessionLimits TaskHandles code_of error_json error_of"

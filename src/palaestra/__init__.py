@@ -64,12 +64,40 @@ def connect(
         RequestError: a switch is none, or has no such value.
         ServerError: the server cannot be reached.
     """
+    # Any: an observation is a tuple of messages, which nothing here may import.
+    made: gym.Env[Any, Any] = gym.make("palaestra/Served-v0", url=url, world=world, key=_secret(key), **switches)
+    return made.unwrapped
+
+
+def connect_vec(
+    url: str, num_envs: int, world: str | None = None, *, key: str | None = None, **switches: Any
+) -> gym.vector.VectorEnv[Any, Any, Any]:
+    """Several environments of a world on a server, whose turns are sent in one message; needs the extra `serve`.
+
+    Args:
+        url: The server, such as "http://127.0.0.1:8765".
+        num_envs: How many.
+        world: Which of its worlds, by name; `None` where it serves one alone.
+        key: The key; `None` for that of the environment variable `PALAESTRA_KEY`, if it is set.
+        switches: What else `palaestra.serving.client.ServedVectorEnv` takes: `autoreset_mode`, and those of `connect`.
+
+    Returns:
+        A `palaestra.serving.client.ServedVectorEnv`. Any: its arrays hold messages and actions.
+
+    Raises:
+        PalaestraError: as `connect`, and where the server has no room for so many sessions.
+    """
+    made: gym.vector.VectorEnv[Any, Any, Any] = gym.make_vec(
+        "palaestra/Served-v0", num_envs=num_envs, url=url, world=world, key=_secret(key), **switches
+    )
+    return made
+
+
+def _secret(key: str | None) -> str | None:
+    """A key that prints as none: it stands in a spec, which people print."""
     from palaestra.secret import SecretText  # noqa: PLC0415  most programs connect to no server
 
-    secret = None if key is None else SecretText(key)  # it stands in the spec, which people print
-    # Any: an observation is a tuple of messages, which nothing here may import.
-    made: gym.Env[Any, Any] = gym.make("palaestra/Served-v0", url=url, world=world, key=secret, **switches)
-    return made.unwrapped
+    return None if key is None else SecretText(key)
 
 
 def _register(pack: Pack, **switches: str) -> None:
@@ -77,12 +105,13 @@ def _register(pack: Pack, **switches: str) -> None:
     _make_known(pack.env_id, "palaestra.envs.env:ToolEnv", **switches)
 
 
-def _make_known(env_id: str, entry_point: str, **switches: str) -> None:
+def _make_known(env_id: str, entry_point: str, vector_entry_point: str | None = None, **switches: str) -> None:
     # Gymnasium's own wrappers would check and count what the environment checks and counts itself. `gym.register` looks
     # through all registered environments each time, which costs an import with hundreds of worlds a tenth of its time.
     gym.registry[env_id] = EnvSpec(
         id=env_id,
         entry_point=entry_point,
+        vector_entry_point=vector_entry_point,
         kwargs={"env_id": env_id, **switches},
         disable_env_checker=True,
         order_enforce=False,
@@ -95,8 +124,12 @@ for _pack in installed_packs():
     else:
         _register(_pack)
 _make_known("palaestra/Synth-v0", "palaestra.envs.synthesis:make_synth")
-_make_known("palaestra/Served-v0", "palaestra.serving.client.env:ServedEnv")
+_make_known(
+    "palaestra/Served-v0",
+    "palaestra.serving.client.env:ServedEnv",
+    "palaestra.serving.client.vector_env:ServedVectorEnv",
+)
 for _id in BENCHMARKS:
     _make_known(_id, "palaestra.benchmarks.external.env:ExternalEnv")
 
-__all__ = ["BENCHMARKS", "__version__", "connect", "make", "register_world"]
+__all__ = ["BENCHMARKS", "__version__", "connect", "connect_vec", "make", "register_world"]

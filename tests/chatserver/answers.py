@@ -63,6 +63,8 @@ def chat(content: str | None = None, *calls: tuple[str, Any], finish: str | None
         {
             "id": "chatcmpl-1",
             "object": "chat.completion",
+            "created": 0,
+            "model": "scripted",
             "choices": [{"index": 0, "message": message, "finish_reason": reason, "logprobs": None}],
             "usage": {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18},
         }

@@ -30,6 +30,7 @@ from palaestra.errors import (
     SessionLostError,
     UnknownNameError,
 )
+from palaestra.records import EndReason
 from palaestra.serving.client import ServedEnv
 from palaestra.tools import Schemas
 from served.process import ServerProcess, run_server
@@ -136,6 +137,25 @@ def test_a_client_without_the_reward_is_given_no_number(tmp_path: Path) -> None:
         reward = env.step([])[1]
         assert reward != reward  # noqa: PLR0124  NaN
         env.close()
+
+
+@pytest.mark.parametrize("view", ["author", "play"])
+def test_an_episode_is_ended_from_outside_as_in_process(server: ServerProcess, view: str) -> None:
+    here = cast("ToolEnv", gym.make("palaestra/Storefront-v0").unwrapped)
+    there = ServedEnv(url=server.url, world="storefront", view=view)
+    here.reset(seed=5)
+    there.reset(seed=5)
+    for call in here.oracle()[:-1]:
+        here.step(as_action(call))
+        there.step(as_action(call))
+    judged = here.score(EndReason.TOKEN_BUDGET)
+    assert there.end_episode() == judged.points
+    if view == "author":
+        assert there.score() == judged
+    with pytest.raises(EpisodeOverError):
+        there.step(FINISH)
+    there.reset(seed=5)
+    there.close()
 
 
 def test_a_server_that_was_restarted_has_lost_the_episode_and_the_next_one_begins_anew(tmp_path: Path) -> None:

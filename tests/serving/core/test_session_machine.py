@@ -9,6 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from palaestra.envs import Snapshot, ToolEnv
 from palaestra.envs.check.subject import as_action, make
+from palaestra.records import EndReason
 from property.budget import SOAK
 from served import AUTHOR, OTHER, PLAYER, CoreUnderTest
 from worlds.registration import LIBRARY_ID
@@ -26,6 +27,8 @@ class Modelled:
     env: ToolEnv
     expires: float
     is_begun: bool = False
+    is_stopped: bool = False
+    """Whether its player ended the episode from outside."""
     latest: dict[str, Any] | None = None
     """The latest request with a key."""
     reply: bytes = b""
@@ -66,13 +69,13 @@ class SessionMachine(RuleBasedStateMachine):
         one = self.pick(number)
         self.send(one, "reset", seed=seed)
         one.env.reset(seed=seed)
-        one.is_begun = True
+        one.is_begun, one.is_stopped = True, False
 
     @rule(number=PICK, kind=st.sampled_from(["legal", "oracle", "finish", "junk", "turn"]), seed=PICK)
     @precondition(lambda self: self.sessions)
     def step(self, number: int, kind: str, seed: int) -> None:
         one = self.pick(number)
-        if not one.is_begun or one.env.end is not None:
+        if not one.is_begun or one.is_stopped or one.env.end is not None:
             assert self.core.refusal(AUTHOR, "step", session=one.id, action=FINISH)[0] == "episode_over"
             return
         action: Any = FINISH
@@ -94,7 +97,7 @@ class SessionMachine(RuleBasedStateMachine):
     @precondition(lambda self: 0 < len(self.sessions) < 6)
     def fork(self, number: int) -> None:
         one = self.pick(number)
-        if not one.is_begun:
+        if not one.is_begun or one.is_stopped:
             assert self.core.refusal(AUTHOR, "fork", session=one.id)[0] == "episode_over"
             return
         id_ = self.send(one, "fork")["session"]
@@ -102,9 +105,9 @@ class SessionMachine(RuleBasedStateMachine):
         self.sessions.append(Modelled(id=id_, env=one.env.fork(), expires=expires, is_begun=True))
 
     @rule(number=PICK)
-    @precondition(lambda self: any(one.is_begun for one in self.sessions))
+    @precondition(lambda self: any(one.is_begun and not one.is_stopped for one in self.sessions))
     def snapshot(self, number: int) -> None:
-        begun = [one for one in self.sessions if one.is_begun]
+        begun = [one for one in self.sessions if one.is_begun and not one.is_stopped]
         one = begun[number % len(begun)]
         one.expires = self.core.clock.now + LEASE
         self.snapshots.append((self.send(one, "snapshot")["snapshot"], one.env.snapshot()))
@@ -115,7 +118,19 @@ class SessionMachine(RuleBasedStateMachine):
         one, (id_, taken) = self.pick(number), self.snapshots[which % len(self.snapshots)]
         self.send(one, "restore", snapshot=id_)
         one.env.restore(taken)
-        one.is_begun = True
+        one.is_begun, one.is_stopped = True, False
+
+    @rule(number=PICK, reason=st.sampled_from(["token_budget", "time_budget"]))
+    @precondition(lambda self: self.sessions)
+    def end(self, number: int, reason: str) -> None:
+        one = self.pick(number)
+        if not one.is_begun:
+            assert self.core.refusal(AUTHOR, "end", session=one.id)[0] == "episode_over"
+            return
+        shown = self.send(one, "end", reason=reason)
+        assert shown["points"] == one.env.score(EndReason(shown["end"])).points
+        assert one.is_stopped or shown["end"] == (one.env.end or reason)
+        one.is_stopped = one.env.end is None
 
     @rule(number=PICK)
     @precondition(lambda self: self.sessions)
@@ -162,7 +177,7 @@ class SessionMachine(RuleBasedStateMachine):
     def every_episode_counts_once_or_is_void(self) -> None:
         self.core.check_account()
         assert len(self.core.core.sessions) == len(self.sessions)
-        running = [one for one in self.sessions if one.is_begun and one.env.end is None]
+        running = [one for one in self.sessions if one.is_begun and not one.is_stopped and one.env.end is None]
         assert self.core.core.ledger.running == len(running)
         assert all((entry.points is None) == (entry.outcome != "counted") for entry in self.core.entries)
 

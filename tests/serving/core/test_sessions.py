@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
+from palaestra.envs.check.subject import as_action, make
 from palaestra.envs.world import open_world
+from palaestra.records import EndReason
 from palaestra.serving.access import KeyScope
 from palaestra.serving.core import LedgerOutcome
 from served import ADMIN, AUTHOR, OTHER, PLAYER, READER, CoreUnderTest, caller
@@ -16,6 +18,7 @@ LOOK = {"tool": "get_member", "arguments": {"member_id": "MEM-1"}}
 OF_A_SESSION: dict[str, dict[str, Any]] = {
     "reset": {"seed": 0},
     "step": {"action": LOOK},
+    "end": {},
     "fork": {},
     "snapshot": {},
     "heartbeat": {},
@@ -195,7 +198,7 @@ def test_a_crash_of_a_tool_makes_the_episode_void_and_tells_a_player_nothing(
     code, message = core.refusal(PLAYER, "step", session=session, action=LOOK, request="r1")
     assert (code, message) == ("fault", "the world failed and the episode is void; reset the session")
     assert "ZeroDivisionError" in core.refusal(AUTHOR, "step", session=authors, action=LOOK)[1]
-    for name, fields in {"step": {"action": FINISH}, "fork": {}, "snapshot": {}}.items():
+    for name, fields in {"step": {"action": FINISH}, "end": {}, "fork": {}, "snapshot": {}}.items():
         assert core.refusal(PLAYER, name, session=session, **fields)[0] == "episode_over"
     assert [entry.outcome for entry in core.entries] == [LedgerOutcome.FAULT] * 2
     core.ask(PLAYER, "reset", session=session, seed=1)
@@ -226,7 +229,7 @@ def test_one_bad_item_does_not_disturb_the_others(core: CoreUnderTest) -> None:
     assert answer.count(b'"no_session"') == 1
 
 
-@pytest.mark.parametrize("name", ["step", "fork", "snapshot"])
+@pytest.mark.parametrize("name", ["step", "end", "fork", "snapshot"])
 def test_before_the_first_reset_there_is_nothing_to_play(core: CoreUnderTest, name: str) -> None:
     session = core.ask(PLAYER, "create", world="library")["session"]
     fields = {"action": LOOK} if name == "step" else {}
@@ -252,6 +255,34 @@ def test_leaving_an_episode_before_its_end_makes_it_void(core: CoreUnderTest) ->
     assert core.ask(PLAYER, "close", session=session) == {}
     assert [entry.outcome for entry in core.entries] == [LedgerOutcome.LEFT] * 3
     core.check_account()
+
+
+def test_an_episode_that_its_player_ends_is_judged_as_one_whose_budget_is_spent(core: CoreUnderTest) -> None:
+    env = make(LIBRARY_ID)
+    env.reset(seed=0)
+    session = core.begin(PLAYER, world="paid")
+    for call in env.oracle()[:-1]:
+        env.step(as_action(call))
+        core.ask(PLAYER, "step", session=session, action=as_action(call))
+    judged, before = env.score(EndReason.TIME_BUDGET).points, env.score().points
+    assert judged < before
+    assert core.ask(PLAYER, "end", session=session, reason="time_budget") == {"end": "time_budget", "points": judged}
+    assert core.ask(PLAYER, "end", session=session) == {"end": "time_budget", "points": judged}
+    for name, fields in {"step": {"action": FINISH}, "fork": {}, "snapshot": {}}.items():
+        assert core.refusal(PLAYER, name, session=session, **fields)[0] == "episode_over"
+    assert [(entry.outcome, entry.points) for entry in core.entries] == [(LedgerOutcome.COUNTED, judged)]
+    core.ask(PLAYER, "reset", session=session, seed=0)
+    assert core.ask(PLAYER, "step", session=session, action=FINISH)["end"] == "finished"
+    assert core.ask(PLAYER, "end", session=session)["end"] == "finished"
+    assert len(core.entries) == 2
+    core.check_account()
+
+
+def test_a_player_without_rewards_is_not_shown_the_points_of_an_end(core: CoreUnderTest) -> None:
+    assert core.ask(PLAYER, "end", session=core.begin(PLAYER)) == {"end": "token_budget"}
+    session = core.begin(AUTHOR)
+    points = core.ask(AUTHOR, "end", session=session)["points"]
+    assert core.ask(AUTHOR, "inspect", session=session, parts=["score"])["score"]["points"] == points
 
 
 def test_a_copy_of_an_episode_that_is_over_is_not_counted_again(core: CoreUnderTest) -> None:

@@ -20,6 +20,7 @@ from palaestra.envs.spaces import MessageSpace
 from palaestra.errors import (
     ConfigError,
     EpisodeOverError,
+    PalaestraError,
     SessionError,
     SessionLostError,
     UnknownNameError,
@@ -134,9 +135,41 @@ class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
     def _create(self, *, tools: bool = False) -> dict[str, Any]:
         item = {**self._creation, "tools": tools, "request": self.connection.request_key()}
         created = self.connection.call("create", item)
+        self._hold(created)
+        return created
+
+    def _hold(self, created: dict[str, Any]) -> None:
         self._session = str(created["session"])
         self._sharers[0] += 1
-        return created
+
+    def _siblings(self, count: int) -> list["ServedEnv"]:
+        """Further environments like this one that share its connection, each with a session of its own.
+
+        Raises:
+            PalaestraError: the server refuses one; those that were made are closed by their leases.
+        """
+        made: list[ServedEnv] = []
+        items = [{**self._creation, "tools": False, "request": self.connection.request_key()} for _ in range(count)]
+        for created in self.connection.call_all("create", items) if items else ():
+            if isinstance(created, PalaestraError):
+                raise created
+            sibling = self._copied()
+            sibling._hold(created)
+            made.append(sibling)
+        return made
+
+    def _copied(self) -> "ServedEnv":
+        """A copy without what moves or is at one place at a time."""
+        copy = type(self).__new__(type(self))
+        vars(copy).update(vars(self))
+        # A generator moves when drawn from, and a copy of the world is at one task at a time.
+        copy._np_random = None
+        copy._copy = None
+        copy._is_playing = False
+        assert isinstance(self.action_space, SchemaSpace), "it is ours"
+        copy.action_space = self.action_space.fork()
+        copy.observation_space = MessageSpace()
+        return copy
 
     def _let_go(self) -> None:
         """Have no session any more."""
@@ -156,6 +189,10 @@ class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
             RequestError: there is no such task.
             InfrastructureError: the world failed, or the server cannot be reached.
         """
+        return self._begin(self._reset_session(self._reset_item(seed, options)))
+
+    def _reset_item(self, seed: int | None, options: Mapping[str, Any] | None) -> dict[str, Any]:
+        """What `reset` asks for, without the session."""
         super().reset(seed=seed)
         for option in options or {}:
             if option != "task":
@@ -163,7 +200,10 @@ class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
         if seed is None:
             seed = int(self.np_random.integers(2**31))
         task = (options or {}).get("task", self._task_id)
-        shown = self._reset_session({"seed": seed, "task": task, "request": self.connection.request_key()})
+        return {"seed": seed, "task": task, "request": self.connection.request_key()}
+
+    def _begin(self, shown: dict[str, Any]) -> tuple[tuple[Message, ...], dict[str, Any]]:
+        """Begin the episode that the server shows."""
         self._is_playing = True
         if self._records is not None:
             record = self._records.read_reset(shown["record"])
@@ -198,9 +238,16 @@ class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
             SessionLostError: the server has closed the session or was restarted; the episode is void.
             InfrastructureError: the world failed, or the server cannot be reached; the episode is void.
         """
+        return self._take_step(self._ask("step", **self._step_item(action)))
+
+    def _step_item(self, action: Action) -> dict[str, Any]:
+        """What `step` asks for, without the session."""
         if not self._is_playing:
             raise EpisodeOverError("step before reset; call env.reset() to begin an episode")
-        shown = self._ask("step", action=action, request=self.connection.request_key())
+        return {"action": action, "request": self.connection.request_key()}
+
+    def _take_step(self, shown: dict[str, Any]) -> Returned:
+        """Take in the turn that the server shows."""
         if self._records is not None:
             record = self._records.read_step(shown["record"])
             self._observation = record.messages
@@ -208,6 +255,24 @@ class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
                 self._offer(record.tools)
             return record.returned()
         return self._player_step(shown)
+
+    def end_episode(self, reason: EndReason = EndReason.TOKEN_BUDGET) -> int | None:
+        """End the episode from outside, for a budget that the world does not know. The server counts it.
+
+        Args:
+            reason: Which budget: `TOKEN_BUDGET` or `TIME_BUDGET`. An episode that has ended stays as it is.
+
+        Returns:
+            The score in points; `None` where the session's creator hides rewards.
+
+        Raises:
+            EpisodeOverError: there is no episode, or it is void.
+            InfrastructureError: the world failed, or the server cannot be reached; the episode is void.
+        """
+        shown = self._ask("end", reason=reason, request=self.connection.request_key())
+        self._is_playing = False
+        points: int | None = shown.get("points")
+        return points
 
     def _player_step(self, shown: dict[str, Any]) -> Returned:
         self._observation = _read_messages(shown["messages"])
@@ -293,16 +358,9 @@ class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
             LimitError: the owner has as many sessions as it may.
         """
         shown = self._ask("fork", request=self.connection.request_key())
-        copy = type(self).__new__(type(self))
-        vars(copy).update(vars(self))
-        # A generator moves when drawn from, and a copy of the world is at one task at a time.
-        copy._np_random = None
-        copy._copy = None
-        assert isinstance(self.action_space, SchemaSpace), "it is ours"
-        copy.action_space = self.action_space.fork()
-        copy.observation_space = MessageSpace()
-        copy._session = str(shown["session"])
-        self._sharers[0] += 1
+        copy = self._copied()
+        copy._is_playing = self._is_playing
+        copy._hold(shown)
         return copy
 
     def heartbeat(self) -> float:

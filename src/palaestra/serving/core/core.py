@@ -14,6 +14,7 @@ from palaestra.errors import (
     TaskError,
     UnknownNameError,
 )
+from palaestra.records import EndReason
 from palaestra.serving.access import Caller, KeyScope
 from palaestra.serving.core import views
 from palaestra.serving.core.depth import check_depth
@@ -22,6 +23,7 @@ from palaestra.serving.core.items import (
     CloseItem,
     CreateItem,
     DropItem,
+    EndItem,
     ForkItem,
     HeartbeatItem,
     InspectItem,
@@ -41,6 +43,7 @@ from palaestra.serving.core.worlds import ServedWorlds
 from palaestra.steps import ResetRecord, StepRecord
 
 _VOID = "the world failed and the episode is void; reset the session"
+_STOPPED = "the episode was ended from outside; reset the session"
 _CREATIONS = 1_024
 """Created sessions of an owner, and owners, that are remembered for requests that are sent again."""
 
@@ -205,8 +208,7 @@ class SessionCore:
         session, view, reply = self._look_up(caller, item)
         if reply is not None:
             return reply
-        if session.void is not None:
-            raise EpisodeOverError(_VOID)
+        self._check_playable(session)
         if item.turn is not None and item.turn != session.turn:
             raise RequestConflictError(
                 f"turn={item.turn}: the session has played {session.turn} turns; nothing was run"
@@ -236,6 +238,33 @@ class SessionCore:
         session.void = f"{type(error).__name__}: {error}"
         return InfrastructureError(f"{_VOID}: {session.void}" if view == "author" else _VOID)
 
+    def end(self, caller: Caller, item: EndItem) -> bytes:
+        """End the episode from outside. It is judged as one whose budget is spent, and counts; an ended one stays.
+
+        Raises:
+            EpisodeOverError: there is no episode, or it is void.
+            InfrastructureError: the world failed; the episode is void.
+        """
+        session, view, reply = self._look_up(caller, item)
+        if reply is not None:
+            return reply
+        if session.void is not None:
+            raise EpisodeOverError(_VOID)
+        reason = session.env.end or session.stopped or EndReason(item.reason)
+        try:
+            score = session.env.score(reason)
+        except EpisodeOverError:
+            raise
+        except Exception as error:
+            raise self._fault(session, view, error) from error
+        if session.running is not None:
+            session.stopped = reason
+            session.count(self.ledger, score.points)
+        shown: dict[str, Any] = {"end": reason}
+        if view == "author" or session.terms.shows_reward:
+            shown["points"] = score.points
+        return self._keep_reply(session, view, item, views.dump(shown))
+
     def fork(self, caller: Caller, item: ForkItem) -> bytes:
         """Create a session that stands where another stands, with the same terms.
 
@@ -255,6 +284,8 @@ class SessionCore:
     def _check_playable(self, session: ServedSession) -> None:
         if session.void is not None:
             raise EpisodeOverError(_VOID)
+        if session.stopped is not None:
+            raise EpisodeOverError(_STOPPED)
         assert session.env.episode is not None, "`episode` raises where there is none"
 
     def snapshot(self, caller: Caller, item: SnapshotItem) -> bytes:
@@ -361,7 +392,7 @@ class SessionCore:
             self.sessions.remove(session, LedgerOutcome.STOPPED)
 
     def _look_up(
-        self, caller: Caller, item: ResetItem | StepItem | ForkItem | SnapshotItem | RestoreItem
+        self, caller: Caller, item: ResetItem | StepItem | EndItem | ForkItem | SnapshotItem | RestoreItem
     ) -> tuple[ServedSession, View, bytes | None]:
         """The session of an item, what the caller is shown of it, and the answer where it was run before."""
         session = self.sessions.find(caller, item.session)

@@ -55,7 +55,7 @@ _PARTS: Mapping[Part, Callable[[ServedSession, InspectItem], Any]] = {
     "events": _of_env(lambda env: env.events),
     "legal_actions": lambda session, item: session.env.legal_actions(item.count, seed=item.seed),
     "oracle": _of_env(lambda env: env.oracle()),
-    "score": _of_env(lambda env: env.score()),
+    "score": lambda session, _: session.env.score(session.stopped),
     "state_hash": _of_env(lambda env: env.state_hash()),
     "table_ids": _table_ids,
     "task": _of_env(lambda env: env.task),

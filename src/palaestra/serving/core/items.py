@@ -72,6 +72,16 @@ class StepItem:
 
 
 @record
+class EndItem:
+    """An episode that its player ends from outside, for a budget that the world does not know."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _CLOSED
+    session: Id
+    reason: Literal["token_budget", "time_budget"] = "token_budget"
+    request: RequestKey | None = None
+
+
+@record
 class ForkItem:
     """Another session that stands where a session stands."""
 

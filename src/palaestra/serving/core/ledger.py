@@ -1,7 +1,7 @@
 """The account of episodes: each one that begins is counted once, or is void.
 
-An episode begins by a reset, a fork, or a restore into the middle of one. It counts when the environment ends it. It is
-void when the world fails, when it is left before its end, or when its session ends first.
+An episode begins by a reset, a fork, or a restore into the middle of one. It counts when the environment ends it, or
+its player by `end`. It is void when the world fails, when it is left before its end, or when its session ends first.
 """
 
 from collections import Counter

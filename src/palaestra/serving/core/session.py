@@ -2,6 +2,7 @@
 
 from palaestra.envs import Snapshot, ToolEnv
 from palaestra.record import record
+from palaestra.records import EndReason
 from palaestra.serving.access import Caller, KeyScope
 from palaestra.serving.core.items import View
 from palaestra.serving.core.ledger import EpisodeLedger, LedgerOutcome, RunningEpisode
@@ -49,9 +50,10 @@ class ServedSession:
         replies: What was answered.
         running: The episode, as the ledger knows it; `None` where none runs.
         void: Why the last episode is void, where its end was a fault.
+        stopped: For which budget the episode was ended from outside; `None` where it was not.
     """
 
-    __slots__ = ("env", "expires", "id", "replies", "running", "terms", "turn", "void")
+    __slots__ = ("env", "expires", "id", "replies", "running", "stopped", "terms", "turn", "void")
 
     def __init__(self, id_: str, terms: SessionTerms, env: ToolEnv, *, expires: float) -> None:
         self.id = id_
@@ -62,6 +64,7 @@ class ServedSession:
         self.replies = ReplyMemory()
         self.running: RunningEpisode | None = None
         self.void: str | None = None
+        self.stopped: EndReason | None = None
 
     def may_see(self, caller: Caller) -> bool:
         """Whether the session exists for a caller."""
@@ -76,6 +79,7 @@ class ServedSession:
     def begin(self, ledger: EpisodeLedger) -> None:
         """Enter the environment's episode in the ledger, unless it has ended already."""
         self.void = None
+        self.stopped = None
         self.turn = self.env.episode.turn
         if self.env.end is not None:
             return
@@ -95,7 +99,7 @@ class ServedSession:
             self.running = None
 
     def count(self, ledger: EpisodeLedger, points: int) -> None:
-        """Count the running episode, which its environment has ended."""
+        """Count the running episode, which its environment or its player has ended."""
         assert self.running is not None, "an episode that ends was running"
         ledger.close(self.running.close(LedgerOutcome.COUNTED, turns=self.turn, points=points))
         self.running = None

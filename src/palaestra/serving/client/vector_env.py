@@ -1,0 +1,121 @@
+"""Several worlds on a server as one vector environment, which sends the turns of all in one message.
+
+Observations, rewards, ends, infos and automatic resets are those of Gymnasium's `SyncVectorEnv` over the same
+environments in process. A fault of one world raises; as with every vector environment, `reset` then begins anew.
+"""
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+from palaestra.errors import PalaestraError, SessionError, SessionLostError
+from palaestra.records import Message
+from palaestra.serving.client.env import ServedEnv
+from palaestra.steps import Returned
+
+_BATCH = 256
+"""Items of one message; a server takes 1,024 and 4 MiB by default."""
+
+
+class _BatchedEnv(ServedEnv):
+    """A served environment whose next answer may be here already, since it came with those of others."""
+
+    _answers: deque[dict[str, Any] | PalaestraError]
+
+    def _next_answer(self) -> dict[str, Any]:
+        answer = self._answers.popleft()
+        if isinstance(answer, SessionError):
+            raise SessionLostError(f"{answer}; the server was restarted, and the episode is void") from answer
+        if isinstance(answer, PalaestraError):
+            raise answer
+        return answer
+
+    def reset(
+        self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
+    ) -> tuple[tuple[Message, ...], dict[str, Any]]:
+        if self._answers:
+            return self._begin(self._next_answer())
+        return super().reset(seed=seed, options=options)
+
+    def step(self, action: Any) -> Returned:
+        return self._take_step(self._next_answer()) if self._answers else super().step(action)
+
+
+class ServedVectorEnv(SyncVectorEnv):
+    """Sessions of one server as a vector environment.
+
+    Args:
+        num_envs: How many environments.
+        autoreset_mode: As Gymnasium's; a reset in the same step is a message of its own.
+        settings: As `ServedEnv`'s.
+
+    Raises:
+        PalaestraError: as `ServedEnv`, and where the server has no room for so many sessions.
+    """
+
+    def __init__(
+        self, num_envs: int, *, autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP, **settings: Any
+    ) -> None:
+        first = _BatchedEnv(**settings)
+        self._members: list[Any] = [first, *first._siblings(num_envs - 1)]  # Any: a sibling is of its class
+        for member in self._members:
+            member._answers = deque()
+        left = iter(self._members)
+        super().__init__(  # pyright: ignore[reportUnknownMemberType]
+            [lambda: next(left)] * num_envs, autoreset_mode=autoreset_mode
+        )
+
+    def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> Any:
+        """As `SyncVectorEnv.reset`, with one message for all. Any: as Gymnasium has it."""
+        mask = None if options is None else options.get("reset_mask")
+        chosen = [number for number in range(self.num_envs) if mask is None or mask[number]]
+        rest = {name: value for name, value in (options or {}).items() if name != "reset_mask"}
+        seeds: Sequence[int | None]
+        if seed is None or isinstance(seed, int):
+            seeds = [None if seed is None else seed + number for number in range(self.num_envs)]
+        else:
+            seeds = list(seed)
+        if len(seeds) == self.num_envs:  # else Gymnasium says what is wrong
+            self._ask_resets({number: (seeds[number], rest) for number in chosen})
+        return self._take(lambda: super(ServedVectorEnv, self).reset(seed=seed, options=options))
+
+    def step(self, actions: Any) -> Any:
+        """As `SyncVectorEnv.step`, with one message for all turns. Any: as Gymnasium has it."""
+        given = list(actions)
+        ended = [bool(over) and self.autoreset_mode == AutoresetMode.NEXT_STEP for over in self._autoreset_envs]
+        if len(given) == self.num_envs:
+            self._ask_resets({number: (None, {}) for number, over in enumerate(ended) if over})
+            turns = [number for number, over in enumerate(ended) if not over]
+            items = [self._members[number]._step_item(given[number]) for number in turns]
+            self._ask_all("step", dict(zip(turns, items, strict=True)))
+        return self._take(lambda: super(ServedVectorEnv, self).step(actions))
+
+    def _ask_resets(self, wanted: Mapping[int, tuple[int | None, Mapping[str, Any]]]) -> None:
+        """Reset some, each with a seed and options; a session that is gone is made again."""
+        items = {number: self._members[number]._reset_item(*choice) for number, choice in wanted.items()}
+        self._ask_all("reset", items)
+        for number, item in items.items():
+            member = self._members[number]
+            if isinstance(member._answers[0], SessionError | SessionLostError):
+                member._let_go()
+                member._answers[0] = member._reset_session({**item, "request": member.connection.request_key()})
+
+    def _ask_all(self, operation: str, items: Mapping[int, dict[str, Any]]) -> None:
+        """Ask about the sessions of some environments, by number, and keep the answers for them."""
+        numbers = list(items)
+        for start in range(0, len(numbers), _BATCH):
+            chosen = numbers[start : start + _BATCH]
+            asked = [{"session": self._members[number]._session, **items[number]} for number in chosen]
+            answers = self._members[0].connection.call_all(operation, asked)
+            for number, answer in zip(chosen, answers, strict=True):
+                self._members[number]._answers.append(answer)
+
+    def _take(self, run: Callable[[], Any]) -> Any:
+        """Run what takes the answers; none is left behind for a later turn."""
+        try:
+            return run()
+        finally:
+            for member in self._members:
+                member._answers.clear()
