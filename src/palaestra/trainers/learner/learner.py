@@ -25,6 +25,7 @@ from palaestra.trainers.device import resolve_device, resolve_precision
 from palaestra.trainers.engines.engine import Weights
 from palaestra.trainers.engines.native.invariant import kernels_for
 from palaestra.trainers.engines.native.kernels import InvariantKernels
+from palaestra.trainers.flow import flow_of
 from palaestra.trainers.learner.checkpointing import checkpoint_blocks
 from palaestra.trainers.learner.config import LearnerConfig, LoraConfig
 from palaestra.trainers.learner.figures import StepFigures
@@ -76,10 +77,12 @@ class Learner:
         self._model = deepcopy(model, shared)
         self.adapters = None if config.lora is None else _adapted(self._model, config.lora)
         """In place of the weights; `None` where those are trained themselves."""
-        half = resolve_precision(config.precision, model.lm_head.weight.device.type) == "bf16"
-        self._shadow = PrecisionCopy(self._model, torch.bfloat16) if half and mesh is None else None
+        precision = resolve_precision(config.precision, model.lm_head.weight.device.type)
+        flow = flow_of(precision, invariant=config.invariant)
+        half = flow.weights == torch.bfloat16
+        self._shadow = PrecisionCopy(self._model, flow.weights) if half and mesh is None else None
         self._working = self._model if self._shadow is None else self._shadow.model
-        self._invariant = _kernels_for(model, mesh) if config.invariant else None
+        self._invariant = _kernels_for(model, mesh) if flow.fixed_order else None
         if self._invariant is not None:
             self._working.use(TrainedFunctions(self._invariant))
         elif model.lm_head.weight.device.type == "cpu":

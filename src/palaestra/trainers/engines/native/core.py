@@ -30,6 +30,7 @@ from palaestra.trainers.engines.native.memory import RowMemory
 from palaestra.trainers.engines.native.prefixes import BLOCK, Holding, Prefixes, common_beginning
 from palaestra.trainers.engines.native.weights import drawing_copy, load_weights
 from palaestra.trainers.engines.noise import noise_from
+from palaestra.trainers.flow import flow_of
 from palaestra.trainers.model.decoder import Decoder
 from palaestra.trajectory import Stop
 
@@ -110,24 +111,24 @@ class Core:
                 f"capacity={config.capacity}: one trajectory may have {self.context} tokens; "
                 "raise the capacity or lower the context"
             )
-        half = resolve_precision(config.precision, self._device.type) == "bf16"
-        dtype = torch.bfloat16 if half else torch.float32
-        self._invariant = kernels_for(model.shape, self._device) if config.invariant else None
+        precision = resolve_precision(config.precision, self._device.type)
+        flow = flow_of(precision, invariant=config.invariant)
+        self._invariant = kernels_for(model.shape, self._device) if flow.fixed_order else None
         self._kernels: Kernels | None = None
         if self._invariant is not None:
             functions = InvariantFunctions(self._invariant)
-            self._model = drawing_copy(model, dtype=dtype, device=self._device, functions=functions)
+            self._model = drawing_copy(model, dtype=flow.weights, device=self._device, functions=functions)
         else:
             known = self._device.type == "cpu" and model.shape.head_dim in HEAD_DIMS
             self._kernels = kernels() if known else None
-            self._model = drawing_copy(model, dtype=dtype, device=self._device, operations=self._kernels)
+            self._model = drawing_copy(model, dtype=flow.weights, device=self._device, operations=self._kernels)
         # Torch's attention on a processor is slower in half precision, by more than memory it saves.
         plain = self._device.type == "cpu" and self._kernels is None and self._invariant is None
         self._memory = RowMemory(
             model.shape,
             rows=config.rows,
             context=self.context,
-            dtype=torch.float32 if plain else dtype,
+            dtype=torch.float32 if plain else flow.keys_and_values,
             device=self._device,
         )
         self._head = self._model.temperature_head if temperature_head else None

@@ -33,7 +33,7 @@ _FLAGS = (
 )
 _INVARIANT_FLAGS = ("-ffp-contract=off",)
 _COMPILERS = ("c++", "g++", "clang++")
-_SECONDS = 120
+_SECONDS = 600
 
 
 @cache

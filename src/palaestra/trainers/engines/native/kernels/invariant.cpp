@@ -129,7 +129,14 @@ inline void turn_by(double angle, float& cosine, float& sine) {
 }
 
 // Products. Weights stand in panels of as many columns as two vectors have lanes, [P, K, 32], zeros behind the last.
-constexpr int WIDTH = 2 * LANES, MOST_ROWS = 12, ROWS_OF_A_TASK = 96;
+// How many sums go on at once follows from the registers: twenty-four vectors with AVX-512, six where a vector is two
+// registers of sixteen. It is a matter of speed alone, for no sum depends on another.
+constexpr int WIDTH = 2 * LANES, ROWS_OF_A_TASK = 96;
+#if defined(__AVX512F__)
+constexpr int MOST_ROWS = 12;
+#else
+constexpr int MOST_ROWS = 3;
+#endif
 constexpr double ALONE = 65536.0;  // multiplications below which a second thread does not pay
 
 template <class Number>
@@ -172,8 +179,7 @@ void multiply(const float* x, const Weight* panels, int K, int columns, std::int
         }
 }
 
-// As many panels at once as keep about twenty-four sums going.
-constexpr int panels_beside(int rows) { return rows <= 3 ? 4 : rows <= 6 ? 2 : 1; }
+constexpr int panels_beside(int rows) { return rows * 4 <= MOST_ROWS ? 4 : rows * 2 <= MOST_ROWS ? 2 : 1; }
 
 template <int ROWS, class Weight, class Out>
 void multiply_panels(const float* x, const Weight* panels, int K, int columns, std::int64_t N, Out* y) {
@@ -189,22 +195,10 @@ void multiply_panels(const float* x, const Weight* panels, int K, int columns, s
     }
 }
 
-template <class Weight, class Out>
+template <int ROWS, class Weight, class Out>
 void multiply_rows(int rows, const float* x, const Weight* panels, int K, int columns, std::int64_t N, Out* y) {
-    switch (rows) {
-        case 1: return multiply_panels<1>(x, panels, K, columns, N, y);
-        case 2: return multiply_panels<2>(x, panels, K, columns, N, y);
-        case 3: return multiply_panels<3>(x, panels, K, columns, N, y);
-        case 4: return multiply_panels<4>(x, panels, K, columns, N, y);
-        case 5: return multiply_panels<5>(x, panels, K, columns, N, y);
-        case 6: return multiply_panels<6>(x, panels, K, columns, N, y);
-        case 7: return multiply_panels<7>(x, panels, K, columns, N, y);
-        case 8: return multiply_panels<8>(x, panels, K, columns, N, y);
-        case 9: return multiply_panels<9>(x, panels, K, columns, N, y);
-        case 10: return multiply_panels<10>(x, panels, K, columns, N, y);
-        case 11: return multiply_panels<11>(x, panels, K, columns, N, y);
-        default: return multiply_panels<12>(x, panels, K, columns, N, y);
-    }
+    if (rows == ROWS) return multiply_panels<ROWS>(x, panels, K, columns, N, y);
+    if constexpr (ROWS > 1) multiply_rows<ROWS - 1>(rows, x, panels, K, columns, N, y);
 }
 
 template <class Weight, class Out>
@@ -220,7 +214,7 @@ void product(int threads, int T, int N, int K, const float* x_TK, const Weight* 
             const Weight* panels = panels_PKW + std::int64_t(first) * K;
             for (int block = 0, t = begin; block < blocks; ++block) {
                 const int rows = (end - t + blocks - block - 1) / (blocks - block);
-                multiply_rows(rows, x_TK + std::int64_t(t) * K, panels, K, columns, N,
+                multiply_rows<MOST_ROWS>(rows, x_TK + std::int64_t(t) * K, panels, K, columns, N,
                               y_TN + std::int64_t(t) * N + first);
                 t += rows;
             }
