@@ -4,6 +4,7 @@ Axes: T tokens.
 """
 
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -139,7 +140,7 @@ def test_a_step_on_fresh_rollouts_has_a_ratio_of_exactly_one(precision: Precisio
     returns = torch.tensor([float(place % 2) for place in range(7)])
     batch = replace(batch, group_R=torch.zeros(7, dtype=torch.long), return_R=returns)
     objective = ComposedObjective()
-    learner = Learner(decoder(), replace(PLAIN, precision=precision, layout="shared"))
+    learner = Learner(deepcopy(decoder()), replace(PLAIN, precision=precision, layout="shared"))
     first = learner.step(objective.prepare(objective.advantages(batch)))
     assert (first["policy/ratio_mean"], first["policy/ratio_max"], first["policy/kl"]) == (1.0, 1.0, 0.0)
     assert first["gradient_norm"] > 0

@@ -202,23 +202,44 @@ void multiply_rows(int rows, const float* x, const Weight* panels, int K, int co
 }
 
 template <class Weight, class Out>
+void multiply_task(int rows, const float* x, const Weight* panels, int K, int columns, std::int64_t N, Out* y) {
+    const int blocks = (rows + MOST_ROWS - 1) / MOST_ROWS;
+    for (int block = 0, t = 0; block < blocks; ++block) {
+        const int here = (rows - t + blocks - block - 1) / (blocks - block);
+        multiply_rows<MOST_ROWS>(here, x + std::int64_t(t) * K, panels, K, columns, N, y + std::int64_t(t) * N);
+        t += here;
+    }
+}
+
+template <class Weight>
+const float* widened(const Weight* panels, int columns, int K, std::vector<float>& to) {
+    const std::size_t count = std::size_t((columns + WIDTH - 1) / WIDTH) * K * WIDTH;
+    to.resize(count);
+    for (std::size_t i = 0; i < count; i += LANES) store(to.data() + i, load(panels + i));
+    return to.data();
+}
+
+template <class Weight, class Out>
 void product(int threads, int T, int N, int K, const float* x_TK, const Weight* panels_PKW, Out* y_TN) {
     const int groups = (N + 4 * WIDTH - 1) / (4 * WIDTH), parts = (T + ROWS_OF_A_TASK - 1) / ROWS_OF_A_TASK;
     if (double(T) * N * K < ALONE) threads = 1;
-#pragma omp parallel for collapse(2) schedule(static) num_threads(threads)
-    for (int part = 0; part < parts; ++part)
-        for (int group = 0; group < groups; ++group) {
-            const int first = group * 4 * WIDTH, columns = std::min(4 * WIDTH, N - first);
-            const int begin = part * ROWS_OF_A_TASK, end = std::min(T, begin + ROWS_OF_A_TASK);
-            const int blocks = (end - begin + MOST_ROWS - 1) / MOST_ROWS;
-            const Weight* panels = panels_PKW + std::int64_t(first) * K;
-            for (int block = 0, t = begin; block < blocks; ++block) {
-                const int rows = (end - t + blocks - block - 1) / (blocks - block);
-                multiply_rows<MOST_ROWS>(rows, x_TK + std::int64_t(t) * K, panels, K, columns, N,
-                              y_TN + std::int64_t(t) * N + first);
-                t += rows;
+#pragma omp parallel num_threads(threads)
+    {
+        std::vector<float> wide_panels;
+#pragma omp for collapse(2) schedule(static)
+        for (int part = 0; part < parts; ++part)
+            for (int group = 0; group < groups; ++group) {
+                const int first = group * 4 * WIDTH, columns = std::min(4 * WIDTH, N - first);
+                const int begin = part * ROWS_OF_A_TASK, end = std::min(T, begin + ROWS_OF_A_TASK);
+                const float* x = x_TK + std::int64_t(begin) * K;
+                Out* y = y_TN + std::int64_t(begin) * N + first;
+                const Weight* panels = panels_PKW + std::int64_t(first) * K;
+                if (std::is_same<Weight, float>::value || end - begin <= MOST_ROWS)
+                    multiply_task(end - begin, x, panels, K, columns, N, y);
+                else  // weights in half precision are widened once, and not for each block of rows
+                    multiply_task(end - begin, x, widened(panels, columns, K, wide_panels), K, columns, N, y);
             }
-        }
+    }
 }
 
 // y = x / sqrt(mean(x * x) + epsilon) * w, for each row.
