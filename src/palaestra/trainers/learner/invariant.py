@@ -16,7 +16,7 @@ from torch.autograd.function import once_differentiable
 from palaestra.trainers.data.path import PrefixPath, path_places
 from palaestra.trainers.engines.native.invariant import InvariantFunctions
 from palaestra.trainers.engines.native.kernels import InvariantKernels
-from palaestra.trainers.learner.logprobs import Score, TokenScores
+from palaestra.trainers.learner.logprobs import ScoreFunction, TokenScores
 from palaestra.trainers.learner.norms import RmsNorm
 from palaestra.trainers.model.decoder import Attend, Rotation
 
@@ -240,7 +240,7 @@ class _InvariantScore(torch.autograd.Function):
         packed: Tensor,
         kernels: InvariantKernels,
     ) -> tuple[Tensor, Tensor]:
-        Score.remember(ctx, hidden_TC, weight_VC, token_T, temperature, chunk)
+        ScoreFunction.remember(ctx, hidden_TC, weight_VC, token_T, temperature, chunk)
         divisor_T = None
         if isinstance(temperature, Tensor) or temperature != 1:
             divisor_T = torch.as_tensor(temperature, dtype=torch.float64).expand(len(token_T)).contiguous()
@@ -258,4 +258,4 @@ class _InvariantScore(torch.autograd.Function):
         ctx: Any, *grad_outputs: Any
     ) -> tuple[Tensor | None, Tensor | None, None, None, None, None, None]:
         """The ordinary scores'."""
-        return *Score.backward(ctx, *grad_outputs), None, None
+        return *ScoreFunction.backward(ctx, *grad_outputs), None, None

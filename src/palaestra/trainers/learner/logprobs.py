@@ -36,11 +36,11 @@ def score_tokens(
         temperature: Above 0; one for all tokens, or one for each, [N], without gradient.
         chunk: Tokens whose logits are held at once.
     """
-    scores: tuple[Tensor, Tensor] = Score.apply(hidden_NC, weight_VC, token_N, temperature, chunk)  # type: ignore[no-untyped-call]
+    scores: tuple[Tensor, Tensor] = ScoreFunction.apply(hidden_NC, weight_VC, token_N, temperature, chunk)  # type: ignore[no-untyped-call]
     return TokenScores(*scores)
 
 
-class Score(torch.autograd.Function):
+class ScoreFunction(torch.autograd.Function):
     """Scores, and their gradients."""
 
     # Any: torch declares neither its context nor what passes through `apply`.
@@ -59,7 +59,7 @@ class Score(torch.autograd.Function):
         ctx: Any, hidden_NC: Tensor, weight_VC: Tensor, token_N: Tensor, temperature: float | Tensor, chunk: int
     ) -> tuple[Tensor, Tensor]:
         """The ordinary scores."""
-        Score.remember(ctx, hidden_NC, weight_VC, token_N, temperature, chunk)
+        ScoreFunction.remember(ctx, hidden_NC, weight_VC, token_N, temperature, chunk)
         logp_N = hidden_NC.new_empty(len(token_N), dtype=_precise(hidden_NC))
         entropy_N = torch.empty_like(logp_N)
         cast_VC = weight_VC.to(hidden_NC.dtype)

@@ -241,7 +241,8 @@ class Core:
         self._shelf.make_room(0)
         self._graphs = None
         self._memory.free()
-        self._model.use(None)
+        if self._invariant is not None:
+            self._model.use(None)
         self._model.to("meta")
 
     # A step
