@@ -42,7 +42,7 @@ class Played:
             logprobs=tuple(self.logprobs),
             versions=(0,) * len(self.ids),
             spans=tuple(self.spans),
-            stops=("length",) * len(self.spans),
+            stops=tuple("length" for _ in self.spans),
         )
 
 

@@ -1,17 +1,20 @@
 """The pairs of flows that are measured: what the engine draws with, and what the learner computes."""
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from palaestra.record import record
 from palaestra.trainers.flow import PrecisionFlow, flow_of
+
+_Precision: TypeAlias = Literal["fp32", "bf16"]
+_PRECISIONS: tuple[tuple[_Precision, _Precision], ...] = (("fp32", "fp32"), ("bf16", "bf16"), ("bf16", "fp32"))
 
 
 @record
 class FlowPair:
     """An engine's flow and a learner's."""
 
-    rollouts: Literal["fp32", "bf16"]
-    training: Literal["fp32", "bf16"]
+    rollouts: _Precision
+    training: _Precision
     invariant: bool
 
     @property
@@ -36,7 +39,7 @@ class FlowPair:
 
 FLOW_PAIRS = tuple(
     FlowPair(rollouts=rollouts, training=training, invariant=invariant)
-    for rollouts, training in (("fp32", "fp32"), ("bf16", "bf16"), ("bf16", "fp32"))
+    for rollouts, training in _PRECISIONS
     for invariant in (False, True)
 )
 """Single and half precision in one flow each, and rollouts in half with training in single precision."""

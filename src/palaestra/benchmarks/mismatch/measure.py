@@ -188,7 +188,7 @@ async def _trajectory(engine: NativeEngine, scale: MismatchScale, who: tuple[int
         logprobs=tuple(logprobs),
         versions=(0,) * len(ids),
         spans=tuple(spans),
-        stops=("length",) * len(spans),
+        stops=tuple("length" for _ in spans),
     )
 
 

@@ -12,6 +12,7 @@ import torch
 from decoders import tiny
 from engines.plain import expected, telling
 from palaestra.errors import ConfigError
+from palaestra.trainers.device import Precision
 from palaestra.trainers.engines.engine import Sampling, TurnRequest
 from palaestra.trainers.engines.native import NativeConfig, NativeEngine
 from palaestra.trainers.engines.noise import noise_key
@@ -19,7 +20,7 @@ from palaestra.trainers.model.decoder import Decoder
 from unified import Played, draw_together, draw_turns, prompt
 
 SHAPE = tiny(hidden=37, head_dim=16, mlp=51)
-PRECISIONS = ["fp32", "bf16"]
+PRECISIONS: tuple[Precision, ...] = ("fp32", "bf16")
 
 
 @cache
@@ -27,12 +28,12 @@ def decoder() -> Decoder:
     return telling(SHAPE, seed=0)
 
 
-def config(precision: str = "fp32", **changes: Any) -> NativeConfig:
+def config(precision: Precision = "fp32", **changes: Any) -> NativeConfig:
     return replace(NativeConfig(rows=64, capacity=40_000, invariant=True), precision=precision, **changes)
 
 
 @cache
-def alone(precision: str) -> dict[int, Played]:
+def alone(precision: Precision) -> dict[int, Played]:
     """Each trajectory in an engine of its own."""
     found: dict[int, Played] = {}
     for number in range(8):
@@ -49,7 +50,7 @@ def threads() -> Iterator[None]:
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("together", [7, 64])
-def test_a_trajectory_is_the_same_in_any_batch(precision: str, together: int) -> None:
+def test_a_trajectory_is_the_same_in_any_batch(precision: Precision, together: int) -> None:
     drawn = draw_together(decoder(), range(together), config(precision))
     for number in range(7):
         assert drawn[number] == alone(precision)[number]
