@@ -198,11 +198,11 @@ class _Linear(nn.Linear):
     def refresh(self) -> None:
         self.packed = None if self.functions is None else self.functions.pack(self.weight)
 
-    def forward(self, x_TC: Tensor) -> Tensor:
+    def forward(self, input: Tensor) -> Tensor:  # noqa: A002  the name that its parent gives it
         if self.functions is None:
-            return super().forward(x_TC)
+            return super().forward(input)
         assert self.packed is not None
-        return self.functions.product(x_TC, self.weight, self.packed)
+        return self.functions.product(input, self.weight, self.packed)
 
     def logits(self, x_TC: Tensor) -> Tensor:
         assert self.functions is not None
