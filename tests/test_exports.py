@@ -92,6 +92,9 @@ EXPORTS = {
     ),
     "palaestra.benchmarks.speed.peers": "INSTALLATION PEERS Adapter adapter",
     "palaestra.benchmarks.speed.server": "NAME is_contained server_tasks time_server",
+    "palaestra.benchmarks.mismatch": (
+        "FLOW_PAIRS FlowPair MismatchFigures MismatchScale measure_mismatch mismatch_markdown mismatch_tables"
+    ),
     "palaestra.benchmarks.speed.training": (
         "SAVES_FULL SAVES_QUICK SaveCosts SavesReport SpeedComparison SpeedSection TrainingReport TrainingScale "
         "WorkRate bench_async bench_engine bench_saves bench_train device_of saves_markdown saves_table scale_of "
@@ -259,7 +262,9 @@ EXPORTS = {
         "EngineArrivals EnginePlan EngineSchedule FreeSchedule NativeConfig NativeEngine ReplaySchedule "
         "ScheduleRecorder TurnKey WeightUpdate Withdrawal"
     ),
-    "palaestra.trainers.engines.native.kernels": "HEAD_DIMS CompiledPass Kernels kernels",
+    "palaestra.trainers.engines.native.kernels": (
+        "HEAD_DIMS CompiledPass InvariantKernels Kernels invariant_kernels kernels"
+    ),
     "palaestra.trainers.engines.remote": "RemoteEngine RemoteEngineConfig",
     "palaestra.trainers.engines.vllm": "VllmConfig VllmEngine",
     "palaestra.trainers.learner": (

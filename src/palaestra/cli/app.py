@@ -21,6 +21,7 @@ from palaestra.cli import (
     evaluate,
     floors,
     keys,
+    mismatch,
     models,
     objectives,
     pages,
@@ -64,6 +65,7 @@ bench.app.command(name="pages-gate")(pages.gate)
 bench.app.command()(pages.pages_policy)
 bench.app.command()(pages.web)
 bench.app.command()(floors.suites)
+bench.app.command()(mismatch.mismatch)
 bench.app.command()(simulation.simulation)
 worlds.app.command()(authoring.write)
 app.add_typer(tasks.app, name="tasks")

@@ -15,7 +15,8 @@ from palaestra.errors import TaskError
 from palaestra.records import EndReason
 from palaestra.trainers.data.demonstration import demonstration
 from palaestra.trainers.data.flatten import flatten
-from palaestra.trainers.data.layouts.paths import PathAttention, PrefixPath
+from palaestra.trainers.data.layouts.paths import PathAttention
+from palaestra.trainers.data.path import PrefixPath
 from palaestra.trainers.fillers import BatchFiller, FillerInput, choose_fillers, needs_of
 from palaestra.trainers.learner import Learner, LearnerConfig
 from palaestra.trainers.loops import initial_policy, tasks_of, worlds_of

@@ -10,7 +10,8 @@ import torch
 from palaestra.errors import RecordError
 from palaestra.trainers.data.flatten import flatten
 from palaestra.trainers.data.layouts import LayoutName
-from palaestra.trainers.data.layouts.paths import PathAttention, PrefixPath
+from palaestra.trainers.data.layouts.paths import PathAttention
+from palaestra.trainers.data.path import PrefixPath
 from palaestra.trainers.fillers import FillerInput, ReferenceSolutionLogprobs, answer_calls, probes_of
 from palaestra.trainers.learner import Learner, LearnerConfig
 from palaestra.trainers.model.checkpoint import fresh

@@ -148,6 +148,22 @@ def test_late_turns_are_taken_together_in_doubling_ranges() -> None:
     assert names == ["0", "1", "2", "3", "4-7", "8-15", "16-31"]
 
 
+def test_a_mismatch_is_of_tokens_that_the_same_weights_drew() -> None:
+    """Of lag 0 are differences of 0, -2 and 1: k3 is (0 + (e^-2 - 1 + 2) + (e - 1 - 1)) / 3."""
+    one = batch([0.0] * 4, versions=[2, 2, 1, 2], turns=[0] * 4, trajectories=[0])
+    metrics = policy_metrics(one, under(one, [0.0, -2.0, 5.0, 1.0]), entropy(one), version=2)
+    assert metrics["mismatch/max"] == 2
+    assert metrics["mismatch/mean"] == 1
+    assert metrics["mismatch/zero_share"] == pytest.approx(1 / 3)
+    assert metrics["mismatch/kl"] == pytest.approx((math.exp(-2) + 1 + math.e - 2) / 3)
+
+
+def test_a_batch_that_older_weights_drew_has_no_mismatch() -> None:
+    one = single(3, version=1)
+    metrics = policy_metrics(one, under(one, [0.0, 1.0, 2.0]), entropy(one), version=2)
+    assert not [name for name in metrics if name.startswith("mismatch/")]
+
+
 def test_a_batch_without_a_trained_token_has_no_figures() -> None:
     one = single(3)
     untrained = replace(one, trained_T=one.trained_T & False)

@@ -47,5 +47,8 @@ class CriticConfig:
             raise ValueError(f"clip={self.clip}, loss={self.loss}: a clip is of squared errors; leave one of them out")
         if not 0 <= self.progress < math.inf:
             raise ValueError(f"progress={self.progress}: an error counts 0 or more; leave it out for none")
-        if self.learner.precision != "fp32" or self.learner.lora is not None:
-            raise ValueError("a critic is trained whole, in single precision; leave precision and lora out")
+        if self.learner.precision != "fp32" or self.learner.lora is not None or self.learner.invariant:
+            raise ValueError(
+                "a critic is trained whole, in single precision, and no engine computes it; leave precision, lora and "
+                "invariant out"
+            )

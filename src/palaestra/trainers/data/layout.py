@@ -3,10 +3,12 @@
 Axes: T tokens of the batch, N tokens of the pass.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from torch import Tensor
 
+from palaestra.trainers.data.path import PrefixPath
 from palaestra.trainers.model.decoder import Attend
 
 
@@ -17,6 +19,8 @@ class Layout:
     ids_N: Tensor
     position_N: Tensor
     attend: Attend
+    paths: Sequence[PrefixPath]
+    """The sequences that `attend` goes along, in the order of their own tokens; padding is of its row's path."""
     before_T: Tensor
     """For each token of the batch the token of the pass that predicts it: the one before it in its segment. Arbitrary,
     but a valid index, for the first of a segment and for what follows its last trained token, since nothing reads what

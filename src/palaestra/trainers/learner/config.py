@@ -51,6 +51,10 @@ class LearnerConfig:
     precision: Precision = "fp32"
     """Of the products: "fp32", "bf16", or "auto" for bfloat16 where the device multiplies in it. Weights, their
     gradients and the optimiser are held in single precision whichever it is."""
+    invariant: bool = False
+    """Whether the forward pass is that of an engine with the same setting and precision, to the bit; see
+    `NativeConfig`. Gradients are of torch's ordinary functions. On a CPU, in one process, without adapters. In a run,
+    `invariant` at the top of its settings sets it."""
     device: str | None = None
     """Where to train, "auto" or in torch's words. If it is not given: the run's device, or in a program where the
     model is. Of several processes each has a `cuda` of its own."""
@@ -60,5 +64,10 @@ class LearnerConfig:
         check_above_zero(lr=self.lr, max_norm=self.max_norm)
         check_at_least(0, weight_decay=self.weight_decay)
         check_at_least(1, micro_tokens=self.micro_tokens, logits_chunk=self.logits_chunk)
+        if self.invariant and self.lora is not None:
+            raise ValueError(
+                "invariant=True, lora: an engine draws with adapters worked into the weights, which is another forward "
+                "pass than a learner's with adapters beside them; leave one of the two out"
+            )
         if not all(0 <= beta < 1 for beta in self.betas):
             raise ValueError(f"betas={list(self.betas)}: both are 0 or more and below 1, such as [0.9, 0.95]")

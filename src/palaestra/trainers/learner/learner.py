@@ -23,9 +23,13 @@ from palaestra.trainers.data.layouts import LAYOUTS
 from palaestra.trainers.data.micro import split
 from palaestra.trainers.device import resolve_device, resolve_precision
 from palaestra.trainers.engines.engine import Weights
+from palaestra.trainers.engines.native.invariant import kernels_for
+from palaestra.trainers.engines.native.kernels import InvariantKernels
+from palaestra.trainers.flow import flow_of
 from palaestra.trainers.learner.checkpointing import checkpoint_blocks
 from palaestra.trainers.learner.config import LearnerConfig, LoraConfig
 from palaestra.trainers.learner.figures import StepFigures
+from palaestra.trainers.learner.invariant import InvariantAttention, TrainedFunctions, score_invariantly
 from palaestra.trainers.learner.logprobs import TokenScores, score_tokens
 from palaestra.trainers.learner.norms import quicken_norms
 from palaestra.trainers.learner.optimiser import Optimiser, check_fit
@@ -53,7 +57,7 @@ class Learner:
 
     Raises:
         UnknownNameError: adapters are asked for where there is no linear module.
-        ConfigError: adapters are asked for, and peft is not installed.
+        ConfigError: adapters are asked for, and peft is not installed; or the invariant mode where it cannot be had.
     """
 
     def __init__(self, model: Decoder, config: LearnerConfig, *, mesh: DeviceMesh | None = None) -> None:
@@ -73,10 +77,15 @@ class Learner:
         self._model = deepcopy(model, shared)
         self.adapters = None if config.lora is None else _adapted(self._model, config.lora)
         """In place of the weights; `None` where those are trained themselves."""
-        half = resolve_precision(config.precision, model.lm_head.weight.device.type) == "bf16"
-        self._shadow = PrecisionCopy(self._model, torch.bfloat16) if half and mesh is None else None
+        precision = resolve_precision(config.precision, model.lm_head.weight.device.type)
+        flow = flow_of(precision, invariant=config.invariant)
+        half = flow.weights == torch.bfloat16
+        self._shadow = PrecisionCopy(self._model, flow.weights) if half and mesh is None else None
         self._working = self._model if self._shadow is None else self._shadow.model
-        if model.lm_head.weight.device.type == "cpu":
+        self._invariant = _kernels_for(model, mesh) if flow.fixed_order else None
+        if self._invariant is not None:
+            self._working.use(TrainedFunctions(self._invariant))
+        elif model.lm_head.weight.device.type == "cpu":
             quicken_norms(self._working)
         if config.checkpointing:
             checkpoint_blocks(self._working)
@@ -145,18 +154,33 @@ class Learner:
         with torch.no_grad():
             for micro in self._micro_batches(placed):
                 own_T = micro.trained_T
-                said = statistics(
-                    self._hidden(micro),
-                    self._model.lm_head.weight,  # whole only now, where it is spread over processes
-                    micro.ids_T[own_T],
-                    wanted=found,
-                    temperature=_temperatures(micro, temperature),
-                    chunk=self.config.logits_chunk,
-                )
+                said = self._statistics(micro, found, temperature)
                 for name, whole_T in found.items():
                     whole_T[micro.version_T[own_T]] = said[name]
         give_back(self._model)
         return {name: self._processes.sum(x_T).to(batch.ids_T.device) for name, x_T in found.items()}
+
+    def _statistics(
+        self, batch: TokenBatch, wanted: Collection[TokenStatistic], temperature: float
+    ) -> dict[TokenStatistic, Tensor]:
+        """Of each trained token, [N]."""
+        hidden_NC = self._hidden(batch)
+        exact: dict[TokenStatistic, Tensor] = {}
+        if self._invariant is not None:
+            scores = self._score(hidden_NC, batch, temperature)
+            own: dict[TokenStatistic, Tensor] = {"logp": scores.logp, "entropy": scores.entropy}
+            exact = {name: x_N for name, x_N in own.items() if name in wanted}
+            if len(exact) == len(wanted):
+                return exact
+        said = statistics(
+            hidden_NC,
+            self._model.lm_head.weight,  # whole only now, where it is spread over processes
+            batch.ids_T[batch.trained_T],
+            wanted=wanted,
+            temperature=_temperatures(batch, temperature),
+            chunk=self.config.logits_chunk,
+        )
+        return said | exact
 
     def gradient_norms(self, batch: TokenBatch, *, temperature: float = 1.0) -> Tensor:
         """The squared norm of the gradient of each trajectory's log-probability, [R]; a backward pass for each.
@@ -305,6 +329,8 @@ class Learner:
     def _refresh(self) -> None:
         if self._shadow is not None:
             self._shadow.refresh()
+        if self._invariant is not None:
+            self._working.refresh()
 
     def _micro_batches(self, batch: TokenBatch) -> Generator[TokenBatch]:
         """This process's share of the batch in passes: as many as any other process has, if it takes empty ones."""
@@ -322,20 +348,27 @@ class Learner:
     def _hidden(self, batch: TokenBatch) -> Tensor:
         """The states that predict each trained token, [N, C]."""
         layout = LAYOUTS[self.config.layout](batch)
-        hidden_PC: Tensor = self._working(layout.ids_N, layout.position_N, layout.attend)
+        attend = layout.attend
+        if self._invariant is not None:
+            attend = InvariantAttention(self._invariant, layout.paths, layout.attend)
+        hidden_PC: Tensor = self._working(layout.ids_N, layout.position_N, attend)
         return hidden_PC[layout.before_T[batch.trained_T]]
 
     def _scores(self, batch: TokenBatch, temperature: float) -> TokenScores:
         """Of each trained token, [T]; 0 elsewhere."""
         own_T = batch.trained_T
-        found = score_tokens(
-            self._hidden(batch),
-            self._model.lm_head.weight,
-            batch.ids_T[own_T],
-            temperature=_temperatures(batch, temperature),
-            chunk=self.config.logits_chunk,
-        )
+        found = self._score(self._hidden(batch), batch, temperature)
         return TokenScores(*(x_N.new_zeros(len(own_T)).masked_scatter(own_T, x_N) for x_N in found))
+
+    def _score(self, hidden_NC: Tensor, batch: TokenBatch, temperature: float) -> TokenScores:
+        """Of each trained token, [N]."""
+        token_N, own, chunk = batch.ids_T[batch.trained_T], _temperatures(batch, temperature), self.config.logits_chunk
+        weight_VC = self._model.lm_head.weight
+        if self._invariant is None:
+            return score_tokens(hidden_NC, weight_VC, token_N, temperature=own, chunk=chunk)
+        packed = self._working.lm_head.packed
+        assert packed is not None
+        return score_invariantly(hidden_NC, weight_VC, packed, token_N, self._invariant, temperature=own, chunk=chunk)
 
     def _choice_logprobs(self, batch: TokenBatch) -> Tensor:
         """Of the choice at each trained token, [N]; gradients flow into the head, and no farther."""
@@ -364,6 +397,15 @@ def _temperatures(batch: TokenBatch, otherwise: float) -> float | Tensor:
         return otherwise
     own_N = batch.column("temperature_T")[batch.trained_T]
     return torch.where(own_N > 0, own_N, otherwise)
+
+
+def _kernels_for(model: Decoder, mesh: DeviceMesh | None) -> InvariantKernels:
+    if mesh is not None:
+        raise ConfigError(
+            "invariant=True: weights that are spread over processes are put together by torch, and the mode works on "
+            "whole ones; train in one process, or leave invariant out"
+        )
+    return kernels_for(model.shape, model.lm_head.weight.device)
 
 
 def _adapted(model: Decoder, config: LoraConfig) -> "Adapters":

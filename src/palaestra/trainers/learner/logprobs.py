@@ -36,20 +36,30 @@ def score_tokens(
         temperature: Above 0; one for all tokens, or one for each, [N], without gradient.
         chunk: Tokens whose logits are held at once.
     """
-    scores: tuple[Tensor, Tensor] = _Score.apply(hidden_NC, weight_VC, token_N, temperature, chunk)  # type: ignore[no-untyped-call]
+    scores: tuple[Tensor, Tensor] = ScoreFunction.apply(hidden_NC, weight_VC, token_N, temperature, chunk)  # type: ignore[no-untyped-call]
     return TokenScores(*scores)
 
 
-class _Score(torch.autograd.Function):
+class ScoreFunction(torch.autograd.Function):
+    """Scores, and their gradients."""
+
     # Any: torch declares neither its context nor what passes through `apply`.
+
+    @staticmethod
+    def remember(
+        ctx: Any, hidden_NC: Tensor, weight_VC: Tensor, token_N: Tensor, temperature: float | Tensor, chunk: int
+    ) -> None:
+        """Keep what `backward` reads."""
+        ctx.save_for_backward(hidden_NC, weight_VC, token_N)
+        ctx.set_materialize_grads(False)
+        ctx.temperature, ctx.chunk = temperature, chunk
 
     @staticmethod
     def forward(
         ctx: Any, hidden_NC: Tensor, weight_VC: Tensor, token_N: Tensor, temperature: float | Tensor, chunk: int
     ) -> tuple[Tensor, Tensor]:
-        ctx.save_for_backward(hidden_NC, weight_VC, token_N)
-        ctx.set_materialize_grads(False)
-        ctx.temperature, ctx.chunk = temperature, chunk
+        """The ordinary scores."""
+        ScoreFunction.remember(ctx, hidden_NC, weight_VC, token_N, temperature, chunk)
         logp_N = hidden_NC.new_empty(len(token_N), dtype=_precise(hidden_NC))
         entropy_N = torch.empty_like(logp_N)
         cast_VC = weight_VC.to(hidden_NC.dtype)
@@ -64,6 +74,7 @@ class _Score(torch.autograd.Function):
     def backward(  # pyright: ignore[reportIncompatibleMethodOverride]  the decorator takes its first by place alone
         ctx: Any, *grad_outputs: Any
     ) -> tuple[Tensor | None, Tensor | None, None, None, None]:
+        """Of the log-probability and of the entropy; the chunks' logits are made anew."""
         hidden_NC, weight_VC, token_N = ctx.saved_tensors
         d_logp_N, d_entropy_N = grad_outputs
         d_hidden_NC = torch.empty_like(hidden_NC) if ctx.needs_input_grad[0] else None

@@ -33,20 +33,31 @@ def rms_norm(x_TC: Tensor, weight_C: Tensor, epsilon: float) -> Tensor:
         weight_C: Of one channel each.
         epsilon: Keeps zeros finite.
     """
-    normed: Tensor = _RmsNorm.apply(x_TC, weight_C, epsilon)  # type: ignore[no-untyped-call]
+    normed: Tensor = RmsNorm.apply(x_TC, weight_C, epsilon)  # type: ignore[no-untyped-call]
     return normed
 
 
-class _RmsNorm(torch.autograd.Function):
+class RmsNorm(torch.autograd.Function):
+    """The norm, and its gradients."""
+
     # Any: torch does not declare its context.
 
     @staticmethod
-    def forward(ctx: Any, x_TC: Tensor, weight_C: Tensor, epsilon: float) -> Tensor:
-        wide_TC = _wide(x_TC)
-        square_T1: Tensor = torch.linalg.vector_norm(wide_TC, dim=-1, keepdim=True).square_()
+    def remember(ctx: Any, x_TC: Tensor, weight_C: Tensor, epsilon: float) -> Tensor:
+        """Keep what `backward` reads.
+
+        Returns:
+            The inverse root of each token's mean square, [T, 1].
+        """
+        square_T1: Tensor = torch.linalg.vector_norm(_wide(x_TC), dim=-1, keepdim=True).square_()
         inverse_T1 = square_T1.div_(x_TC.shape[-1]).add_(epsilon).rsqrt_()
         ctx.save_for_backward(x_TC, weight_C, inverse_T1)
-        out_TC = (wide_TC * inverse_T1).mul_(weight_C)
+        return inverse_T1
+
+    @staticmethod
+    def forward(ctx: Any, x_TC: Tensor, weight_C: Tensor, epsilon: float) -> Tensor:
+        """The ordinary norm."""
+        out_TC = (_wide(x_TC) * RmsNorm.remember(ctx, x_TC, weight_C, epsilon)).mul_(weight_C)
         return out_TC.to(x_TC.dtype)
 
     @staticmethod

@@ -133,6 +133,9 @@ class TrainConfig:
     device: str = AUTO
     """Where learner, critic and engine work unless their sections say so: "auto" (CUDA where there is one), or a name
     of torch's."""
+    invariant: bool = False
+    """Whether engine and learner of each stage with rollouts compute one forward pass, equal to the bit at any batch:
+    a token has the same log-probability when it is drawn and when it is trained on. On processors; it costs speed."""
     world: tuple[WorldConfig, ...] = field(default_factory=lambda: (WorldConfig(),))
     """The worlds; in TOML one table `[world]`, or several `[[world]]`."""
     policy: PolicyConfig = field(default_factory=PolicyConfig)

@@ -50,6 +50,9 @@ def estimate_memory(config: StageConfig, shape: DecoderShape) -> list[MemoryItem
     ]
     if learner.precision == "bf16":
         items.append(MemoryItem(what="copy in bf16, with gradients", bytes=(weights + trained) // 2, where=device))
+    if learner.invariant:
+        laid_out = weights // 2 if learner.precision == "bf16" else weights
+        items.append(MemoryItem(what="weights as the invariant kernels read them", bytes=laid_out, where=device))
     if learner.lora is None:
         items.append(MemoryItem(what="the policy at the start", bytes=weights, where="cpu"))
     if isinstance(config, GrpoConfig):
@@ -71,7 +74,8 @@ def _of_objective(config: GrpoConfig, shape: DecoderShape) -> list[MemoryItem]:
     if "ref_T" in built.requires:  # its weights are those at the start, or those that adapters adapt
         half = weights // 2 if config.learner.precision == "bf16" else 0
         moved = weights if config.learner.lora is None and device != "cpu" else 0
-        items.append(MemoryItem(what="reference policy", bytes=moved + half, where=device))
+        laid_out = (half or weights) if config.learner.invariant else 0
+        items.append(MemoryItem(what="reference policy", bytes=moved + half + laid_out, where=device))
     if built.critic is not None:
         on = config.critic.learner.device or "cpu"
         items.append(MemoryItem(what="critic, with gradients and moments", bytes=4 * weights, where=on))
@@ -84,7 +88,9 @@ def _of_rollouts(config: GroupStageConfig, shape: DecoderShape) -> list[MemoryIt
         items.append(MemoryItem(what="keys and values of vLLM", bytes=config.vllm.cache_bytes, where="vLLM's own"))
         return items
     engine, on = config.engine, config.engine.device or "cpu"
-    items.append(MemoryItem(what="weights of the engine", bytes=shape.parameters * _engine_number(config), where=on))
+    copies = 2 if engine.invariant else 1  # the mode keeps the weights as its kernels read them, too
+    weights = copies * shape.parameters * _engine_number(config)
+    items.append(MemoryItem(what="weights of the engine", bytes=weights, where=on))
     token = cache_bytes(shape, number=_engine_number(config))
     drawn = min(engine.rows, config.pool.agents) * config.play.context
     idle = min(engine.capacity, max(0, config.pool.agents - engine.rows) * config.play.context)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from palaestra.errors import ConfigError
 from palaestra.trainers.critic import CriticConfig
 from palaestra.trainers.device import resolve_device, resolve_precision
 from palaestra.trainers.learner import LearnerConfig
@@ -26,27 +27,34 @@ class Placement:
 def place(config: TrainConfig) -> TrainConfig:
     """The same settings with every device in torch's words and every precision, as this machine has them.
 
+    A run's `invariant` is that of the engine and the learner of each stage with rollouts.
+
     Raises:
-        ConfigError: a device is unknown, or is not there.
+        ConfigError: a device is unknown, or is not there; or the invariant mode cannot be had with a stage's settings.
     """
     device = resolve_device(config.device)
-    stages = {name: _placed_stage(name, stage, device) for name, stage in config.stages.items()}
+    stages = {name: _placed_stage(name, stage, device, config.invariant) for name, stage in config.stages.items()}
     return replace(config, device=device, stages=stages)
 
 
-def _placed_stage(name: str, stage: StageConfig, device: str) -> StageConfig:
+def _placed_stage(name: str, stage: StageConfig, device: str, invariant: bool) -> StageConfig:  # noqa: FBT001
     learner = _placed(stage.learner, device, f"{name}.learner.device")
     if isinstance(stage, SftConfig):
         return replace(stage, learner=learner)
     where = resolve_device(stage.engine.device or device, setting=f"{name}.engine.device")
     engine = replace(stage.engine, device=where, precision=resolve_precision(stage.engine.precision, where))
-    if not isinstance(stage, GrpoConfig):
-        return replace(stage, learner=learner, engine=engine)
-    assert learner.device is not None
-    critic = replace(
-        stage.critic, learner=_placed(stage.critic.learner, learner.device, f"{name}.critic.learner.device")
-    )
-    return replace(stage, learner=learner, engine=engine, critic=critic)
+    try:
+        if invariant:
+            learner, engine = replace(learner, invariant=True), replace(engine, invariant=True)
+        if not isinstance(stage, GrpoConfig):
+            return replace(stage, learner=learner, engine=engine)
+        assert learner.device is not None
+        critic = replace(
+            stage.critic, learner=_placed(stage.critic.learner, learner.device, f"{name}.critic.learner.device")
+        )
+        return replace(stage, learner=learner, engine=engine, critic=critic)
+    except ValueError as error:
+        raise ConfigError(f"{name}: {error}") from error
 
 
 def _placed(learner: LearnerConfig, otherwise: str, name: str) -> LearnerConfig:
@@ -75,6 +83,8 @@ def placements(config: TrainConfig) -> list[Placement]:
 def _of_learner(part: str, config: StageConfig | CriticConfig) -> Placement:
     learner = config.learner
     detail = f"layout {learner.layout}, {learner.micro_tokens:,} tokens a micro-batch"
+    if learner.invariant:
+        detail += ", invariant"
     if learner.checkpointing:
         detail += ", checkpointing"
     if learner.lora is not None:
@@ -87,5 +97,5 @@ def _of_engine(part: str, config: GroupStageConfig) -> Placement:
         detail = f"vLLM, {config.vllm.turns} turns at once"
         return Placement(part=part, device="vLLM's own", precision=config.vllm.dtype or "of the files", detail=detail)
     engine = config.engine
-    detail = f"native, {engine.rows} turns at once"
+    detail = f"native, {engine.rows} turns at once{', invariant' if engine.invariant else ''}"
     return Placement(part=part, device=engine.device or "cpu", precision=engine.precision, detail=detail)

@@ -15,6 +15,7 @@ from palaestra.trainers.learner import LearnerConfig
 from palaestra.trainers.limits import check_above_zero, check_at_least
 from palaestra.trainers.loops.branching_parts import check_branching
 from palaestra.trainers.loops.compared import comparing_parts
+from palaestra.trainers.loops.invariance import check_invariance
 from palaestra.trainers.loops.saves import SaveConfig
 from palaestra.trainers.loops.temperatures import check_temperature_head
 from palaestra.trainers.monitors import AlarmConfig
@@ -148,6 +149,12 @@ class GrpoConfig(GroupStageConfig):
             )
         check_temperature_head(
             built, temperature=self.play.temperature, lora=self.learner.lora is not None, vllm=self.vllm is not None
+        )
+        check_invariance(
+            self.engine,
+            self.learner,
+            vllm=self.vllm is not None,
+            temperature_head=built.temperature is not None,
         )
         fillers = self.fillers(built)
         if self.branching is not None:

@@ -74,7 +74,7 @@ class _Classes:
 _SECTIONS: Mapping[type, _Classes] = {
     TrainConfig: _Classes(
         identity="seed world",
-        trajectory="contamination_lists",
+        trajectory="contamination_lists invariant",
         operational="trackers stages",
         rounding="threads device",
     ),
@@ -106,7 +106,7 @@ _SECTIONS: Mapping[type, _Classes] = {
     GrpoBranchingConfig: _Classes(trajectory="continuations pivots depth window weight"),
     LearnerConfig: _Classes(
         identity="lora",
-        trajectory="lr betas weight_decay max_norm precision",
+        trajectory="lr betas weight_decay max_norm precision invariant",
         rounding="micro_tokens layout logits_chunk checkpointing device",
     ),
     LoraConfig: _Classes(identity="rank alpha targets seed"),
@@ -117,7 +117,7 @@ _SECTIONS: Mapping[type, _Classes] = {
     PlayConfig: _Classes(trajectory="context turn temperature top_p turns seconds", operational="turn_timeout name"),
     PoolConfig: _Classes(operational="close_seconds", rounding="agents"),
     Backoff: _Classes(operational="retries first longest"),
-    NativeConfig: _Classes(trajectory="context precision", rounding="rows capacity prefill device"),
+    NativeConfig: _Classes(trajectory="context precision invariant", rounding="rows capacity prefill device"),
     VllmConfig: _Classes(
         trajectory="context dtype arguments",
         operational="model python eager start_timeout silence environment",

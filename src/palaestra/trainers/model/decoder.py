@@ -45,6 +45,38 @@ class Operations(Protocol):
         ...
 
 
+class ForwardFunctions(Protocol):
+    """The arithmetic of a forward pass, where it is not torch's own; what takes gradients gives them."""
+
+    def pack(self, weight_NC: Tensor) -> Tensor:
+        """A weight as `product` reads it."""
+        ...
+
+    def product(self, x_TC: Tensor, weight_NC: Tensor, packed: Tensor) -> Tensor:
+        """Each row times the transpose of a weight, [T, N]."""
+        ...
+
+    def logits(self, x_TC: Tensor, weight_NC: Tensor, packed: Tensor) -> Tensor:
+        """The same for the output layer."""
+        ...
+
+    def norm(self, x: Tensor, weight_C: Tensor, epsilon: float) -> Tensor:
+        """Each row over the root of its mean square, times the weight; rows are along the last axis."""
+        ...
+
+    def rotation(self, position_T: Tensor, frequency: Tensor) -> "Rotation":
+        """The rotation of tokens at these positions."""
+        ...
+
+    def turn(self, x_THD: Tensor, rotation: "Rotation") -> Tensor:
+        """Heads turned by each token's angles, as `rotated` does."""
+        ...
+
+    def gate(self, gate_TN: Tensor, up_TN: Tensor) -> Tensor:
+        """The gate through SiLU, times the other."""
+        ...
+
+
 class Decoder(nn.Module):
     """A causal language model.
 
@@ -56,7 +88,7 @@ class Decoder(nn.Module):
         super().__init__()
         self.shape = shape
         self.model = _Stack(shape)
-        self.lm_head = nn.Linear(shape.hidden, shape.vocabulary, bias=False)
+        self.lm_head = _Linear(shape.hidden, shape.vocabulary)
         self.temperature_head = None if shape.temperature is None else TemperatureHead(shape.hidden, shape.temperature)
         """Chooses the temperatures of tokens, where the shape has one; `forward` and `logits` do without it."""
         self.tie()
@@ -95,8 +127,21 @@ class Decoder(nn.Module):
             if isinstance(norm, _Norm):
                 norm.operations = operations
 
+    def use(self, functions: ForwardFunctions | None) -> None:
+        """Compute the forward pass with these functions; with torch's own where there are none.
+
+        Call `refresh` whenever weights have changed. It does not go with `join`.
+        """
+        for module in self.modules():
+            if isinstance(module, _Linear | _Norm | _Attention | _SwiGlu | Rotary):
+                module.functions = functions
+        self.refresh()
+
     def refresh(self) -> None:
-        """Take notice of new weights, where the joined ones are more than views of them."""
+        """Take notice of new weights, where more depends on them than views."""
+        for module in self.modules():
+            if isinstance(module, _Linear):
+                module.refresh()
         for block in self.model.layers:
             assert isinstance(block, _Block)
             block.self_attn.refresh()
@@ -116,6 +161,8 @@ class Decoder(nn.Module):
 
     def logits(self, hidden_TC: Tensor) -> Tensor:
         """What states say of the next token, [T, V]."""
+        if self.lm_head.functions is not None:
+            return self.lm_head.logits(hidden_TC)
         logits: Tensor = self.lm_head(hidden_TC)
         return logits
 
@@ -139,14 +186,40 @@ class _Stack(nn.Module):
         return normed
 
 
+class _Linear(nn.Linear):
+    functions: ForwardFunctions | None = None
+    packed: Tensor | None = None
+    """The weight as the functions read it; as it was at the last `refresh`."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__(inputs, outputs, bias=False)
+
+    @torch.no_grad()
+    def refresh(self) -> None:
+        self.packed = None if self.functions is None else self.functions.pack(self.weight)
+
+    def forward(self, input: Tensor) -> Tensor:  # noqa: A002  the name that its parent gives it
+        if self.functions is None:
+            return super().forward(input)
+        assert self.packed is not None
+        return self.functions.product(input, self.weight, self.packed)
+
+    def logits(self, x_TC: Tensor) -> Tensor:
+        assert self.functions is not None
+        assert self.packed is not None
+        return self.functions.logits(x_TC, self.weight, self.packed)
+
+
 class _Norm(nn.RMSNorm):
     operations: Operations | None = None
+    functions: ForwardFunctions | None = None
 
     def forward(self, x: Tensor) -> Tensor:
-        if self.operations is None:
+        found = self.operations or self.functions
+        if found is None:
             return super().forward(x)
         assert self.eps is not None
-        return self.operations.norm(x, self.weight, self.eps)
+        return found.norm(x, self.weight, self.eps)
 
 
 class _Block(nn.Module):
@@ -165,15 +238,17 @@ class _Block(nn.Module):
 
 
 class _Attention(nn.Module):
+    functions: ForwardFunctions | None = None
+
     def __init__(self, shape: DecoderShape, layer: int) -> None:
         super().__init__()
         self.layer = layer
         self.head_dim, self.epsilon = shape.head_dim, shape.norm_epsilon
         width, narrow = shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
-        self.q_proj = nn.Linear(shape.hidden, width, bias=False)
-        self.k_proj = nn.Linear(shape.hidden, narrow, bias=False)
-        self.v_proj = nn.Linear(shape.hidden, narrow, bias=False)
-        self.o_proj = nn.Linear(width, shape.hidden, bias=False)
+        self.q_proj = _Linear(shape.hidden, width)
+        self.k_proj = _Linear(shape.hidden, narrow)
+        self.v_proj = _Linear(shape.hidden, narrow)
+        self.o_proj = _Linear(width, shape.hidden)
         self.q_norm = _head_norm(shape)
         self.k_norm = _head_norm(shape)
         self._joined: _JoinedHeads | None = None
@@ -196,7 +271,8 @@ class _Attention(nn.Module):
         q_THD: Tensor = self.q_norm(self.q_proj(x_TC).unflatten(-1, (-1, self.head_dim)))
         k_TGD: Tensor = self.k_norm(self.k_proj(x_TC).unflatten(-1, (-1, self.head_dim)))
         v_TGD: Tensor = self.v_proj(x_TC).unflatten(-1, (-1, self.head_dim))
-        return rotated(q_THD, rotation), rotated(k_TGD, rotation), v_TGD
+        turn = rotated if self.functions is None else self.functions.turn
+        return turn(q_THD, rotation), turn(k_TGD, rotation), v_TGD
 
 
 class _JoinedHeads:
@@ -246,15 +322,17 @@ def _side_by_side(*projections: nn.Linear) -> Tensor:
 
 
 def _head_norm(shape: DecoderShape) -> nn.Module:
-    return nn.RMSNorm(shape.head_dim, eps=shape.norm_epsilon) if shape.qk_norm else nn.Identity()
+    return _Norm(shape.head_dim, eps=shape.norm_epsilon) if shape.qk_norm else nn.Identity()
 
 
 class _SwiGlu(nn.Module):
+    functions: ForwardFunctions | None = None
+
     def __init__(self, shape: DecoderShape) -> None:
         super().__init__()
-        self.gate_proj = nn.Linear(shape.hidden, shape.mlp, bias=False)
-        self.up_proj = nn.Linear(shape.hidden, shape.mlp, bias=False)
-        self.down_proj = nn.Linear(shape.mlp, shape.hidden, bias=False)
+        self.gate_proj = _Linear(shape.hidden, shape.mlp)
+        self.up_proj = _Linear(shape.hidden, shape.mlp)
+        self.down_proj = _Linear(shape.mlp, shape.hidden)
         self._joined_CN: Tensor | None = None
         self._operations: Operations | None = None
 
@@ -268,6 +346,8 @@ class _SwiGlu(nn.Module):
         return out
 
     def _gated(self, x_TC: Tensor) -> Tensor:
+        if self.functions is not None:
+            return self.functions.gate(self.gate_proj(x_TC), self.up_proj(x_TC))
         if self._joined_CN is None:
             gated_TN: Tensor = functional.silu(self.gate_proj(x_TC)) * self.up_proj(x_TC)
             return gated_TN
@@ -289,6 +369,8 @@ class Rotary(nn.Module):
     or moved can change them.
     """
 
+    functions: ForwardFunctions | None = None
+
     def __init__(self, shape: DecoderShape) -> None:
         super().__init__()
         half = torch.arange(0, shape.head_dim, 2, dtype=torch.float64, device="cpu")
@@ -305,6 +387,8 @@ class Rotary(nn.Module):
 
     def forward(self, position_T: Tensor, dtype: torch.dtype) -> Rotation:
         """The rotation of tokens at these positions."""
+        if self.functions is not None:
+            return self.functions.rotation(position_T, self._frequency)
         self._frequency = self._frequency.to(position_T.device)
         angle_T1D = torch.outer(position_T.float(), self._frequency)[:, None]
         cos_T1D, sin_T1D = angle_T1D.cos(), angle_T1D.sin()

@@ -27,6 +27,10 @@ def policy_metrics(batch: TokenBatch, logp_T: Tensor, entropy_T: Tensor, *, vers
     over the tokens of one lag and of one turn of their trajectories. A lag is how many versions older the weights were
     that drew a token; `staleness/lag/...` are shares of tokens that sum to 1.
 
+    `mismatch/...` compare the engine's arithmetic with the learner's, on the tokens of lag 0: the weights are the same,
+    so every difference of log-probabilities is of arithmetic. `mismatch/max` and `mismatch/mean` are of its size in
+    nats, `mismatch/zero_share` is the share of tokens with no difference at all, `mismatch/kl` is the k3 estimate.
+
     Args:
         batch: What was trained on.
         logp_T: Of each trained token under the trained weights; elsewhere it is not read.
@@ -56,12 +60,29 @@ def policy_metrics(batch: TokenBatch, logp_T: Tensor, entropy_T: Tensor, *, vers
         "staleness/mean": float(lag_N.double().mean()),
         "staleness/max": float(lag_N.max()),
     }
+    if bool((lag_N == 0).any()):
+        metrics |= mismatch_metrics(log_ratio_N[lag_N == 0])
     for name, inside_N in _ranges(lag_N):
         metrics[f"ess/lag/{name}"] = effective_share(log_ratio_N[inside_N])
         metrics[f"staleness/lag/{name}"] = float(inside_N.double().mean())
     for name, inside_N in _ranges(turn_in_trajectory(batch)[trained_T]):
         metrics[f"ess/turn/{name}"] = effective_share(log_ratio_N[inside_N])
     return metrics
+
+
+def mismatch_metrics(off_N: Tensor) -> Metrics:
+    """How far two computations of the same log-probabilities are apart.
+
+    Args:
+        off_N: The learner's less the engine's, of tokens that the weights at hand drew; at least one.
+    """
+    off_N = off_N.double()
+    return {
+        "mismatch/max": float(off_N.abs().max()),
+        "mismatch/mean": float(off_N.abs().mean()),
+        "mismatch/zero_share": float((off_N == 0).double().mean()),
+        "mismatch/kl": float((off_N.expm1() - off_N).mean()),
+    }
 
 
 def turn_in_trajectory(batch: TokenBatch) -> Tensor:

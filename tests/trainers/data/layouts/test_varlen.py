@@ -11,8 +11,9 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 from decoders import causal
 from palaestra.trainers.data.layouts import varlen
-from palaestra.trainers.data.layouts.paths import PathAttention, PrefixPath
+from palaestra.trainers.data.layouts.paths import PathAttention
 from palaestra.trainers.data.layouts.varlen import Varlen
+from palaestra.trainers.data.path import PrefixPath
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 

@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,17 +10,25 @@ from engines.conformance import CLAIMS, Claim
 from palaestra.trainers.engines.native import NativeConfig, NativeEngine
 from palaestra.trainers.model.checkpoint import load_decoder
 
-SHAPES = {"plain": tiny(context=192), "kernels": tiny(context=192, head_dim=16)}
+KERNELS = tiny(context=192, head_dim=16)
+SHAPES = {"plain": tiny(context=192), "kernels": KERNELS, "invariant": KERNELS}
 """There are kernels for heads of some sizes only."""
 
 
-def made(folder: Path) -> NativeEngine:
-    return NativeEngine(load_decoder(folder), NativeConfig(rows=8, capacity=2_000, prefill=64))
+def made(folder: Path, *, invariant: bool) -> NativeEngine:
+    config = NativeConfig(rows=8, capacity=2_000, prefill=64, invariant=invariant)
+    return NativeEngine(load_decoder(folder), config)
 
 
 @pytest.fixture(scope="module", params=SHAPES)
 def bench(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    harness = Harness(make=made, shape=SHAPES[request.param], tolerance=1e-4, takes_noise=True, tells_resident=True)
+    harness = Harness(
+        make=partial(made, invariant=request.param == "invariant"),
+        shape=SHAPES[request.param],
+        tolerance=1e-4,
+        takes_noise=True,
+        tells_resident=True,
+    )
     bench = Bench(harness, tmp_path_factory.mktemp("checkpoint"))
     yield bench
     bench.close()

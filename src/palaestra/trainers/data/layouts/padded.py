@@ -11,6 +11,7 @@ from torch.nn import functional
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.layout import Layout
 from palaestra.trainers.data.layouts.needed import needed
+from palaestra.trainers.data.path import PrefixPath
 from palaestra.trainers.model.decoder import Attend
 
 
@@ -27,6 +28,7 @@ def padded_layout(batch: TokenBatch) -> Layout:
         ids_N=ids_N,
         position_N=torch.arange(width, device=length_B.device).repeat(rows),
         attend=_in_rows(rows),
+        paths=[PrefixPath(own=width)] * rows,
         before_T=place_K[need.before_T],
     )
 

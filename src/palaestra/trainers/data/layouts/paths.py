@@ -12,17 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from palaestra.record import record
-
-
-@record
-class PrefixPath:
-    """A sequence of a pass."""
-
-    own: int
-    """Its own tokens, at least one; they stand behind those of the path before it."""
-    common: int = 0
-    """How many tokens come first that the path before it begins with as well."""
+from palaestra.trainers.data.path import PrefixPath
 
 
 class PathAttention:

@@ -14,8 +14,9 @@ import torch
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.layout import Layout
 from palaestra.trainers.data.layouts.needed import needed
-from palaestra.trainers.data.layouts.paths import PathAttention, PrefixPath
+from palaestra.trainers.data.layouts.paths import PathAttention
 from palaestra.trainers.data.layouts.prefixes import common, length, segment_keys
+from palaestra.trainers.data.path import PrefixPath
 
 
 def shared_layout(batch: TokenBatch) -> Layout:
@@ -42,5 +43,6 @@ def shared_layout(batch: TokenBatch) -> Layout:
         ids_N=batch.ids_T[token_N],
         position_N=batch.position_T[token_N],
         attend=PathAttention(paths, device),
+        paths=paths,
         before_T=node_K[need.before_T],
     )

@@ -11,6 +11,8 @@ import torch
 from torch import Tensor
 from torch.nn.attention.varlen import varlen_attn
 
+from palaestra.trainers.data.path import PrefixPath, path_places
+
 
 class Varlen:
     """An attention over sequences of which each may begin as the one before it does.
@@ -29,7 +31,8 @@ class Varlen:
             for lengths in (self._own, self._whole)
         )
         shares = any(common for common, _ in sequences)
-        self._token_P = _places(sequences).to(device) if shares else None
+        paths = [PrefixPath(own=own, common=common) for common, own in sequences]
+        self._token_P = path_places(paths).to(device) if shares else None
 
     def __call__(self, q_NHD: Tensor, k_NGD: Tensor, v_NGD: Tensor) -> Tensor:
         """What each token takes from its sequence, up to itself, [N, H, D]."""
@@ -41,13 +44,3 @@ class Varlen:
         )  # fmt: skip
         assert isinstance(seen_NHD, Tensor), "nothing besides was asked for"
         return seen_NHD
-
-
-def _places(sequences: Sequence[tuple[int, int]]) -> Tensor:
-    """Where in the pass the tokens of each sequence stand, [P]."""
-    places = [torch.empty(0, dtype=torch.long)]
-    begin = 0
-    for common, own in sequences:
-        places.append(torch.cat((places[-1][:common], torch.arange(begin, begin + own))))
-        begin += own
-    return torch.cat(places)

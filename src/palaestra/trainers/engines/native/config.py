@@ -21,6 +21,10 @@ class NativeConfig:
     precision: Precision = "fp32"
     """Of weights, states, keys and values: "fp32", "bf16", or "auto" for bfloat16 where the device multiplies in it.
     Sums of norms, of attention and of the draw are in single precision."""
+    invariant: bool = False
+    """Whether what a token comes to depends on its sequence and the weights alone, to the bit: not on the batch, the
+    chunks of a context, prefixes that are shared, or threads. A learner with the same setting and precision computes
+    the same. On a CPU alone. In a run, `invariant` at the top of its settings sets it."""
     device: str | None = None
     """Where it works, "auto" or in torch's words. If it is not given: the run's device, or in a program where the model
     is."""

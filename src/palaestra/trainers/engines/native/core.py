@@ -24,11 +24,13 @@ from palaestra.trainers.engines.native.config import NativeConfig
 from palaestra.trainers.engines.native.draw import draw
 from palaestra.trainers.engines.native.graphs import Graphs
 from palaestra.trainers.engines.native.idle_cache import IdleKVCache
-from palaestra.trainers.engines.native.kernels import HEAD_DIMS, CompiledPass, kernels
+from palaestra.trainers.engines.native.invariant import InvariantFunctions, InvariantPass, kernels_for
+from palaestra.trainers.engines.native.kernels import HEAD_DIMS, CompiledPass, Kernels, kernels
 from palaestra.trainers.engines.native.memory import RowMemory
 from palaestra.trainers.engines.native.prefixes import BLOCK, Holding, Prefixes, common_beginning
 from palaestra.trainers.engines.native.weights import drawing_copy, load_weights
 from palaestra.trainers.engines.noise import noise_from
+from palaestra.trainers.flow import flow_of
 from palaestra.trainers.model.decoder import Decoder
 from palaestra.trajectory import Stop
 
@@ -85,6 +87,7 @@ class CoreCounts:
 
 _Part: TypeAlias = tuple[int, int]
 """A row, and how many of its pending tokens."""
+_AnyPass: TypeAlias = Pass | CompiledPass | InvariantPass
 
 
 class Core:
@@ -108,22 +111,34 @@ class Core:
                 f"capacity={config.capacity}: one trajectory may have {self.context} tokens; "
                 "raise the capacity or lower the context"
             )
-        self._kernels = kernels() if self._device.type == "cpu" and model.shape.head_dim in HEAD_DIMS else None
-        half = resolve_precision(config.precision, self._device.type) == "bf16"
-        dtype = torch.bfloat16 if half else torch.float32
-        self._model = drawing_copy(model, dtype=dtype, device=self._device, operations=self._kernels)
+        precision = resolve_precision(config.precision, self._device.type)
+        flow = flow_of(precision, invariant=config.invariant)
+        self._invariant = kernels_for(model.shape, self._device) if flow.fixed_order else None
+        self._kernels: Kernels | None = None
+        if self._invariant is not None:
+            functions = InvariantFunctions(self._invariant)
+            self._model = drawing_copy(model, dtype=flow.weights, device=self._device, functions=functions)
+        else:
+            known = self._device.type == "cpu" and model.shape.head_dim in HEAD_DIMS
+            self._kernels = kernels() if known else None
+            self._model = drawing_copy(model, dtype=flow.weights, device=self._device, operations=self._kernels)
         # Torch's attention on a processor is slower in half precision, by more than memory it saves.
-        plain = self._device.type == "cpu" and self._kernels is None
+        plain = self._device.type == "cpu" and self._kernels is None and self._invariant is None
         self._memory = RowMemory(
             model.shape,
             rows=config.rows,
             context=self.context,
-            dtype=torch.float32 if plain else dtype,
+            dtype=torch.float32 if plain else flow.keys_and_values,
             device=self._device,
         )
         self._head = self._model.temperature_head if temperature_head else None
         if temperature_head and self._head is None:
             raise ValueError("temperature_head=True: the model has none; give it one, or leave the setting out")
+        if temperature_head and self._invariant is not None:
+            raise ValueError(
+                "temperature_head=True, invariant=True: the head is computed by torch, so what it chooses depends on "
+                "the batch; leave one of the two out"
+            )
         # A graph gives logits alone, and the head needs the states behind them.
         self._graphs = Graphs(self._model, self._memory) if self._device.type == "cuda" and self._head is None else None
         self._prefixes = Prefixes()
@@ -226,6 +241,8 @@ class Core:
         self._shelf.make_room(0)
         self._graphs = None
         self._memory.free()
+        if self._invariant is not None:
+            self._model.use(None)
         self._model.to("meta")
 
     # A step
@@ -317,13 +334,16 @@ class Core:
             drawing.holding.held += count
         return logits_BV, choices, drawing_B
 
-    def _attend(self, singles: Sequence[_Part], parts: Sequence[_Part]) -> Pass | CompiledPass:
+    def _attend(self, singles: Sequence[_Part], parts: Sequence[_Part]) -> _AnyPass:
         """How the tokens of a pass see each other."""
         held = [drawing.holding.held for drawing in self.running]
-        if self._kernels is not None:
+        if self._kernels is not None or self._invariant is not None:
             both = [*singles, *parts]
             rows = [row for row, count in both for _ in range(count)]
             places = [place for row, count in both for place in range(held[row], held[row] + count)]
+            if self._invariant is not None:
+                return InvariantPass(self._invariant, self._memory, rows, places)
+            assert self._kernels is not None
             return CompiledPass(self._kernels, self._memory, rows, places)
         chunks: list[Chunk] = []
         start = len(singles)
@@ -333,7 +353,7 @@ class Core:
         rows = [row for row, _ in singles]
         return Pass(self._memory, runs_of(rows, [held[row] + 1 for row in rows], padding=self._padding), chunks)
 
-    def _hidden(self, ids: Sequence[int], attend: Pass | CompiledPass, at: Sequence[int]) -> Tensor:
+    def _hidden(self, ids: Sequence[int], attend: _AnyPass, at: Sequence[int]) -> Tensor:
         ids_T = torch.tensor(ids, device=self._device)
         wanted_B = torch.tensor(at, dtype=torch.long, device=self._device) if len(at) < len(ids) else None
         hidden_BC: Tensor = self._model(ids_T, attend.place_T, attend, wanted_B=wanted_B)
@@ -363,7 +383,7 @@ class Core:
             torch.tensor(noise_B, dtype=torch.float64, device=self._device),
             temperature_B=self._setting([drawing.temperature for drawing in drawing_B]),
             top_p_B=self._setting([drawing.request.sampling.top_p for drawing in drawing_B]),
-            kernels=self._kernels,
+            kernels=self._invariant or self._kernels,
         )
         ids, logprobs = drawn_2B.tolist()
         return self._settle(drawing_B, [int(number) for number in ids], logprobs)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from palaestra.trainers.engines.native.kernels import Kernels
+from palaestra.trainers.engines.native.kernels import InvariantKernels, Kernels
 
 
 def draw(
@@ -16,7 +16,7 @@ def draw(
     *,
     temperature_B: Tensor | None,
     top_p_B: Tensor | None,
-    kernels: Kernels | None = None,
+    kernels: Kernels | InvariantKernels | None = None,
 ) -> Tensor:
     """One token for each turn: the first whose cumulated probability, in the order of ids, passes the turn's noise.
 
@@ -26,7 +26,8 @@ def draw(
         temperature_B: What logits are divided by; `None` where all are 1.
         top_p_B: Only the likeliest tokens that together reach this probability are drawn, in proportion; of equally
             likely ones those of lower ids. `None` where all are 1.
-        kernels: What does it in one go, where the whole distribution is drawn from.
+        kernels: What does it in one go, where the whole distribution is drawn from. With invariant ones no row's
+            result depends on the others: torch then draws the rows one by one where it is not.
 
     Returns:
         [2, B], in double precision: the ids, and the log-probability of each under the distribution it was drawn from,
@@ -34,6 +35,14 @@ def draw(
     """
     if kernels is not None and top_p_B is None:
         return kernels.draw(logits_BV.contiguous(), noise_B, temperature_B)
+    if isinstance(kernels, InvariantKernels) and len(logits_BV) > 1:
+        rows = [slice(b, b + 1) for b in range(len(logits_BV))]
+        settings = [[None if x_B is None else x_B[row] for x_B in (temperature_B, top_p_B)] for row in rows]
+        drawn = [
+            draw(logits_BV[row], noise_B[row], temperature_B=temperature_1, top_p_B=top_p_1)
+            for row, (temperature_1, top_p_1) in zip(rows, settings, strict=True)
+        ]
+        return torch.cat(drawn, dim=1)
     scaled_BV = logits_BV.float() if temperature_B is None else logits_BV.float() / temperature_B[:, None].float()
     p_BV = scaled_BV.softmax(-1)
     if top_p_B is not None:

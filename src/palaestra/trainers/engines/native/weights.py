@@ -7,19 +7,32 @@ import torch
 from torch import Tensor
 
 from palaestra.errors import CheckpointError
-from palaestra.trainers.model.decoder import Decoder, Operations
+from palaestra.trainers.model.decoder import Decoder, ForwardFunctions, Operations
 
 _OUTPUT = "lm_head.weight"
 
 
-def drawing_copy(model: Decoder, *, dtype: torch.dtype, device: torch.device, operations: Operations | None) -> Decoder:
-    """A decoder of the same weights, joined, that shares none with `model` and takes no gradients."""
+def drawing_copy(
+    model: Decoder,
+    *,
+    dtype: torch.dtype,
+    device: torch.device,
+    operations: Operations | None = None,
+    functions: ForwardFunctions | None = None,
+) -> Decoder:
+    """A decoder of the same weights that shares none with `model` and takes no gradients.
+
+    It uses the functions where there are some; otherwise it is joined.
+    """
     copy = deepcopy(model).to(device=device, dtype=dtype).eval().requires_grad_(requires_grad=False)
     if model.temperature_head is not None:  # it works in single precision, as the learner's does
         head = deepcopy(model.temperature_head).to(device=device, dtype=torch.float32)
         copy.temperature_head = head.requires_grad_(requires_grad=False)
     copy.tie()
-    copy.join(operations)
+    if functions is None:
+        copy.join(operations)
+    else:
+        copy.use(functions)
     return copy
 
 

@@ -9,13 +9,17 @@ import platform
 import shutil
 import subprocess
 import warnings
+from collections.abc import Sequence
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 
+from palaestra.errors import ConfigError
 from palaestra.trainers.engines.native.kernels.compiled import Kernels
+from palaestra.trainers.engines.native.kernels.invariant import InvariantKernels
 
 _SOURCE = Path(__file__).with_name("kernels.cpp")
+_INVARIANT_SOURCE = Path(__file__).with_name("invariant.cpp")
 _FLAGS = (
     "-std=c++17",
     "-O3",
@@ -27,8 +31,9 @@ _FLAGS = (
     "-fPIC",
     *(("-mprefer-vector-width=512",) if platform.machine() in {"x86_64", "AMD64"} else ()),
 )
+_INVARIANT_FLAGS = ("-ffp-contract=off",)
 _COMPILERS = ("c++", "g++", "clang++")
-_SECONDS = 120
+_SECONDS = 600
 
 
 @cache
@@ -47,6 +52,23 @@ def kernels() -> Kernels | None:
         return None
 
 
+@cache
+def invariant_kernels() -> InvariantKernels:
+    """The kernels of the invariant mode, compiled for this machine.
+
+    Raises:
+        ConfigError: they cannot be made. Nothing can stand in for them: torch's products depend on the batch.
+    """
+    try:
+        return InvariantKernels(library(compiler(), _cache(), source=_INVARIANT_SOURCE, flags=_INVARIANT_FLAGS))
+    except (OSError, subprocess.SubprocessError) as error:
+        said = str(getattr(error, "stderr", "") or error).strip().partition("\n")[0]
+        raise ConfigError(
+            f"invariant=True: the kernels of this mode cannot be compiled: {said}. Install a C++ compiler with OpenMP, "
+            "such as g++, or name one in CXX; or leave invariant out"
+        ) from error
+
+
 def compiler() -> str:
     """The one that the environment's CXX names, or the first there is.
 
@@ -60,22 +82,29 @@ def compiler() -> str:
     raise FileNotFoundError(f"there is no C++ compiler called {named or ', '.join(_COMPILERS)}")
 
 
-def library(compiler: str, folder: Path, *, source: Path = _SOURCE) -> Path:
+def library(compiler: str, folder: Path, *, source: Path = _SOURCE, flags: Sequence[str] = ()) -> Path:
     """The compiled source; made where the folder does not have it.
+
+    Args:
+        compiler: Its command.
+        folder: Where libraries are kept.
+        source: A file; headers beside it may be included.
+        flags: Beside those that all sources are compiled with; they stand behind those.
 
     Raises:
         OSError: the folder cannot be written to.
         SubprocessError: the compiler fails, or takes minutes.
     """
     version = subprocess.run([compiler, "--version"], check=True, capture_output=True, timeout=_SECONDS).stdout
-    made_of = (source.read_bytes(), " ".join(_FLAGS).encode(), version, _processor().encode())
+    texts = [one.read_bytes() for one in (source, *sorted(source.parent.glob("*.h")))]
+    made_of = (*texts, " ".join([*_FLAGS, *flags]).encode(), version, _processor().encode())
     name = blake2b(b"\0".join(made_of), digest_size=12).hexdigest()
     path = folder / f"kernels-{name}.so"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         # Several processes may do this at once: each makes its own, and the last one's stays.
         fresh = path.with_suffix(f".{os.getpid()}")
-        command = [compiler, *_FLAGS, str(source), "-o", str(fresh)]
+        command = [compiler, *_FLAGS, *flags, str(source), "-o", str(fresh)]
         subprocess.run(command, check=True, capture_output=True, text=True, timeout=_SECONDS)
         fresh.replace(path)
     return path

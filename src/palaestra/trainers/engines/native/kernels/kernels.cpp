@@ -12,29 +12,9 @@
 #include <type_traits>
 #include <vector>
 
+#include "half.h"
+
 namespace {
-
-struct Half {  // bfloat16: the upper half of a float
-    std::uint16_t bits;
-};
-
-inline float wide(float x) { return x; }
-
-inline float wide(Half x) {
-    const std::uint32_t bits = std::uint32_t(x.bits) << 16;
-    float out;
-    std::memcpy(&out, &bits, sizeof out);
-    return out;
-}
-
-inline void put(float& to, float x) { to = x; }
-
-inline void put(Half& to, float x) {  // to the nearest, ties to even
-    std::uint32_t bits;
-    std::memcpy(&bits, &x, sizeof bits);
-    const std::uint32_t rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
-    to.bits = std::uint16_t(x == x ? rounded : 0x7fc0);
-}
 
 // e to the power of x, within 2 units in the last place; 0 where it would be below 1e-38. (Cephes, expf)
 inline float exponential(float power) {

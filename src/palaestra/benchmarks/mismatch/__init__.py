@@ -1,0 +1,18 @@
+"""How far an engine's log-probabilities are from a learner's of the same weights, by flow; and what equality costs.
+
+Needs the extra `train`.
+"""
+
+from palaestra.benchmarks.mismatch.flows import FLOW_PAIRS, FlowPair
+from palaestra.benchmarks.mismatch.measure import MismatchFigures, MismatchScale, measure_mismatch
+from palaestra.benchmarks.mismatch.tables import mismatch_markdown, mismatch_tables
+
+__all__ = [
+    "FLOW_PAIRS",
+    "FlowPair",
+    "MismatchFigures",
+    "MismatchScale",
+    "measure_mismatch",
+    "mismatch_markdown",
+    "mismatch_tables",
+]

@@ -1,0 +1,45 @@
+"""The pairs of flows that are measured: what the engine draws with, and what the learner computes."""
+
+from typing import Literal, TypeAlias
+
+from palaestra.record import record
+from palaestra.trainers.flow import PrecisionFlow, flow_of
+
+_Precision: TypeAlias = Literal["fp32", "bf16"]
+_PRECISIONS: tuple[tuple[_Precision, _Precision], ...] = (("fp32", "fp32"), ("bf16", "bf16"), ("bf16", "fp32"))
+
+
+@record
+class FlowPair:
+    """An engine's flow and a learner's."""
+
+    rollouts: _Precision
+    training: _Precision
+    invariant: bool
+
+    @property
+    def unified(self) -> bool:
+        """Whether both compute in the same precision."""
+        return self.rollouts == self.training
+
+    @property
+    def flows(self) -> tuple[PrecisionFlow, PrecisionFlow]:
+        """Of the engine, and of the learner."""
+        engine, learner = (flow_of(one, invariant=self.invariant) for one in (self.rollouts, self.training))
+        return engine, learner
+
+    @property
+    def name(self) -> str:
+        """Such as "bf16 rollouts, fp32 training, free"."""
+        sums = "invariant" if self.invariant else "free"
+        if self.unified:
+            return f"{self.rollouts} unified, {sums}"
+        return f"{self.rollouts} rollouts, {self.training} training, {sums}"
+
+
+FLOW_PAIRS = tuple(
+    FlowPair(rollouts=rollouts, training=training, invariant=invariant)
+    for rollouts, training in _PRECISIONS
+    for invariant in (False, True)
+)
+"""Single and half precision in one flow each, and rollouts in half with training in single precision."""

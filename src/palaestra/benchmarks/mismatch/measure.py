@@ -1,0 +1,199 @@
+"""Draw with an engine, score with a learner of the same weights, and compare; every pair of flows in every round.
+
+Turns come in groups with one prompt, with an answer between a trajectory's turns, so prefixes are shared and contexts
+are taken in by parts. The learner takes a step with a learning rate of 0, so that all rounds have the same weights.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from statistics import median
+
+import torch
+from torch import Tensor
+
+from palaestra.benchmarks.mismatch.flows import FlowPair
+from palaestra.records import JsonObject
+from palaestra.seeding import Stream
+from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.data.flatten import flatten_tokens
+from palaestra.trainers.engines.engine import Sampling, TurnRequest
+from palaestra.trainers.engines.native import NativeConfig, NativeEngine
+from palaestra.trainers.engines.noise import noise_key
+from palaestra.trainers.learner import Learner, LearnerConfig
+from palaestra.trainers.model.checkpoint import fresh
+from palaestra.trainers.model.decoder import Decoder
+from palaestra.trainers.model.shape import DecoderShape
+from palaestra.trainers.monitors.policy import mismatch_metrics
+from palaestra.trainers.objectives import ComposedObjective, Metrics
+from palaestra.trajectory import Span, Tokens
+
+SHAPE = DecoderShape(vocabulary=2048, hidden=128, layers=4, heads=4, kv_heads=2, head_dim=32, mlp=384, context=512)
+"""1.05 million parameters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MismatchScale:
+    """How much is measured."""
+
+    tokens: int = 10_000
+    """Drawn by each pair of flows, at least."""
+    rounds: int = 3
+    shape: DecoderShape = SHAPE
+    group_size: int = 8
+    prompt: int = 48
+    turn: int = 48
+    turns: int = 2
+    answer: int = 8
+    rows: int = 64
+
+    @property
+    def groups(self) -> int:
+        """Of a round."""
+        return -(-self.tokens // (self.rounds * self.group_size * self.turn * self.turns))
+
+
+@dataclass(slots=True, kw_only=True)
+class MismatchFigures:
+    """What a pair of flows came to."""
+
+    pair: FlowPair
+    tokens: int = 0
+    mismatch: Metrics = field(default_factory=dict[str, float])
+    """See `mismatch_metrics`."""
+    draw_seconds: list[float] = field(default_factory=list[float])
+    """Processor time of the draws of each round."""
+    step_seconds: list[float] = field(default_factory=list[float])
+    """Of each round's training step."""
+
+    def as_json(self) -> JsonObject:
+        """All of it."""
+        return {
+            "pair": self.pair.name,
+            "tokens": self.tokens,
+            **self.mismatch,
+            "draw_seconds": list(self.draw_seconds),
+            "step_seconds": list(self.step_seconds),
+        }
+
+    def draw_price(self, free: "MismatchFigures") -> float:
+        """How many times as long the draws take as those of a free flow: the median over rounds."""
+        return median(own / other for own, other in zip(self.draw_seconds, free.draw_seconds, strict=True))
+
+    def step_price(self, free: "MismatchFigures") -> float:
+        """The same of training steps."""
+        return median(own / other for own, other in zip(self.step_seconds, free.step_seconds, strict=True))
+
+
+class _Contestant:
+    """An engine and a learner of one model."""
+
+    def __init__(self, model: Decoder, pair: FlowPair, scale: MismatchScale) -> None:
+        self.figures = MismatchFigures(pair=pair)
+        self._scale = scale
+        self._off: list[Tensor] = []
+        self._engine = NativeConfig(
+            rows=scale.rows,
+            capacity=2 * scale.rows * scale.shape.context,
+            precision=pair.rollouts,
+            invariant=pair.invariant,
+        )
+        config = LearnerConfig(
+            lr=1.0, weight_decay=0.0, layout="shared", precision=pair.training, invariant=pair.invariant
+        )
+        self._model = model
+        self._learner = Learner(model, config)
+
+    def play(self, round_: int) -> None:
+        """Draw a round, score it, and take a step on it."""
+        begun = time.process_time()
+        tokens = asyncio.run(_draw(self._model, self._engine, self._scale, round_))
+        self.figures.draw_seconds.append(time.process_time() - begun)
+        batch = _batch(tokens, self._scale)
+        learnt = self._learner.logprobs(batch).logp
+        self._off.append((learnt - batch.logprob_T)[batch.trained_T])
+        prepared = ComposedObjective().prepare(batch)
+        begun = time.process_time()
+        self._learner.step(prepared, lr=0.0)
+        self.figures.step_seconds.append(time.process_time() - begun)
+        off = torch.cat(self._off)
+        self.figures.tokens, self.figures.mismatch = len(off), mismatch_metrics(off)
+
+
+def measure_mismatch(
+    pairs: Sequence[FlowPair], scale: MismatchScale, *, progress: Callable[[str], None] = lambda _: None
+) -> list[MismatchFigures]:
+    """Measure pairs of flows side by side: everybody plays a round before anybody plays the next one.
+
+    Args:
+        pairs: Which.
+        scale: How much.
+        progress: Told the name of each pair that has played a round.
+    """
+    model = _sharp(scale.shape)
+    contestants = [_Contestant(model, pair, scale) for pair in pairs]
+    for one in contestants:  # warms up: compiles kernels, allocates, imports
+        _Contestant(model, one.figures.pair, replace(scale, tokens=1, rounds=1)).play(-1)
+    for round_ in range(scale.rounds):
+        turned = round_ % len(contestants)
+        for one in [*contestants[turned:], *contestants[:turned]]:
+            one.play(round_)
+            progress(one.figures.pair.name)
+    return [one.figures for one in contestants]
+
+
+def _sharp(shape: DecoderShape) -> Decoder:
+    """A decoder whose distributions are neither even nor certain, with logits of a deviation of about 1.5."""
+    model = fresh(shape, seed=0)
+    generator = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if weight.dim() > 1:
+                spread = 1.5 if name.startswith(("lm_head", "model.embed")) else 1.0
+                weight.normal_(0.0, spread / weight.shape[-1] ** 0.5, generator=generator)
+    return model
+
+
+async def _draw(model: Decoder, config: NativeConfig, scale: MismatchScale, round_: int) -> list[Tokens]:
+    engine = NativeEngine(model, config)
+    members = [(group, member) for group in range(scale.groups) for member in range(scale.group_size)]
+    drawn = await asyncio.gather(*(_trajectory(engine, scale, (round_, *one)) for one in members))
+    await engine.close()
+    return list(drawn)
+
+
+async def _trajectory(engine: NativeEngine, scale: MismatchScale, who: tuple[int, int, int]) -> Tokens:
+    round_, group, _ = who
+    prompt = Stream.root("mismatch", round_, group)
+    own = Stream.root("mismatch", *who)
+    vocabulary = scale.shape.vocabulary
+    ids = [prompt.below(vocabulary) for _ in range(scale.prompt)]
+    logprobs, sampled, spans = [0.0] * len(ids), [False] * len(ids), list[Span]()
+    for _ in range(scale.turns):
+        request = TurnRequest(
+            trajectory=str(who),
+            context=tuple(ids),
+            sampling=Sampling(limit=scale.turn, stop=()),
+            noise=noise_key(*who),
+        )
+        done = await engine.generate(request)
+        spans.append(Span(kind="turn", start=len(ids), end=len(ids) + len(done.ids)))
+        ids += [*done.ids, *(own.below(vocabulary) for _ in range(scale.answer))]
+        logprobs += [*done.logprobs, *[0.0] * scale.answer]
+        sampled += [*[True] * len(done.ids), *[False] * scale.answer]
+    return Tokens(
+        ids=tuple(ids),
+        sampled=tuple(sampled),
+        logprobs=tuple(logprobs),
+        versions=(0,) * len(ids),
+        spans=tuple(spans),
+        stops=tuple("length" for _ in spans),
+    )
+
+
+def _batch(tokens: Sequence[Tokens], scale: MismatchScale) -> TokenBatch:
+    """With returns of 0 and 1 in turn within each group."""
+    place = torch.arange(len(tokens))
+    batch = replace(flatten_tokens(tokens), group_R=place // scale.group_size, return_R=(place % 2).to(torch.float32))
+    return ComposedObjective().advantages(batch)

@@ -1,0 +1,58 @@
+"""The figures as tables."""
+
+from collections.abc import Sequence
+
+from palaestra.benchmarks.mismatch.measure import MismatchFigures
+from palaestra.table import Table
+
+
+def mismatch_tables(figures: Sequence[MismatchFigures]) -> list[Table]:
+    """How far engine and learner are apart, and what equality costs."""
+    return [table for table in (_mismatch(figures), _prices(figures)) if table.rows]
+
+
+def mismatch_markdown(figures: Sequence[MismatchFigures]) -> str:
+    """The same as a document to include."""
+    parts = [
+        part for table in mismatch_tables(figures) for part in (f"**{table.title}**", table.markdown(), table.note)
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _mismatch(figures: Sequence[MismatchFigures]) -> Table:
+    rows = tuple(
+        (
+            one.pair.name,
+            f"{one.tokens:,}",
+            _number(one.mismatch["mismatch/max"]),
+            _number(one.mismatch["mismatch/mean"]),
+            f"{one.mismatch['mismatch/zero_share']:.1%}",
+            _number(one.mismatch["mismatch/kl"]),
+        )
+        for one in figures
+    )
+    return Table(
+        title="Log-probabilities of the engine and of the learner",
+        columns=("flow", "tokens", "max", "mean", "exactly 0", "KL"),
+        rows=rows,
+        note="max and mean: |log p(engine) - log p(learner)| of drawn tokens, in nats. KL: k3 estimate, in nats.",
+    )
+
+
+def _prices(figures: Sequence[MismatchFigures]) -> Table:
+    free = {(one.pair.rollouts, one.pair.training): one for one in figures if not one.pair.invariant}
+    rows: list[tuple[str, ...]] = []
+    for one in figures:
+        other = free.get((one.pair.rollouts, one.pair.training))
+        if one.pair.invariant and one.pair.unified and other is not None:
+            rows.append((one.pair.name, f"{one.draw_price(other):.2f}", f"{one.step_price(other):.2f}"))
+    return Table(
+        title="Price of the invariant mode",
+        columns=("flow", "time to draw", "time of a training step"),
+        rows=tuple(rows),
+        note="Times the processor time of the free flow on equal work; medians over rounds of one run.",
+    )
+
+
+def _number(value: float) -> str:
+    return f"{value:.1e}" if value else "0"

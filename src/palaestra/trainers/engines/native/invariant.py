@@ -1,0 +1,111 @@
+"""The forward pass of the invariant mode, as the engine computes it: every token by itself, in a fixed order.
+
+Axes: T tokens of a pass, C hidden, N columns of a product, H heads, G key-value heads, D head dimension, R rows,
+W places of a row.
+"""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from palaestra.errors import ConfigError
+from palaestra.trainers.engines.native.kernels import HEAD_DIMS, InvariantKernels, invariant_kernels
+from palaestra.trainers.engines.native.memory import RowMemory
+from palaestra.trainers.model.decoder import Rotation
+from palaestra.trainers.model.shape import DecoderShape
+
+
+def kernels_for(shape: DecoderShape, device: torch.device) -> InvariantKernels:
+    """The kernels of the invariant mode, where they can compute this decoder.
+
+    Raises:
+        ConfigError: they cannot, or cannot be compiled.
+    """
+    if device.type != "cpu":
+        raise ConfigError(
+            f"invariant=True, device={str(device)!r}: the mode has kernels for processors alone; write "
+            'device = "cpu", or leave invariant out'
+        )
+    if shape.head_dim not in HEAD_DIMS:
+        raise ConfigError(
+            f"invariant=True, head_dim={shape.head_dim}: the mode's attention has code for heads of "
+            f"{', '.join(map(str, HEAD_DIMS))}; take a model of such heads, or leave invariant out"
+        )
+    return invariant_kernels()
+
+
+class InvariantFunctions:
+    """A decoder's arithmetic by the invariant kernels, without gradients; see `ForwardFunctions`.
+
+    Args:
+        kernels: Of this machine.
+    """
+
+    def __init__(self, kernels: InvariantKernels) -> None:
+        self.kernels = kernels
+
+    def pack(self, weight_NC: Tensor) -> Tensor:
+        """See `ForwardFunctions`."""
+        return self.kernels.pack(weight_NC)
+
+    def product(self, x_TC: Tensor, weight_NC: Tensor, packed: Tensor) -> Tensor:
+        """See `ForwardFunctions`."""
+        return self.kernels.product(x_TC, packed, len(weight_NC))
+
+    def logits(self, x_TC: Tensor, weight_NC: Tensor, packed: Tensor) -> Tensor:
+        """See `ForwardFunctions`; in single precision, whatever the weights are in."""
+        return self.kernels.product(x_TC, packed, len(weight_NC), single=True)
+
+    def norm(self, x: Tensor, weight_C: Tensor, epsilon: float) -> Tensor:
+        """See `ForwardFunctions`."""
+        return self.kernels.norm(x, weight_C, epsilon)
+
+    def rotation(self, position_T: Tensor, frequency: Tensor) -> Rotation:
+        """See `ForwardFunctions`; in single precision, whatever the states are in."""
+        return self.kernels.rotation(position_T, frequency)
+
+    def turn(self, x_THD: Tensor, rotation: Rotation) -> Tensor:
+        """See `ForwardFunctions`."""
+        return self.kernels.turn(x_THD, *rotation)
+
+    def gate(self, gate_TN: Tensor, up_TN: Tensor) -> Tensor:
+        """See `ForwardFunctions`."""
+        return self.kernels.gate(gate_TN, up_TN)
+
+
+class InvariantPass:
+    """The attention of one pass; what each layer makes of its tokens is kept in the memory.
+
+    Args:
+        kernels: Of this machine.
+        memory: Wide enough.
+        rows: Of each token.
+        places: Of each token in its row; it sees those before it and itself.
+    """
+
+    def __init__(
+        self, kernels: InvariantKernels, memory: RowMemory, rows: Sequence[int], places: Sequence[int]
+    ) -> None:
+        self._kernels = kernels
+        self._memory = memory
+        row_T = torch.tensor(rows)
+        self.place_T = torch.tensor(places)
+        """The place of each token in its sequence."""
+        self._spots = memory.spots(row_T, self.place_T)
+        self._begin_T = row_T * memory.layers[0].stride(0)
+
+    def __call__(self, layer: int, q_THD: Tensor, k_TGD: Tensor, v_TGD: Tensor, /) -> Tensor:
+        """See `Attend`."""
+        self._memory.write(layer, self._spots, k_TGD, v_TGD)
+        keys_RGWD = self._memory.keys[layer]
+        return self._kernels.attend(
+            q_THD,
+            keys_RGWD,
+            self._memory.values[layer],
+            groups=k_TGD.shape[1],
+            group_stride=keys_RGWD.stride(1),
+            place_stride=keys_RGWD.stride(2),
+            begin_T=self._begin_T,
+            place_T=self.place_T,
+        )

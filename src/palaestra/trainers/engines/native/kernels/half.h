@@ -1,0 +1,32 @@
+// bfloat16 in memory, single precision in arithmetic; shared by all kernels.
+
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+namespace {
+
+struct Half {  // bfloat16: the upper half of a float
+    std::uint16_t bits;
+};
+
+inline float wide(float x) { return x; }
+
+inline float wide(Half x) {
+    const std::uint32_t bits = std::uint32_t(x.bits) << 16;
+    float out;
+    std::memcpy(&out, &bits, sizeof out);
+    return out;
+}
+
+inline void put(float& to, float x) { to = x; }
+
+inline void put(Half& to, float x) {  // to the nearest, ties to even
+    std::uint32_t bits;
+    std::memcpy(&bits, &x, sizeof bits);
+    const std::uint32_t rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
+    to.bits = std::uint16_t(x == x ? rounded : 0x7fc0);
+}
+
+}  // namespace

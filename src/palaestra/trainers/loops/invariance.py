@@ -1,0 +1,51 @@
+"""What the invariant mode needs of a stage's settings: engine and learner compute one forward pass, or neither does."""
+
+import torch
+
+from palaestra.trainers.device import AUTO, resolve_precision
+from palaestra.trainers.engines.native import NativeConfig
+from palaestra.trainers.learner import LearnerConfig
+
+_OUT = "or leave `invariant` out"
+
+
+def check_invariance(engine: NativeConfig, learner: LearnerConfig, *, vllm: bool, temperature_head: bool) -> None:
+    """Refuse settings with which engine and learner would not compute the same.
+
+    Args:
+        engine: Of the stage.
+        learner: Of the stage.
+        vllm: Whether vLLM draws.
+        temperature_head: Whether the objective learns temperatures.
+
+    Raises:
+        ValueError: it names the setting, the rule and the way out.
+    """
+    if engine.invariant != learner.invariant:
+        raise ValueError(
+            f"engine.invariant={engine.invariant}, learner.invariant={learner.invariant}: the two compute one forward "
+            "pass together or not at all; write `invariant = true` at the top of the settings, and nothing here"
+        )
+    if not engine.invariant:
+        return
+    if vllm:
+        raise ValueError(
+            f"invariant=True, vllm: vLLM computes a forward pass of its own; draw with our own engine, {_OUT}"
+        )
+    if temperature_head:
+        raise ValueError(
+            "invariant=True: the objective learns temperatures, whose head is computed by torch, so that what it "
+            f"chooses depends on the batch; take an objective without `temperature`, {_OUT}"
+        )
+    for part, device in (("engine", engine.device), ("learner", learner.device)):
+        if device not in (None, AUTO) and torch.device(device).type != "cpu":
+            raise ValueError(
+                f"invariant=True, {part}.device={device!r}: the mode has kernels for processors alone; write "
+                f'device = "cpu", {_OUT}'
+            )
+    rollouts, training = (resolve_precision(one.precision, "cpu") for one in (engine, learner))
+    if rollouts != training:
+        raise ValueError(
+            f"invariant=True, engine.precision={rollouts!r}, learner.precision={training!r}: rollouts and training "
+            f"would be two forward passes; write the same precision for both, {_OUT}"
+        )

@@ -1,0 +1,54 @@
+"""The mismatch of engine and learner by flow, measured small: equal where it must be, and reported where it is not."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from palaestra.benchmarks.mismatch import (
+    FLOW_PAIRS,
+    MismatchFigures,
+    MismatchScale,
+    measure_mismatch,
+    mismatch_markdown,
+    mismatch_tables,
+)
+from palaestra.trainers.model.shape import DecoderShape
+
+SHAPE = DecoderShape(vocabulary=64, hidden=32, layers=2, heads=2, kv_heads=1, head_dim=16, mlp=48, context=96)
+SCALE = MismatchScale(tokens=120, rounds=2, shape=SHAPE, group_size=4, prompt=20, turn=8, turns=2, answer=4, rows=8)
+
+
+@pytest.fixture(scope="module")
+def figures() -> Sequence[MismatchFigures]:
+    return measure_mismatch(FLOW_PAIRS, SCALE)
+
+
+def test_a_unified_invariant_flow_has_no_mismatch_and_lower_rollouts_have(figures: Sequence[MismatchFigures]) -> None:
+    for one in figures:
+        assert one.tokens >= SCALE.tokens
+        if one.pair.unified and one.pair.invariant:
+            assert (one.mismatch["mismatch/max"], one.mismatch["mismatch/zero_share"]) == (0.0, 1.0)
+        if not one.pair.unified:
+            assert one.mismatch["mismatch/mean"] > 1e-4
+            assert one.mismatch["mismatch/kl"] > 0
+
+
+def test_a_pair_says_what_its_flows_are() -> None:
+    engine, learner = FLOW_PAIRS[-1].flows
+    assert (engine.name, learner.name) == ("bf16 invariant", "fp32 invariant")
+    assert FLOW_PAIRS[-1].name == "bf16 rollouts, fp32 training, invariant"
+    assert engine.fixed_order
+
+
+def test_a_price_is_the_median_of_its_rounds_against_the_free_flow() -> None:
+    free, own = (MismatchFigures(pair=pair) for pair in FLOW_PAIRS[:2])
+    free.draw_seconds, own.draw_seconds = [1.0, 2.0, 4.0], [2.0, 3.0, 20.0]
+    free.step_seconds, own.step_seconds = [1.0], [1.5]
+    assert (own.draw_price(free), own.step_price(free)) == (2.0, 1.5)
+
+
+def test_tables_have_a_row_for_each_flow_and_a_price_for_each_unified_one(figures: Sequence[MismatchFigures]) -> None:
+    mismatch, prices = mismatch_tables(figures)
+    assert [row[0] for row in mismatch.rows] == [pair.name for pair in FLOW_PAIRS]
+    assert [row[0] for row in prices.rows] == ["fp32 unified, invariant", "bf16 unified, invariant"]
+    assert "| fp32 unified, invariant | 128 | 0 | 0 | 100.0% | 0 |" in mismatch_markdown(figures)
