@@ -11,7 +11,7 @@ SUITES := agentdojo alfworld babyai bfcl miniwob scienceworld textworld webarena
 # Those whose data no package holds are tested on a little of our own in their layout.
 LAYOUTS := appworld webshop
 
-.PHONY: demo test soak check bench pages clean
+.PHONY: demo test soak check bench pages docker-test clean
 .DEFAULT_GOAL := help
 
 help:
@@ -20,6 +20,7 @@ help:
 	@echo "make soak    the same property, fuzz, digest and kill tests with many more cases; goes on where it was killed; see docs/testing.md"
 	@echo "make check   ruff, mypy, pyright, import-linter"
 	@echo "make pages   both renderers of pages compared, episodes repeated, every solution played on them; goes on where it was killed"
+	@echo "make docker-test  the sandbox's tests on Docker too; starts an engine of its own, as root; see docs/sandbox.md"
 	@echo "make bench   what one step, reset, fork and snapshot cost"
 
 # A stamp newer than pyproject.toml means the environment is the one it describes.
@@ -95,5 +96,16 @@ pages: .venv/test.stamp .venv/suites.stamp
 	$(BIN)/palaestra bench pages --out runs/pages --markdown runs/pages/pages.md
 	$(BIN)/palaestra bench pages-gate --out runs/pages-gate --markdown runs/pages-gate/gate.md
 
+# Not part of `make test`: it needs root, and an engine. It writes docs/sandbox-docker.json, which `make test` checks.
+docker-test: .venv/test.stamp
+	@for program in dockerd debootstrap; do \
+	  command -v $$program > /dev/null && continue; \
+	  package=$$( [ $$program = dockerd ] && echo docker.io || echo $$program ); \
+	  [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null \
+	    || { echo "the sandbox's tests need $$program; as root: apt-get install --no-install-recommends $$package" >&2; exit 1; }; \
+	  apt-get update -q && apt-get install -q -y --no-install-recommends $$package || exit 1; \
+	done
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.docker_engine
+
 clean:
-	rm -rf .venv .venv-vllm .benchmarks build dist runs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage*
+	rm -rf .venv .venv-vllm .benchmarks .docker build dist runs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage*
