@@ -3,6 +3,7 @@
 Each request goes over a connection of its own, so threads and forked processes share none.
 """
 
+import socket
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
@@ -97,6 +98,7 @@ class DockerEngine:
         """
         client: Any = None
         try:
+            _knock(self._address)
             client = docker.APIClient(**self._settings, version=_version(self._address), timeout=_SECONDS)
             yield client
         except APIError as error:
@@ -108,11 +110,20 @@ class DockerEngine:
                 client.close()
 
 
+def _knock(address: str) -> None:
+    """Connect to the engine's socket and hang up: where that fails, the SDK would leave a socket open.
+
+    Raises:
+        OSError: nobody answers.
+    """
+    with socket.socket(socket.AF_UNIX) as knock:
+        knock.connect(address.partition("://")[2])
+
+
 @lru_cache(maxsize=8)
 def _version(address: str) -> str:
     """The version of its interface that the engine and the SDK both speak."""
     settings: Any = {**kwargs_from_env(), "base_url": address}
-    # Not version="auto": where nobody answers, that leaves a client behind which no one can close.
     client = docker.APIClient(**settings, version=_NEWEST, timeout=_SECONDS)
     try:
         offered: str = client.version(api_version=False)["ApiVersion"]
