@@ -48,7 +48,8 @@ class Probe:
 
 def _socket(family: str, kind: str = "SOCK_STREAM", *, outside: bool = True) -> Probe:
     code = f"socket.socket(socket.{family}, socket.{kind}) is not None"
-    return Probe(name=f"socket {family}", code=code, open_outside=outside)
+    name = f"socket {family}" if kind != "SOCK_DGRAM" else f"socket {family} for datagrams"
+    return Probe(name=name, code=code, open_outside=outside)
 
 
 def _system(name: str, x86_64: int, aarch64: int, *arguments: int) -> Probe:

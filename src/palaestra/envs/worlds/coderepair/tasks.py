@@ -77,14 +77,6 @@ def _rubric(repository: RepairRepository, file: RepositoryFile, state: StateView
             tables=tables,
         ),
         Criterion(id="broke-tests", text="A test that passed fails.", kind="forbid", check=is_worse, tables=tables),
-        expect_call(
-            "run_visible_tests",
-            arguments=run,
-            id="verified",
-            text="Ran the tests on the repaired source.",
-            points=10,
-            after=["repaired"],
-        ),
     ]
 
 

@@ -33,9 +33,9 @@ def _file(repository: str, path: str, kind: Literal["source", "test"], text: str
 def briefing(now: datetime) -> str:
     """The system message."""
     return (
-        f"You repair faults in small Python repositories. It is {kit.format_moment(now)}. Find the fault that the issue "
-        "reports, run the tests, read the source, repair it with `edit_file` and run the tests again. Change source "
-        "files only. Tests that you do not see decide. Then call `finish`."
+        f"You repair faults in small Python repositories. It is {kit.format_moment(now)}. Find the fault that the "
+        "issue reports: run the tests and read the source first. Repair it with `edit_file`, in source files only. "
+        "Tests that you do not see decide. Then call `finish`."
     )
 
 

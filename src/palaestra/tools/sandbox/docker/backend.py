@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from palaestra.errors import CapabilityError, InfrastructureError
 from palaestra.tools.sandbox.contract import CallAnswer, Guest, GuestEnd, Program, Sandbox, SandboxLimits
 from palaestra.tools.sandbox.docker import owners
-from palaestra.tools.sandbox.docker.engine_error import EngineError
+from palaestra.tools.sandbox.docker.engine_error import DockerEngineError
 from palaestra.tools.sandbox.docker.hardening import container_config
 from palaestra.tools.sandbox.docker.pipes import HostPipes
 from palaestra.tools.sandbox.session import run_program
@@ -62,7 +62,7 @@ class DockerSandbox(Sandbox):
             self._check_engine()
             remove_orphans()
             guest = self._launch()
-        except EngineError as failed:
+        except DockerEngineError as failed:
             raise _missing(str(failed)) from None
         guest.stop()
         guest.close()
@@ -79,15 +79,17 @@ class DockerSandbox(Sandbox):
         """
         try:
             return self._launch()
-        except EngineError as failed:
+        except DockerEngineError as failed:
             raise InfrastructureError(f"the sandbox could not be started: {failed}") from None
 
     def _check_engine(self) -> None:
         engine = _engine()
         if not any("seccomp" in option for option in engine.security_options()):
-            raise EngineError("a Docker Engine that filters system calls (seccomp)")
+            raise DockerEngineError("a Docker Engine that filters system calls (seccomp)")
         if not engine.has_image(self._image):
-            raise EngineError(f"the image {self._image!r}; build it: docker build -t {self._image} {_IMAGE_FOLDER}")
+            raise DockerEngineError(
+                f"the image {self._image!r}; build it: docker build -t {self._image} {_IMAGE_FOLDER}"
+            )
 
     def _launch(self) -> "_DockerGuest":
         owner = owners.own_name()
@@ -123,7 +125,7 @@ class _DockerGuest(Guest):
         """Wait until the program is shut in; a guest that cannot be is closed.
 
         Raises:
-            EngineError: something is missing.
+            DockerEngineError: something is missing.
         """
         said, engine, began = "", _engine(), time.monotonic()
         while not said and time.monotonic() - began < _PATIENCE:
@@ -137,7 +139,7 @@ class _DockerGuest(Guest):
         self._pipes.end_life()
         engine.remove_container(self._container)
         self.close()
-        raise EngineError(said.removeprefix("missing ") or "a container that says how it goes")
+        raise DockerEngineError(said.removeprefix("missing ") or "a container that says how it goes")
 
     def stop(self) -> GuestEnd:
         """End the program and its container, which the engine removes."""
@@ -209,12 +211,12 @@ def _engine() -> "DockerEngine":
     """The engine.
 
     Raises:
-        EngineError: it cannot be asked from here.
+        DockerEngineError: it cannot be asked from here.
     """
     try:
         from palaestra.tools.sandbox.docker.engine import DockerEngine  # noqa: PLC0415  the SDK is an extra
     except ModuleNotFoundError as error:
-        raise EngineError(f"the Python package {error.name!r}; pip install 'palaestra[docker]'") from None
+        raise DockerEngineError(f"the Python package {error.name!r}; pip install 'palaestra[docker]'") from None
     return DockerEngine()
 
 

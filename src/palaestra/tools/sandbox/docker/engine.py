@@ -14,7 +14,7 @@ from docker.errors import APIError, DockerException, NotFound  # type: ignore[im
 from docker.utils import kwargs_from_env  # type: ignore[import-untyped]
 from requests.exceptions import RequestException
 
-from palaestra.tools.sandbox.docker.engine_error import EngineError
+from palaestra.tools.sandbox.docker.engine_error import DockerEngineError
 from palaestra.tools.sandbox.docker.hardening import ContainerConfig
 
 _SECONDS = 60
@@ -31,14 +31,14 @@ class DockerEngine:
     """The engine that `DOCKER_HOST` and its like name.
 
     Raises:
-        EngineError: it is on another machine.
+        DockerEngineError: it is on another machine.
     """
 
     def __init__(self) -> None:
         self._settings: dict[str, Any] = {**kwargs_from_env()}  # Any: arguments of the SDK
         self._address: str = self._settings.setdefault("base_url", "unix:///var/run/docker.sock")
         if not self._address.startswith(_LOCAL):
-            raise EngineError(f"a Docker Engine on this machine (DOCKER_HOST is {self._address})")
+            raise DockerEngineError(f"a Docker Engine on this machine (DOCKER_HOST is {self._address})")
 
     def has_image(self, name: str) -> bool:
         """Whether the engine has an image."""
@@ -94,7 +94,7 @@ class DockerEngine:
         """A client of the SDK for one request. Any: it has no types.
 
         Raises:
-            EngineError: nobody answers, or the answer is an error.
+            DockerEngineError: nobody answers, or the answer is an error.
         """
         client: Any = None
         try:
@@ -102,9 +102,11 @@ class DockerEngine:
             client = docker.APIClient(**self._settings, version=_version(self._address), timeout=_SECONDS)
             yield client
         except APIError as error:
-            raise EngineError(f"what the Docker Engine refused: {error.explanation or error}") from error
+            raise DockerEngineError(f"what the Docker Engine refused: {error.explanation or error}") from error
         except _FAULTS as error:
-            raise EngineError(f"a Docker Engine that answers at {self._address} ({error}); start dockerd") from error
+            raise DockerEngineError(
+                f"a Docker Engine that answers at {self._address} ({error}); start dockerd"
+            ) from error
         finally:
             if client is not None:
                 client.close()
