@@ -4,6 +4,7 @@
 """
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -199,6 +200,13 @@ def test_programs_of_a_forked_process_run() -> None:
         raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
     """
     assert subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=False).returncode == 0
+
+
+def test_the_example_of_the_document_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "sandbox.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(block, {})  # noqa: S102  the page is our own
+    assert capsys.readouterr().out == "42\n\n"
 
 
 def test_memory_beyond_the_limit_is_an_error_of_the_program() -> None:

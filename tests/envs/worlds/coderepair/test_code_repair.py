@@ -1,7 +1,9 @@
 """The world of code repair: a repairer solves every task, cheats solve none, and episodes fork as every world's do."""
 
 import ast
+import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
@@ -235,6 +237,15 @@ def test_a_fork_goes_on_from_the_same_files(env: ToolEnv) -> None:
     assert fork.digest() == env.digest()
     env.restore(kept)
     assert WRONG in env.step(LOOK[2])[0][0]["content"].replace("\\", "")
+
+
+def test_the_example_of_the_document_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    page = (Path(__file__).parents[4] / "docs" / "code-repair.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(block, {})  # noqa: S102  the page is our own
+    said = capsys.readouterr().out
+    assert "Half amounts are read ten times too small" in said
+    assert "\n95.0 {" in said
 
 
 def test_the_world_is_what_it_declares(env: ToolEnv) -> None:

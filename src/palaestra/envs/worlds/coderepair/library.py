@@ -46,7 +46,7 @@ class PlantedBug:
             end = len(text) if tail < 0 else tail
             new = text[start:end]
             old = new.replace(self.right, self.wrong)
-            if planted.count(old) == 1:
+            if planted.count(old) == 1 and old not in new:  # made twice, it is refused
                 return old, new
             start = text.rfind("\n", 0, start - 1) + 1 if start else 0
             end = min(end + 1, len(text))

@@ -97,7 +97,7 @@ def run_tests(files: Mapping[str, str], tests: Mapping[str, str]) -> Mapping[str
 @lru_cache(maxsize=4)
 def _sandbox(backend: str) -> Sandbox:
     """The sandbox, with so much time by the wall clock that processor time decides, which load does not change."""
-    found = type(SANDBOXES.get(backend))(SandboxLimits(wall_s=_PATIENCE))
+    found = type(SANDBOXES.get(backend))(SandboxLimits(cpu_s=3, wall_s=_PATIENCE))
     found.check()
     return found
 

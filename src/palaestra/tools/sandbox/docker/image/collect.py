@@ -48,4 +48,5 @@ def main(target: Path) -> None:
     (target / "channel").mkdir()
 
 
-main(Path(sys.argv[1]))
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
