@@ -7,10 +7,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
 import pytest
 
-from palaestra.errors import CapabilityError, InfrastructureError
-from palaestra.tools.sandbox import DockerSandbox, SandboxLimits
+from palaestra.errors import CapabilityError, InfrastructureError, UnknownNameError
+from palaestra.tools.sandbox import SANDBOX_VARIABLE, DockerSandbox, SandboxLimits, sandbox_name
 from palaestra.tools.sandbox.docker import owners
 from palaestra.tools.sandbox.docker.hardening import container_config, filter_profile, masked_paths
 from palaestra.tools.sandbox.docker.pipes import NAMES, PREFIX, HostPipes
@@ -184,3 +185,25 @@ def test_folders_of_dead_processes_are_removed_and_others_are_not(temporary: Pat
     assert other.exists()
     assert Path(mine.folder).exists()
     mine.close()
+
+
+# Which one is used
+
+
+def test_the_environment_names_the_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(SANDBOX_VARIABLE, raising=False)
+    assert sandbox_name() == "namespaces"
+    monkeypatch.setenv(SANDBOX_VARIABLE, "docker")
+    assert sandbox_name() == "docker"
+    monkeypatch.setenv(SANDBOX_VARIABLE, "")
+    assert sandbox_name("other") == "other"
+
+
+def test_a_world_of_code_refuses_where_its_sandbox_is_missing(monkeypatch: pytest.MonkeyPatch, temporary: Path) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{temporary}/no.sock")
+    monkeypatch.setenv(SANDBOX_VARIABLE, "docker")
+    with pytest.raises(CapabilityError, match="start dockerd"):
+        gym.make("palaestra/Storefront-v0", action_format="python")
+    monkeypatch.setenv(SANDBOX_VARIABLE, "doker")
+    with pytest.raises(UnknownNameError, match="did you mean 'docker'"):
+        gym.make("palaestra/Storefront-v0", action_format="python")

@@ -38,6 +38,7 @@ from palaestra.tools.sandbox.contract import (
 )
 from palaestra.tools.sandbox.docker.backend import DockerSandbox
 from palaestra.tools.sandbox.namespaces.backend import NamespaceSandbox
+from palaestra.tools.sandbox.selection import SANDBOX_VARIABLE, sandbox_name
 from palaestra.tools.sandbox.session import run_program
 from palaestra.tools.sandbox.signatures import describe_client, function_texts
 
@@ -47,6 +48,7 @@ SANDBOXES.register(NamespaceSandbox.name, NamespaceSandbox())
 
 __all__ = [
     "SANDBOXES",
+    "SANDBOX_VARIABLE",
     "AnswerCall",
     "CallAnswer",
     "CodeResult",
@@ -61,4 +63,5 @@ __all__ = [
     "describe_client",
     "function_texts",
     "run_program",
+    "sandbox_name",
 ]

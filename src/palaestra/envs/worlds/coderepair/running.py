@@ -5,7 +5,6 @@ values that the test came to, as `repr` writes them. They are compared here. A t
 code that ends its interpreter, hangs or breaks the import system makes tests fail, and none pass.
 """
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,12 +13,10 @@ from typing import TypeAlias
 
 from palaestra.envs.worlds.coderepair.cases import ExpectedValue, read_cases
 from palaestra.records import ToolCall
-from palaestra.tools.sandbox import SANDBOXES, CallAnswer, Program, Sandbox, SandboxLimits, run_program
+from palaestra.tools.sandbox import SANDBOXES, CallAnswer, Program, Sandbox, SandboxLimits, run_program, sandbox_name
 
 Texts: TypeAlias = tuple[tuple[str, str], ...]
 """Files: paths with texts, sorted."""
-BACKEND_VARIABLE = "PALAESTRA_SANDBOX"
-"""The environment variable that names the sandbox; without it, "namespaces"."""
 SHOWN = 300
 """Characters of a value that a message shows."""
 _PATIENCE = 300.0
@@ -90,8 +87,7 @@ def run_tests(files: Mapping[str, str], tests: Mapping[str, str]) -> Mapping[str
         CapabilityError: this machine cannot run the sandbox.
         InfrastructureError: the sandbox failed.
     """
-    backend = os.environ.get(BACKEND_VARIABLE, "namespaces")
-    return _run(backend, tuple(sorted(files.items())), tuple(sorted(tests.items())))
+    return _run(sandbox_name(), tuple(sorted(files.items())), tuple(sorted(tests.items())))
 
 
 @lru_cache(maxsize=4)
