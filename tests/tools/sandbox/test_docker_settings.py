@@ -11,7 +11,7 @@ import gymnasium as gym
 import pytest
 
 from palaestra.errors import CapabilityError, InfrastructureError, UnknownNameError
-from palaestra.tools.sandbox import SANDBOX_VARIABLE, DockerSandbox, SandboxLimits, sandbox_name
+from palaestra.tools.sandbox import SANDBOX_VARIABLE, SANDBOXES, DockerSandbox, SandboxLimits, sandbox_name
 from palaestra.tools.sandbox.docker import owners
 from palaestra.tools.sandbox.docker.hardening import container_config, filter_profile, masked_paths
 from palaestra.tools.sandbox.docker.pipes import NAMES, PREFIX, HostPipes
@@ -202,6 +202,7 @@ def test_the_environment_names_the_sandbox(monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_world_of_code_refuses_where_its_sandbox_is_missing(monkeypatch: pytest.MonkeyPatch, temporary: Path) -> None:
     monkeypatch.setenv("DOCKER_HOST", f"unix://{temporary}/no.sock")
     monkeypatch.setenv(SANDBOX_VARIABLE, "docker")
+    monkeypatch.setattr(SANDBOXES.get("docker"), "_checked", False)  # as in a new process
     with pytest.raises(CapabilityError, match="start dockerd"):
         gym.make("palaestra/Storefront-v0", action_format="python")
     monkeypatch.setenv(SANDBOX_VARIABLE, "doker")
