@@ -33,6 +33,8 @@ TESTS = ("tests/tools/sandbox", "tests/envs/worlds/coderepair/test_code_repair_i
 STALE = "tests/tools/sandbox/test_record.py"
 """Reads the record that is written after the tests."""
 PATIENCE = 60
+LONGEST = 160
+"""Characters of a test's name in the record: some arguments are programs."""
 
 
 @contextmanager
@@ -114,7 +116,7 @@ def write_record(address: str, results: Path) -> None:
         if backend in parts:
             parts.remove(backend)
         if verdict == "passed":
-            passed[" ".join((module, found[1], *(["-".join(parts)] if parts != [""] and parts else [])))].add(backend)
+            passed[" ".join((module, found[1], "-".join(parts))).strip()[:LONGEST]].add(backend)
     version = docker(address, "version", "--format", "{{.Server.Version}}").stdout.strip()
     security = docker(address, "info", "--format", "{{.SecurityOptions}} {{.Driver}} cgroup v{{.CgroupVersion}}")
     document = {
