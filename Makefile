@@ -15,7 +15,7 @@ LAYOUTS := appworld webshop
 INTEROP ?= $(abspath .interop)
 FRAMEWORKS := inspect verifiers
 
-.PHONY: demo test soak check bench pages interop clean
+.PHONY: demo test soak check bench pages interop docker-test clean
 .DEFAULT_GOAL := help
 
 help:
@@ -25,6 +25,7 @@ help:
 	@echo "make check   ruff, mypy, pyright, import-linter"
 	@echo "make pages   both renderers of pages compared, episodes repeated, every solution played on them; goes on where it was killed"
 	@echo "make interop adapters for other people's trainers with their real packages; writes docs/interop/log.md; goes on where it was killed"
+	@echo "make docker-test  the sandbox's tests on Docker too; starts an engine of its own, as root; see docs/sandbox.md"
 	@echo "make bench   what one step, reset, fork and snapshot cost"
 
 # A stamp newer than pyproject.toml means the environment is the one it describes.
@@ -89,7 +90,8 @@ test: .venv/test.stamp .venv/postgres.stamp .venv/suites.stamp .venv-vllm/vllm.s
 
 # What passed is recorded in runs/soak and left out the next time, so a soak that was killed goes on.
 SOAKED := tests/property tests/golden tests/crash tests/envs/worlds/storefront/test_fuzz.py tests/envs/noise/test_oracles.py \
-  tests/benchmarks/evaluation/test_resume_kills.py tests/proof/test_listed_worlds.py tests/examples/test_human_resources.py
+  tests/benchmarks/evaluation/test_resume_kills.py tests/proof/test_listed_worlds.py tests/examples/test_human_resources.py \
+  tests/envs/worlds/coderepair/test_code_repair.py
 soak: .venv/test.stamp
 	PALAESTRA_SOAK=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -v $(SOAKED); status=$$?; \
 	  $(BIN)/python -m tests.soak; [ $$status = 0 ] || [ $$status = 5 ]
@@ -119,5 +121,16 @@ $(INTEROP)/%/interop.stamp: pyproject.toml
 interop: .venv/test.stamp $(FRAMEWORKS:%=$(INTEROP)/%/interop.stamp)
 	PYTHONPATH=tests OMP_NUM_THREADS=1 $(BIN)/python -m adapted.frameworks --environments $(INTEROP)
 
+# Not part of `make test`: it needs root, and an engine. It writes docs/sandbox-docker.json, which `make test` checks.
+docker-test: .venv/test.stamp
+	@for program in dockerd debootstrap; do \
+	  command -v $$program > /dev/null && continue; \
+	  package=$$( [ $$program = dockerd ] && echo docker.io || echo $$program ); \
+	  [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null \
+	    || { echo "the sandbox's tests need $$program; as root: apt-get install --no-install-recommends $$package" >&2; exit 1; }; \
+	  apt-get update -q && apt-get install -q -y --no-install-recommends $$package || exit 1; \
+	done
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.docker_engine
+
 clean:
-	rm -rf .venv .venv-vllm .benchmarks .interop build dist runs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage*
+	rm -rf .venv .venv-vllm .benchmarks .interop .docker build dist runs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage*

@@ -236,8 +236,8 @@ EXPORTS = {
         "SmolLM2Format TurnPart bind_tools read_plan"
     ),
     "palaestra.tools.sandbox": (
-        "SANDBOXES AnswerCall CallAnswer CodeResult Guest GuestEnd NamespaceSandbox Program Sandbox SandboxLimits "
-        "StopCause describe_client function_texts run_program"
+        "SANDBOXES SANDBOX_VARIABLE AnswerCall CallAnswer CodeResult DockerSandbox Guest GuestEnd NamespaceSandbox "
+        "Program Sandbox SandboxLimits StopCause describe_client function_texts run_program sandbox_name"
     ),
     "palaestra.trainers": (
         "AlarmConfig BranchingConfig ChoiceConfig CriticConfig ExpertConfig GroupRule GroupStageConfig "

@@ -48,13 +48,16 @@ class Probe:
 
 def _socket(family: str, kind: str = "SOCK_STREAM", *, outside: bool = True) -> Probe:
     code = f"socket.socket(socket.{family}, socket.{kind}) is not None"
-    return Probe(name=f"socket {family}", code=code, open_outside=outside)
+    name = f"socket {family}" if kind != "SOCK_DGRAM" else f"socket {family} for datagrams"
+    return Probe(name=name, code=code, open_outside=outside)
 
 
 def _system(name: str, x86_64: int, aarch64: int, *arguments: int) -> Probe:
     return Probe(name=name, code=f"system({x86_64}, {aarch64}, {', '.join(map(str, arguments))})")
 
 
+_READABLE = ("meminfo", "cpuinfo", "stat", "uptime", "loadavg", "version", "cmdline", "partitions")
+"""What `/proc` tells everybody of the machine."""
 PROBES: tuple[Probe, ...] = (
     # Network
     _socket("AF_INET"),
@@ -87,19 +90,66 @@ PROBES: tuple[Probe, ...] = (
     Probe(name="dot dot", code="open('/lib/../../../../etc/passwd').read()", open_outside=True),
     Probe(
         name="dot dot by a descriptor",
-        code="os.listdir(os.open('..', os.O_RDONLY, dir_fd=os.open('/', 0))).index('etc')",
+        code="os.listdir(os.open('..', os.O_RDONLY, dir_fd=os.open('/', 0))).index('usr') >= 0",
     ),
-    Probe(name="the working folder", code="found = os.path.exists('etc') or os.getcwd() != '/'", open_outside=True),
+    Probe(name="the working folder", code="found = os.path.exists('usr') or os.getcwd() != '/'", open_outside=True),
     Probe(
         name="a symbolic link", code="os.symlink('/etc/passwd', '/lib/python/link') or open('/lib/python/link').read()"
     ),
     Probe(name="links that are there", code="open(os.readlink('/proc/self/exe'), 'rb').read(1)", open_outside=True),
-    Probe(name="/proc", code="os.listdir('/proc')", open_outside=True),
+    Probe(
+        name="processes of the host",
+        code="found = [n for n in os.listdir('/proc') if n.isdigit() and int(n) not in (os.getpid(), os.getppid())]",
+        open_outside=True,
+    ),
+    *(
+        Probe(name=f"/proc/{name}", code=f"open('/proc/{name}', 'rb').read(64)", open_outside=name in _READABLE)
+        for name in (*_READABLE, "kcore", "kmsg", "keys", "sysrq-trigger", "vmallocinfo")
+    ),
+    *(
+        Probe(name=f"writing /proc/{name}", code=f"os.open('/proc/{name}', os.O_WRONLY) is not None")
+        for name in ("sysrq-trigger", "sys/kernel/core_pattern", "sys/kernel/modprobe", "self/oom_score_adj")
+    ),
+    Probe(name="settings of the kernel", code="os.listdir('/proc/sys/kernel')", open_outside=True),
+    Probe(name="own memory in /proc", code="open('/proc/self/mem', 'r+b') is not None", open_outside=True),
+    Probe(name="the guard's memory", code="open(f'/proc/{os.getppid() or 1}/mem', 'rb') is not None"),
+    Probe(name="the guard's files", code="os.listdir(f'/proc/{os.getppid() or 1}/fd')"),
+    Probe(name="own map of users", code="open('/proc/self/uid_map', 'w').write('0 0 1')"),
     Probe(name="own environment in /proc", code="open('/proc/self/environ', 'rb').read()", open_outside=True),
     Probe(name="the parent's environment", code="open(f'/proc/{os.getppid()}/environ', 'rb').read()"),
     Probe(name="the first process's root", code="os.listdir('/proc/1/root')"),
     Probe(name="/sys", code="os.listdir('/sys')", open_outside=True),
-    Probe(name="/dev/null", code="open('/dev/null', 'rb').read() == b''", open_outside=True),
+    Probe(name="/dev/zero", code="open('/dev/zero', 'rb').read(1)", open_outside=True),
+    Probe(name="/dev/urandom", code="open('/dev/urandom', 'rb').read(1)", open_outside=True),
+    Probe(
+        name="disks", code="found = [n for n in os.listdir('/dev') if n.startswith(('sd', 'vd', 'nvme', 'loop', 'dm'))]"
+    ),
+    Probe(name="the terminal", code="os.isatty(os.open('/dev/tty', os.O_RDWR))"),
+    Probe(
+        name="the Docker Engine",
+        code="found = [n for n in ('docker.sock', 'containerd', 'docker') if os.path.lexists(f'/run/{n}')]",
+    ),
+    Probe(name="groups of processes", code="os.listdir('/sys/fs/cgroup')", open_outside=True),
+    Probe(
+        name="a group of processes that calls a program",
+        code="os.mkdir('/sys/fs/cgroup/x') or open('/sys/fs/cgroup/release_agent', 'w').write('/x')",
+    ),
+    Probe(
+        name="setuid programs",
+        code="found = [f for d, _, fs in os.walk('/') if not d.startswith('/proc') for n in fs\n"
+        "         for f in [os.path.join(d, n)] if not os.path.islink(f) and os.lstat(f).st_mode & 0o6000]",
+    ),
+    Probe(
+        name="programs",
+        code="import shutil\nfound = [n for n in ('sh', 'bash', 'mount', 'su', 'apt-get', 'busybox') if any(\n"
+        "         os.path.exists(f'{d}/{n}') for d in ('/bin', '/usr/bin', '/sbin', '/usr/sbin'))]",
+        open_outside=True,
+    ),
+    Probe(
+        name="files that it may write",
+        code="found = [f for d, _, fs in os.walk('/') if not d.startswith('/proc') for n in [*fs, '.']\n"
+        "         for f in [os.path.join(d, n)] if not f.startswith('/dev/') and os.access(f, os.W_OK)]",
+    ),
     Probe(name="/dev/mem", code="open('/dev/mem', 'rb').read(1)"),
     Probe(name="/dev/kmsg", code="open('/dev/kmsg', 'rb').read(1)"),
     Probe(name="a device of its own", code="os.mknod('/null', 0o600 | 0o020000, os.makedev(1, 3)) or open('/null')"),
@@ -177,7 +227,6 @@ PROBES: tuple[Probe, ...] = (
     _system("personality", 135, 92, 0xFFFFFFFF),
     _system("open_tree", 428, 428, -100, 0, 1),
     _system("name_to_handle_at", 303, 264, -100, 0, 0, 0, 0),
-    _system("the other table of numbers", 0x40000000 | 39, 0x40000000 | 172),
     _system("clock", 227, 112, 0, 0),
     _system("ports", 172, 999, 3),
 )

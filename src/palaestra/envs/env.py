@@ -62,7 +62,7 @@ from palaestra.seeding import Stream
 from palaestra.steps import ResetRecord, Returned, StepRecord
 from palaestra.tools import FORMATS, PythonFormat, Schemas, bind_tools
 from palaestra.tools.images import describe_image
-from palaestra.tools.sandbox import SANDBOXES, Sandbox
+from palaestra.tools.sandbox import SANDBOXES, Sandbox, sandbox_name
 
 _step_record = constructor(StepRecord)
 _VARIED = 256
@@ -169,7 +169,7 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         self._format = FORMATS.get(action_format)
         self._sandbox: Sandbox | None = None
         if isinstance(self._format, PythonFormat):
-            self._sandbox = SANDBOXES.get(self._format.sandbox)
+            self._sandbox = SANDBOXES.get(sandbox_name(self._format.sandbox))
             self._sandbox.check()
         self._budget = max_turns
         if isinstance(user, str) and user != "scripted":

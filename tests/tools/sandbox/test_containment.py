@@ -111,6 +111,12 @@ def test_a_call_of_another_architecture_kills_the_program(host: ToolHost) -> Non
     assert (found.output, found.stopped) == ("tries\n", "died")
 
 
+def test_a_call_by_the_other_table_of_numbers_is_refused_or_fatal(host: ToolHost) -> None:
+    code = "import ctypes\nprint('tries', flush=True)\nprint(ctypes.CDLL(None).syscall(ctypes.c_long(0x40000000 | 39)))"
+    found = host.run(code)
+    assert (found.output, found.stopped) in (("tries\n-1\n", None), ("tries\n", "died"))
+
+
 # What takes too much
 
 

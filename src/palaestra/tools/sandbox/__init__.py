@@ -3,7 +3,7 @@
 Covered, by every backend, as the conformance tests have it (`tests/tools/sandbox`):
 
 - A program reads its own memory and Python's standard library. It writes no file, opens no socket, starts no process
-  and no thread, sees no process but its own, and has no right that would change any of this.
+  and no thread, sees no process of the host, and has no right that would change any of this.
 - A program is stopped from outside when it takes too long by the wall clock or by processor time, or makes too many
   calls. Its memory, its output, its error and each of its calls are bounded.
 - Its one way out is the channel. Whatever it writes there is a call like any other, or stops it.
@@ -17,6 +17,8 @@ Not covered:
 - Denial of service within the limits: a program may use its seconds and its memory.
 - Native code that asks the system for time or chance, the order of sets of objects without a hash of their own, and
   whether a program that comes close to a limit of time keeps it: none of them replays for certain.
+- In Docker, a program sees its own entries of `/proc`, those of the guard that ends it, and there the names of the
+  engine's folders; it can open `/dev/null`.
 - What a program says. Its output is text of the agent, and no evidence of anything.
 
 Where a feature is missing, `Sandbox.check` raises `CapabilityError` and names it. No backend goes on with less.
@@ -34,18 +36,23 @@ from palaestra.tools.sandbox.contract import (
     SandboxLimits,
     StopCause,
 )
+from palaestra.tools.sandbox.docker.backend import DockerSandbox
 from palaestra.tools.sandbox.namespaces.backend import NamespaceSandbox
+from palaestra.tools.sandbox.selection import SANDBOX_VARIABLE, sandbox_name
 from palaestra.tools.sandbox.session import run_program
 from palaestra.tools.sandbox.signatures import describe_client, function_texts
 
 SANDBOXES: Registry[Sandbox] = Registry("sandbox")
+SANDBOXES.register(DockerSandbox.name, DockerSandbox())
 SANDBOXES.register(NamespaceSandbox.name, NamespaceSandbox())
 
 __all__ = [
     "SANDBOXES",
+    "SANDBOX_VARIABLE",
     "AnswerCall",
     "CallAnswer",
     "CodeResult",
+    "DockerSandbox",
     "Guest",
     "GuestEnd",
     "NamespaceSandbox",
@@ -56,4 +63,5 @@ __all__ = [
     "describe_client",
     "function_texts",
     "run_program",
+    "sandbox_name",
 ]

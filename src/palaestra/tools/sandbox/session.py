@@ -28,6 +28,9 @@ from palaestra.tools.sandbox.contract import (
 )
 
 _CHUNK = 65_536
+_LEAST_SHARE = 0.5
+"""Of its processor time, that a killed program must have used for the kernel to have killed it. The kernel enforces the
+limit in ticks, which on a loaded machine count more than the time that it reports."""
 _MARSHAL = 2
 """The version of the format: every Python 3 reads it."""
 
@@ -186,7 +189,7 @@ class _Session:
     def _reason(self, end: GuestEnd) -> str | None:
         limits = self._limits
         if self._stopped == "died" and end.signal == 9:
-            if end.cpu_s < limits.cpu_s * 0.9:
+            if end.cpu_s < limits.cpu_s * _LEAST_SHARE:
                 raise InfrastructureError("a process outside the sandbox, or the system, killed the code; run it again")
             self._stopped = "cpu"
         match self._stopped:

@@ -53,9 +53,14 @@ FCNTL_COMMANDS = (0, 1, 2, 3, 1030)
 """Copy a descriptor, read and write its flags, read the flags of its file; none that changes a file or a pipe."""
 
 
-def build_filter(architecture: str) -> bytes:
-    """The filter as the kernel reads it: eight bytes an instruction (classic BPF)."""
-    allowed = sorted(ALLOWED[architecture].values())
+def build_filter(architecture: str, *, refused: tuple[str, ...] = ()) -> bytes:
+    """The filter as the kernel reads it: eight bytes an instruction (classic BPF).
+
+    Args:
+        architecture: Whose numbers it has.
+        refused: Calls that it does not allow although `ALLOWED` has them.
+    """
+    allowed = sorted(number for name, number in ALLOWED[architecture].items() if name not in refused)
     commands = [(_EQUAL, 0, 0, command) for command in FCNTL_COMMANDS]
     program = [
         (_LOAD, 0, 0, _ARCHITECTURE),
@@ -80,13 +85,16 @@ def build_filter(architecture: str) -> bytes:
     return b"".join(struct.pack("HBBI", *instruction) for instruction in program)
 
 
-def install_filter() -> None:
+def install_filter(*, refused: tuple[str, ...] = ()) -> None:
     """Put this process under the filter, for good. It must have no new privileges to gain.
+
+    Args:
+        refused: Calls that it does not allow although `ALLOWED` has them.
 
     Raises:
         SetupError: the kernel has no filters.
     """
-    code = build_filter(machine())
+    code = build_filter(machine(), refused=refused)
 
     class Program(ctypes.Structure):
         _fields_ = (("length", ctypes.c_ushort), ("filter", ctypes.c_char_p))

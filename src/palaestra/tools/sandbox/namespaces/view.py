@@ -42,7 +42,7 @@ def make_view() -> None:
     pivot_root(".", ".")
     detach(".")
     os.chdir("/")
-    _point_to([place.removeprefix(_STAGE) for place in places])
+    point_to([place.removeprefix(_STAGE) for place in places])
 
 
 def _bind(folder: str, place: str) -> None:
@@ -55,7 +55,7 @@ def _bind(folder: str, place: str) -> None:
             mount("tmpfs", f"{place}/{name}", "tmpfs", 15, "size=4k,nr_inodes=1,mode=0555")
 
 
-def _point_to(places: list[str]) -> None:
+def point_to(places: list[str]) -> None:
     """Let the interpreter find its library in the new root, and forget where it was."""
     inner = [f"{place}/lib-dynload" for place in places if os.path.isdir(f"{place}/lib-dynload")]
     sys.path[:] = [*places, *inner]
