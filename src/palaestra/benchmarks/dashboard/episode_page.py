@@ -79,7 +79,7 @@ def _criteria(episode: Episode) -> Html:
     verdicts = episode.score.verdicts
     names = dict.fromkeys([*rubric, *verdicts])
     rows = tuple(_criterion(rubric.get(name), name, verdicts.get(name)) for name in names)
-    columns = ("criterion", "verdict", "points", "what it is about", "reason")
+    columns: tuple[str, ...] = ("criterion", "verdict", "points", "what it is about", "reason")
     if not any(row[-1] for row in rows):
         columns, rows = columns[:-1], tuple(row[:-1] for row in rows)
     title = f"{episode.score.points} of {episode.score.total} points"
