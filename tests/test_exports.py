@@ -202,8 +202,12 @@ EXPORTS = {
     ),
     "palaestra.serving.client": "KEY_VARIABLE ServedEnv ServedSnapshot ServerConnection",
     "palaestra.serving.core": (
-        "CLOSE CODES OPERATIONS STATUS SWITCHES BatchAnswer EpisodeEntry EpisodeLedger LedgerOutcome Operation "
+        "CODES OPERATIONS STATUS SWITCHES BatchAnswer EpisodeEntry EpisodeLedger LedgerOutcome Operation "
         "OperationRunner ServedWorld ServedWorlds SessionCore SessionLimits TaskHandles code_of error_json error_of"
+    ),
+    "palaestra.serving.mcp": (
+        "BRIEFING_URI END_META LocalResult LocalSession McpCall McpHttpAnswer REQUEST_META REWARD_META SessionEndpoint "
+        "TURN_META make_session_server"
     ),
     "palaestra.serving.http": ("HttpLimits JsonFormatter WorldServer is_loopback log_to make_app make_server serve"),
     "palaestra.tools": (

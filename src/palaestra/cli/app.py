@@ -20,6 +20,7 @@ from palaestra.cli import (
     evaluate,
     floors,
     keys,
+    mcp,
     models,
     objectives,
     pages,
@@ -83,6 +84,7 @@ app.command()(check.check)
 app.command()(view.view)
 app.command()(diagnose.diagnose)
 app.command(epilog=serve.EPILOG)(serve.serve)
+app.command(epilog=mcp.EPILOG)(mcp.mcp)
 
 
 @app.callback(invoke_without_command=True)

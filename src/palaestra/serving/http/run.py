@@ -19,6 +19,7 @@ from palaestra.serving.http.app import make_app
 from palaestra.serving.http.log_lines import log_to
 from palaestra.serving.http.requests import HttpLimits
 from palaestra.serving.http.server import WorldServer
+from palaestra.serving.http.socket_protocol import BoundedWebSocketProtocol
 
 _GRACE = 10
 """Seconds for which requests under way may go on when the server stops."""
@@ -90,10 +91,24 @@ def serve(
     """
     if server.keys is None and not is_loopback(host):
         raise ConfigError(f"host={host}: other machines can reach it, so it needs keys; give --keys FILE")
-    listening = _listen(host, port)
+    listening = listen(host, port)
     if is_logged:
         log_to(sys.stderr)
-    config = uvicorn.Config(
+    # uvicorn raises the signal again once it has stopped; by then it has done its work.
+    former = {number: signal.signal(number, _do_nothing) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        with listening:
+            shown = f"[{host}]" if ":" in host else host
+            announce(f"http://{shown}:{listening.getsockname()[1]}")
+            uvicorn.Server(make_config(server)).run(sockets=[listening])
+    finally:
+        for number, handler in former.items():
+            signal.signal(number, handler)
+
+
+def make_config(server: WorldServer) -> uvicorn.Config:
+    """How uvicorn serves a server of worlds."""
+    return uvicorn.Config(
         make_app(server),
         log_config=None,
         access_log=False,
@@ -101,21 +116,19 @@ def serve(
         limit_concurrency=server.limits.connections,
         timeout_graceful_shutdown=_GRACE,
         h11_max_incomplete_event_size=_HEAD_BYTES,
-        ws="none",
+        ws=BoundedWebSocketProtocol,
+        ws_max_size=server.limits.body_bytes,
+        # What a small message unfolds to would have to be bounded as well.
+        ws_per_message_deflate=False,
     )
-    # uvicorn raises the signal again once it has stopped; by then it has done its work.
-    former = {number: signal.signal(number, _do_nothing) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        with listening:
-            shown = f"[{host}]" if ":" in host else host
-            announce(f"http://{shown}:{listening.getsockname()[1]}")
-            uvicorn.Server(config).run(sockets=[listening])
-    finally:
-        for number, handler in former.items():
-            signal.signal(number, handler)
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that takes connections.
+
+    Raises:
+        ConfigError: the address cannot be listened on.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio sends small answers at once only on sockets that name their protocol; without it each waits 40 ms.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
