@@ -30,12 +30,20 @@ class LiveDoor(Door):
         self._thread = threading.Thread(target=self.uvicorn.run, kwargs={"sockets": [listening]}, daemon=True)
         self._thread.start()
 
-    def socket(self, who: str | None, *, headers: dict[str, str] | None = None, **settings: Any) -> ClientConnection:
+    def socket(
+        self,
+        who: str | None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        max_queue: int = 16,
+        path: str = "/v1/socket",
+    ) -> ClientConnection:
         """A WebSocket connection to the server."""
         sent = dict(headers or {})
         if who is not None:
             sent["Authorization"] = f"Bearer {self.tokens.get(who, who)}"
-        return connect(f"ws://{self.host}/v1/socket", additional_headers=sent, proxy=None, compression=None, **settings)
+        address = f"ws://{self.host}{path}"
+        return connect(address, additional_headers=sent, proxy=None, compression=None, max_queue=max_queue)
 
     def close(self) -> None:
         """Stop the server, as a signal does, and wait for its end."""

@@ -173,10 +173,11 @@ def test_another_connection_may_use_the_same_ids(door: Door) -> None:
     assert turn_of(door, session) == 5
 
 
-def test_a_handshake_names_the_connection_and_nothing_is_kept(door: Door) -> None:
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"])
+def test_a_handshake_names_the_connection_and_nothing_is_kept(door: Door, version: str) -> None:
     session = begin(door)
     params = {
-        "protocolVersion": "2025-11-25",
+        "protocolVersion": version,
         "capabilities": {},
         "clientInfo": {"name": "test", "version": "1"},
     }
@@ -187,6 +188,7 @@ def test_a_handshake_names_the_connection_and_nothing_is_kept(door: Door) -> Non
         response = door.send("POST", f"mcp/{session}", who="play", content=content, headers=HEADERS)
         names.add(response.headers["mcp-session-id"])
         assert BRIEFING_URI in response.json()["result"]["instructions"]
+        assert response.json()["result"]["protocolVersion"] == version
     assert len(names) == 3
     assert turn_of(door, session) == 0
 

@@ -112,9 +112,10 @@ def test_a_call_with_a_request_key_that_arrives_again_is_answered_again_and_not_
         with pytest.raises(MCPError, match="run before") as caught:
             await client.call_tool(*LOOK, meta=meta)
         assert caught.value.data == {"code": "conflict"}
-        for wrong in (5, ["mine"], {}):
+        wrong: Any
+        for wrong in ({REQUEST_META: 5}, {REQUEST_META: ["mine"]}):
             with pytest.raises(MCPError, match="is a text"):
-                await client.call_tool(*LOOK, meta={REQUEST_META: wrong})  # type: ignore[typeddict-unknown-key]
+                await client.call_tool(*LOOK, meta=wrong)
 
     use(session, mode, play)
     assert session.result().turns == 2
@@ -136,9 +137,10 @@ def test_two_equal_calls_are_two_turns(mode: str) -> None:
 def test_a_tool_that_is_none_and_wrong_arguments_are_turns_as_in_process(mode: str) -> None:
     env, session = make(LIBRARY_ID), begin()
     env.reset(seed=0)
-    calls = tuple(
-        ToolCall(tool=tool, arguments=arguments)
-        for tool, arguments in (("no_such", {}), ("get_member", {}), ("get_member", {"member_id": 5, "x": [None]}))
+    calls = (
+        ToolCall(tool="no_such", arguments={}),
+        ToolCall(tool="get_member", arguments={}),
+        ToolCall(tool="get_member", arguments={"member_id": 5, "x": [None]}),
     )
     use(session, mode, lambda client: play_calls(client, env, calls))
     assert session.result().digest == env.digest()
