@@ -1,9 +1,7 @@
 """Hostile WebSocket clients: each is bounded, cut off or left waiting, and the others are served."""
 
-import time
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import orjson
 import pytest
@@ -18,17 +16,10 @@ from palaestra.serving.http import HttpLimits
 from palaestra.serving.http.socket_protocol import BoundedWebSocketProtocol
 from served.live import LiveDoor, Talk, open_live_door
 from served.process import run_server
+from served.waiting import wait_until
 
 LOOK = {"tool": "get_member", "arguments": {"member_id": "MEM-1"}}
 SMALL = HttpLimits(body_bytes=20_000, key_sockets=3, sockets=4, socket_seconds=0.3)
-
-
-def wait_until(condition: Any) -> None:
-    """Wait for what another thread does."""
-    deadline = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < deadline, "it never came"
-        time.sleep(0.01)
 
 
 def close_code(talk: Talk) -> int:

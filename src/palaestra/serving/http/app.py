@@ -3,7 +3,7 @@
 Every operation is `POST /v1/<name>` with `{"items": [...]}`, answered by `{"results": [...]}` in the same order; each
 result is `{"ok": ...}` or `{"error": {"code", "message"}}`. A request that fails as a whole has an HTTP status and an
 error of the same form. `/v1/socket` takes the same over one WebSocket connection, and `/v1/mcp/<session>` is an MCP
-server of a session's tools.
+server of a session's tools. `/v1/openenv/<world>/ws` speaks OpenEnv's protocol.
 """
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -17,6 +17,7 @@ from palaestra.serving.access import Caller, KeyScope
 from palaestra.serving.core import OPERATIONS, Operation
 from palaestra.serving.http.mcp_route import serve_mcp
 from palaestra.serving.http.metrics import CONTENT_TYPE
+from palaestra.serving.http.openenv_route import serve_openenv
 from palaestra.serving.http.requests import read_body
 from palaestra.serving.http.route_answers import JSON, NOBODY, RouteAnswer, observe_route
 from palaestra.serving.http.server import WorldServer
@@ -41,6 +42,7 @@ def make_app(server: WorldServer) -> FastAPI:
         _add_route(app, server, name, answer)
     _add_mcp(app, server)
     app.add_api_websocket_route("/v1/socket", serve_socket(server))
+    app.add_api_websocket_route("/v1/openenv/{world}/ws", serve_openenv(server))
 
     @app.exception_handler(HTTPException)
     async def refuse(_: Request, error: HTTPException) -> Response:  # pyright: ignore[reportUnusedFunction]
