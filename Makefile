@@ -11,7 +11,7 @@ SUITES := agentdojo alfworld babyai bfcl miniwob scienceworld textworld webarena
 # Those whose data no package holds are tested on a little of our own in their layout.
 LAYOUTS := appworld webshop
 
-.PHONY: demo test soak check bench pages clean
+.PHONY: demo test soak check bench pages interop clean
 .DEFAULT_GOAL := help
 
 help:
@@ -20,6 +20,7 @@ help:
 	@echo "make soak    the same property, fuzz, digest and kill tests with many more cases; goes on where it was killed; see docs/testing.md"
 	@echo "make check   ruff, mypy, pyright, import-linter"
 	@echo "make pages   both renderers of pages compared, episodes repeated, every solution played on them; goes on where it was killed"
+	@echo "make interop other projects' clients on served worlds, each in an environment of its own; see docs/interop.md"
 	@echo "make bench   what one step, reset, fork and snapshot cost"
 
 # A stamp newer than pyproject.toml means the environment is the one it describes.
@@ -95,5 +96,14 @@ pages: .venv/test.stamp .venv/suites.stamp
 	$(BIN)/palaestra bench pages --out runs/pages --markdown runs/pages/pages.md
 	$(BIN)/palaestra bench pages-gate --out runs/pages-gate --markdown runs/pages-gate/gate.md
 
+# Packages whose pins would meet ours; `make test` needs none of them.
+.interop/openenv.stamp:
+	$(PYTHON) -m venv .interop/openenv
+	.interop/openenv/bin/python -m pip install --quiet --disable-pip-version-check openenv-core==0.3.0
+	@touch $@
+
+interop: .venv/test.stamp .interop/openenv.stamp
+	OMP_NUM_THREADS=1 $(BIN)/python examples/interop/check_openenv.py .interop/openenv/bin/python
+
 clean:
-	rm -rf .venv .venv-vllm .benchmarks build dist runs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage*
+	rm -rf .venv .venv-vllm .benchmarks .interop build dist runs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage*
