@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from palaestra.errors import AccessError, KeyScopeError
-from palaestra.serving.core import STATUS
-from served import OPERATIONS, Door, open_door
+from palaestra.serving.core import OPERATIONS, STATUS
+from served import Door, open_door
 
 WRONG = "pal_000000000000_" + "x" * 43
 GETS = ("worlds", "sessions", "metrics")

@@ -48,7 +48,8 @@ def send_frames(talk: Talk, *frames: Frame) -> None:
 def is_served(door: LiveDoor, who: str = "other") -> bool:
     """Whether another client is served."""
     with door.socket(who) as socket:
-        return Talk(socket).ask("create", world="library")["view"] == "play"
+        view: str = Talk(socket).ask("create", world="library")["view"]
+        return view == "play"
 
 
 @pytest.mark.parametrize("is_in_parts", [False, True])

@@ -1,5 +1,7 @@
 """Messages as MCP's content: answers as they are, others with who speaks, images beside their text."""
 
+from typing import Any
+
 from mcp_types import BlobResourceContents, ImageContent, TextContent, TextResourceContents
 
 from palaestra.serving.mcp.messages import briefing_contents, message_content
@@ -23,7 +25,10 @@ def test_images_follow_their_text() -> None:
 
 
 def test_a_briefing_is_one_text_with_its_images() -> None:
-    opening = [{"role": "system", "content": "Rules."}, {"role": "user", "content": "Page", "images": [PIXEL]}]
+    opening: list[dict[str, Any]] = [
+        {"role": "system", "content": "Rules."},
+        {"role": "user", "content": "Page", "images": [PIXEL]},
+    ]
     assert briefing_contents("x://y", opening) == [
         TextResourceContents(uri="x://y", mime_type="text/plain", text="[system] Rules.\n\n[user] Page"),
         BlobResourceContents(uri="x://y", mime_type="image/png", blob="iVBORw0KGgo="),
