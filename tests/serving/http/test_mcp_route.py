@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import sys
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
@@ -230,6 +231,18 @@ def test_an_error_of_our_own_tells_nothing(door: Door, monkeypatch: pytest.Monke
             for version in ("2025-11-25", "2026-07-28"):
                 response = post(door, session, call_body(), **{"MCP-Protocol-Version": version})
                 assert "secret" not in response.text
+
+
+def test_a_server_without_the_package_says_what_to_install(door: Door, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = begin(door)
+    with monkeypatch.context() as patched:
+        for name in [name for name in sys.modules if name.startswith("palaestra.serving.mcp")]:
+            patched.delitem(sys.modules, name)
+        patched.setitem(sys.modules, "mcp.server.context", None)
+        response = post(door, session, call_body())
+    assert (response.status_code, response.json()["error"]["code"]) == (422, "capability")
+    assert "mcp is not installed there; `pip install 'palaestra[serve]'`" in response.json()["error"]["message"]
+    assert post(door, session, call_body()).status_code == 200
 
 
 def use(door: LiveDoor, session: str, mode: str, play: Callable[[Client], Awaitable[None]], who: str = "play") -> None:

@@ -46,8 +46,9 @@ def _make_endpoint(server: WorldServer) -> "SessionEndpoint":
     try:
         from palaestra.serving.mcp import SessionEndpoint  # noqa: PLC0415
     except ModuleNotFoundError as error:
+        package = str(error.name).partition(".")[0]
         raise CapabilityError(
-            f"the server cannot speak MCP: {error.name} is not installed there; `pip install 'palaestra[serve]'`"
+            f"the server cannot speak MCP: {package} is not installed there; `pip install 'palaestra[serve]'`"
         ) from error
     return SessionEndpoint(server.operations, partial(_run, server))
 
