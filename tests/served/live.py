@@ -43,7 +43,9 @@ class LiveDoor(Door):
         if who is not None:
             sent["Authorization"] = f"Bearer {self.tokens.get(who, who)}"
         address = f"ws://{self.host}{path}"
-        return connect(address, additional_headers=sent, proxy=None, compression=None, max_queue=max_queue)
+        return connect(
+            address, additional_headers=sent, proxy=None, compression=None, max_queue=max_queue, ping_interval=None
+        )
 
     def close(self) -> None:
         """Stop the server, as a signal does, and wait for its end."""

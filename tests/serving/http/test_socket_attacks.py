@@ -107,7 +107,7 @@ def test_a_client_that_does_not_read_is_dropped_with_what_waits_for_it(monkeypat
     monkeypatch.setattr(BoundedWebSocketProtocol, "drop_seconds", 0.2)
     with open_live_door(http=SMALL) as door, door.socket("play", max_queue=1) as connection:
         talk = Talk(connection)
-        items = [{"session": talk.begin(), "tools": True}] * 300
+        items = [{"session": talk.begin(), "tools": True}] * 200
         # The library reads ahead as far as its queue goes. From then on nothing is read, and the server has to wait.
         for _ in range(40):
             talk.send("observe", *items)
