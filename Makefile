@@ -117,9 +117,16 @@ $(INTEROP)/%/interop.stamp: pyproject.toml
 	$(INTEROP)/$*/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[serve,$*]' 'hypothesis>=6.130' 'pytest>=8.4,<9.2'
 	@touch $@
 
+# OpenEnv's clients need nothing of ours.
+$(INTEROP)/openenv.stamp:
+	$(PYTHON) -m venv $(INTEROP)/openenv
+	$(INTEROP)/openenv/bin/python -m pip install --quiet --disable-pip-version-check openenv-core==0.3.0
+	@touch $@
+
 # A framework that passed under the same code is not run again.
-interop: .venv/test.stamp $(FRAMEWORKS:%=$(INTEROP)/%/interop.stamp)
+interop: .venv/test.stamp $(FRAMEWORKS:%=$(INTEROP)/%/interop.stamp) $(INTEROP)/openenv.stamp
 	PYTHONPATH=tests OMP_NUM_THREADS=1 $(BIN)/python -m adapted.frameworks --environments $(INTEROP)
+	OMP_NUM_THREADS=1 $(BIN)/python examples/interop/check_openenv.py $(INTEROP)/openenv/bin/python
 
 # Not part of `make test`: it needs root, and an engine. It writes docs/sandbox-docker.json, which `make test` checks.
 docker-test: .venv/test.stamp

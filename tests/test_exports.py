@@ -212,12 +212,16 @@ EXPORTS = {
     ),
     "palaestra.serving.client": "KEY_VARIABLE ServedEnv ServedSnapshot ServedVectorEnv ServerConnection",
     "palaestra.serving.core": (
-        "CLOSE CODES OPERATIONS STATUS SWITCHES BatchAnswer EpisodeEntry EpisodeLedger LedgerOutcome Operation "
+        "CODES OPERATIONS STATUS SWITCHES BatchAnswer EpisodeEntry EpisodeLedger LedgerOutcome Operation "
         "OperationRunner ServedWorld ServedWorlds SessionCore SessionLimits TaskHandles code_of error_json error_of"
     ),
     "palaestra.serving.http": (
         "HttpLimits JsonFormatter WorldServer caller_of check_local_host is_loopback log_to make_app make_server "
         "read_body run_app serve"
+    ),
+    "palaestra.serving.mcp": (
+        "BRIEFING_URI END_META LocalResult LocalSession McpCall McpHttpAnswer REQUEST_META REWARD_META SessionEndpoint "
+        "TURN_META make_session_server"
     ),
     "palaestra.tools": (
         "CHAT_FORMATS CONTROL FORMATS TYPED_CONTROL ActKind ActionFormat ActionReading CallResult ChatFormat "

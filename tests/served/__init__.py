@@ -20,7 +20,6 @@ from palaestra.serving.access import (
     make_key,
 )
 from palaestra.serving.core import (
-    CLOSE,
     OPERATIONS,
     EpisodeEntry,
     EpisodeLedger,
@@ -34,7 +33,6 @@ from palaestra.serving.http import HttpLimits, WorldServer, make_app
 from worlds.registration import LIBRARY_ID, register
 
 SECRET = bytes(range(32))
-ALL_OPERATIONS = {**OPERATIONS, "close": CLOSE}
 LIBRARY = ServedWorld(name="library", env_id=LIBRARY_ID)
 PAID = ServedWorld(name="paid", env_id=LIBRARY_ID, shows_reward=True)
 
@@ -80,7 +78,7 @@ class CoreUnderTest:
 
     def send(self, who: Caller, name: str, *items: Mapping[str, Any]) -> bytes:
         """The answer to a batch, as bytes."""
-        operation = ALL_OPERATIONS[name]
+        operation = OPERATIONS[name]
         read = self.operations.read(operation, orjson.dumps({"items": items}))
         return self.operations.run(operation, who, read).body
 

@@ -21,6 +21,7 @@ from palaestra.cli import (
     evaluate,
     floors,
     keys,
+    mcp,
     mismatch,
     models,
     objectives,
@@ -89,6 +90,7 @@ app.command()(view.view)
 app.command()(diagnose.diagnose)
 app.command(epilog=serve.EPILOG)(serve.serve)
 app.command(epilog=dashboard.EPILOG)(dashboard.dashboard)
+app.command(epilog=mcp.EPILOG)(mcp.mcp)
 
 
 @app.callback(invoke_without_command=True)

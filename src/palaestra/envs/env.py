@@ -401,6 +401,15 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         """Whether text can be code that runs in a sandbox."""
         return self._sandbox is not None
 
+    @property
+    def tool_schemas(self) -> Schemas:
+        """The schemas of the tools on offer, as the reset gave them.
+
+        Raises:
+            EpisodeOverError: no episode has begun.
+        """
+        return self._exported(self.episode)
+
     def _exported(self, episode: LiveEpisode) -> Schemas:
         """The schemas of the tools that an episode offers."""
         noise_state = episode.noise_state

@@ -22,6 +22,7 @@ OF_A_SESSION: dict[str, dict[str, Any]] = {
     "fork": {},
     "snapshot": {},
     "heartbeat": {},
+    "observe": {},
     "close": {},
     "restore": {"snapshot": "id-99"},
 }

@@ -39,7 +39,7 @@ def played(core: CoreUnderTest, who: Caller, session: str, seed: int) -> tuple[b
         env.step(as_action(call))
         known |= secrets(env)
     assert env.end is not None
-    for name in ("snapshot", "fork", "heartbeat"):
+    for name in ("snapshot", "fork", "heartbeat", "observe"):
         read += core.send(who, name, {"session": session})
     return read + core.send(who, "step", {"session": session, "action": LOOK}), known
 
@@ -72,6 +72,24 @@ def test_equal_seeds_give_a_player_the_observations_and_rewards_of_the_environme
             messages, reward, *_, info = env.step(as_action(call))
             shown = core.ask(PLAYER, "step", session=session, action=as_action(call))
             assert (shown["messages"], shown["reward"], shown["end"]) == (list(messages), reward, info["end"])
+
+
+def test_what_is_observed_is_how_the_episode_began_and_where_it_stands(core: CoreUnderTest) -> None:
+    session = core.ask(AUTHOR, "create", world="library", player="player")["session"]
+    assert core.refusal(PLAYER, "observe", session=session)[0] == "episode_over"
+    begun = core.ask(AUTHOR, "reset", session=session, seed=0)["record"]
+    told = {"opening": begun["messages"], "messages": begun["messages"], "turn": 0, "end": None}
+    assert core.ask(PLAYER, "observe", session=session) == told
+    assert core.ask(PLAYER, "observe", session=session, tools=True) == {**told, "tools": begun["tools"]}
+    shown = core.ask(PLAYER, "step", session=session, action=LOOK)
+    taken = core.ask(PLAYER, "snapshot", session=session)["snapshot"]
+    now = {"opening": begun["messages"], "messages": shown["messages"], "turn": 1, "end": None}
+    assert core.ask(PLAYER, "observe", session=session) == now
+    assert core.ask(PLAYER, "observe", session=core.ask(PLAYER, "fork", session=session)["session"]) == now
+    core.ask(AUTHOR, "reset", session=session, seed=1)
+    assert core.ask(PLAYER, "observe", session=session)["opening"] != begun["messages"]
+    core.ask(PLAYER, "restore", session=session, snapshot=taken)
+    assert core.ask(PLAYER, "observe", session=session) == now
 
 
 def test_a_player_cannot_inspect_or_switch_or_ask_for_more(core: CoreUnderTest) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from palaestra.serving.access import KeyScope, RateLimits, make_key, read_keys, with_keys, write_keys
 from palaestra.serving.http import JsonFormatter, log_to
+from palaestra.serving.http.log_lines import LOGGERS
 from served import Door, open_door
 
 WORD = "a-word-in-a-body"
@@ -20,7 +21,7 @@ def log() -> Iterator[io.StringIO]:
     stream = io.StringIO()
     handler = log_to(stream)
     yield stream
-    for name in ("palaestra.serving", "uvicorn.error"):
+    for name in LOGGERS:
         logger = logging.getLogger(name)
         logger.removeHandler(handler)
         logger.propagate = True

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from palaestra.errors import AccessError, KeyScopeError
-from palaestra.serving.core import STATUS
-from served import ALL_OPERATIONS, Door, open_door
+from palaestra.serving.core import OPERATIONS, STATUS
+from served import Door, open_door
 
 WRONG = "pal_000000000000_" + "x" * 43
 GETS = ("worlds", "sessions", "metrics")
@@ -21,7 +21,7 @@ def door() -> Iterator[Door]:
 
 
 def routes() -> list[tuple[str, str]]:
-    return [*(("POST", name) for name in ALL_OPERATIONS), *(("GET", name) for name in GETS)]
+    return [*(("POST", name) for name in (*OPERATIONS, "mcp/{session}")), *(("GET", name) for name in GETS)]
 
 
 def test_these_are_all_routes(door: Door) -> None:

@@ -371,6 +371,15 @@ class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
         """
         return float(self._ask("heartbeat")["lease"])
 
+    @property
+    def mcp_url(self) -> str:
+        """The address at which an MCP client plays the session, with a key of its player's.
+
+        Raises:
+            EpisodeOverError: the environment is closed.
+        """
+        return f"{self.connection.url}/v1/mcp/{self._open_session()}"
+
     def inspect(self, *parts: str, **choices: Any) -> dict[str, Any]:
         """Parts of the session, for authors. Any: JSON.
 
@@ -382,14 +391,18 @@ class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
 
     def _ask(self, operation: str, **fields: Any) -> dict[str, Any]:
         """One question about the session. One that the server does not know is lost: it was there."""
-        if self._session is None:
-            raise EpisodeOverError("the environment is closed; call env.reset() to begin an episode in a new session")
+        session = self._open_session()
         try:
-            return self.connection.call(operation, {"session": self._session, **fields})
+            return self.connection.call(operation, {"session": session, **fields})
         except SessionError as error:
             if operation in ("restore", "drop"):
                 raise
             raise SessionLostError(f"{error}; the server was restarted, and the episode is void") from error
+
+    def _open_session(self) -> str:
+        if self._session is None:
+            raise EpisodeOverError("the environment is closed; call env.reset() to begin an episode in a new session")
+        return self._session
 
 
 def _read_messages(shown: list[Any]) -> tuple[Message, ...]:

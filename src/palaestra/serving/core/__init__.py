@@ -4,11 +4,10 @@ from palaestra.serving.core.answer_codes import CODES, STATUS, code_of, error_js
 from palaestra.serving.core.core import SessionCore
 from palaestra.serving.core.ledger import EpisodeEntry, EpisodeLedger, LedgerOutcome
 from palaestra.serving.core.limits import SessionLimits
-from palaestra.serving.core.operations import CLOSE, OPERATIONS, BatchAnswer, Operation, OperationRunner
+from palaestra.serving.core.operations import OPERATIONS, BatchAnswer, Operation, OperationRunner
 from palaestra.serving.core.worlds import SWITCHES, ServedWorld, ServedWorlds, TaskHandles
 
 __all__ = [
-    "CLOSE",
     "CODES",
     "OPERATIONS",
     "STATUS",

@@ -27,6 +27,7 @@ from palaestra.serving.core.items import (
     ForkItem,
     HeartbeatItem,
     InspectItem,
+    ObserveItem,
     ResetItem,
     RestoreItem,
     SnapshotItem,
@@ -183,6 +184,7 @@ class SessionCore:
             raise self._fault(session, view, error) from error
         session.leave(self.ledger, LedgerOutcome.LEFT)
         session.begin(self.ledger)
+        session.opening = session.env.episode.observation
         handle = self.worlds.task_handles.handle(done.task.id)
         write = views.author_reset if view == "author" else views.player_reset
         return self._keep_reply(session, view, item, write(done, handle=handle))
@@ -279,6 +281,7 @@ class SessionCore:
         self.sessions.admit(session.terms.creator)
         fork = self._add(session.terms, session.env.fork())
         fork.begin(self.ledger)
+        fork.opening = session.opening
         return self._keep_reply(session, view, item, views.dump({"session": fork.id, "turn": fork.turn}))
 
     def _check_playable(self, session: ServedSession) -> None:
@@ -296,7 +299,13 @@ class SessionCore:
         self._check_playable(session)
         taken, id_ = session.env.snapshot(), self._new_id()
         terms = session.terms
-        stored = StoredSnapshot(creator=terms.creator, player=terms.player, world=terms.world.name, snapshot=taken)
+        stored = StoredSnapshot(
+            creator=terms.creator,
+            player=terms.player,
+            world=terms.world.name,
+            snapshot=taken,
+            opening=session.opening,
+        )
         self.snapshots.add(id_, stored)
         facts = snapshot_facts(taken) if view == "author" else {}
         return self._keep_reply(session, view, item, views.dump({"snapshot": id_, "turn": taken.turn, **facts}))
@@ -324,8 +333,24 @@ class SessionCore:
             raise self._fault(session, view, error) from error
         session.leave(self.ledger, LedgerOutcome.LEFT)
         session.begin(self.ledger)
+        session.opening = stored.opening
         shown = {"turn": session.turn, "messages": session.env.episode.observation, "end": session.env.end}
         return self._keep_reply(session, view, item, views.dump(shown))
+
+    def observe(self, caller: Caller, item: ObserveItem) -> bytes:
+        """What a player sees of a session now: how the episode began, the latest messages, and the tools.
+
+        Raises:
+            EpisodeOverError: no episode has begun, or it is void.
+        """
+        session = self.sessions.find(caller, item.session)
+        self._check_playable(session)
+        env = session.env
+        shown: dict[str, Any] = {"opening": session.opening, "messages": env.episode.observation}
+        shown |= {"turn": session.turn, "end": env.end}
+        if item.tools:
+            shown["tools"] = env.tool_schemas
+        return views.dump(shown)
 
     def drop(self, caller: Caller, item: DropItem) -> bytes:
         """Forget a snapshot; raises as `SnapshotStore.find` does."""

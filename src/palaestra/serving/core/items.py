@@ -126,6 +126,16 @@ class HeartbeatItem:
 
 
 @record
+class ObserveItem:
+    """A session as its player sees it now."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _CLOSED
+    session: Id
+    tools: StrictBool = False
+    """Whether the answer holds the schemas of the tools."""
+
+
+@record
 class CloseItem:
     """A session that is closed; its episode is void unless it has ended."""
 

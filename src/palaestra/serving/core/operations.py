@@ -24,6 +24,7 @@ from palaestra.serving.core.items import (
     ForkItem,
     HeartbeatItem,
     InspectItem,
+    ObserveItem,
     ResetItem,
     RestoreItem,
     SnapshotItem,
@@ -45,6 +46,17 @@ class Operation:
     """Of its items."""
     run: Callable[[SessionCore, Caller, Any], bytes]
     """Runs one item; gives its answer as JSON."""
+    other_scope: KeyScope | None = None
+    """Another scope that allows it."""
+
+    def check_scope(self, caller: Caller) -> None:
+        """Check that a caller's key allows it.
+
+        Raises:
+            KeyScopeError: it does not.
+        """
+        if self.other_scope not in caller.scopes:
+            caller.require(self.scope)
 
 
 _PLAY, _AUTHOR = KeyScope.PLAY, KeyScope.AUTHOR
@@ -60,13 +72,14 @@ OPERATIONS: Mapping[str, Operation] = {
         Operation(name="restore", scope=_PLAY, kind=RestoreItem, run=SessionCore.restore),
         Operation(name="drop", scope=_PLAY, kind=DropItem, run=SessionCore.drop),
         Operation(name="heartbeat", scope=_PLAY, kind=HeartbeatItem, run=SessionCore.heartbeat),
+        Operation(name="observe", scope=_PLAY, kind=ObserveItem, run=SessionCore.observe),
         Operation(name="tasks", scope=_PLAY, kind=TasksItem, run=SessionCore.tasks),
         Operation(name="inspect", scope=_AUTHOR, kind=InspectItem, run=SessionCore.inspect),
+        # Administrators, who close anybody's sessions, need not be players.
+        Operation(name="close", scope=_PLAY, kind=CloseItem, run=SessionCore.close, other_scope=KeyScope.ADMIN),
     )
 }
-"""Every operation of a session's player or author."""
-CLOSE = Operation(name="close", scope=_PLAY, kind=CloseItem, run=SessionCore.close)
-"""To close sessions, one's own or, for administrators, anybody's."""
+"""Every operation by name."""
 
 
 @record
@@ -90,7 +103,7 @@ class OperationRunner:
         self.core = core
         self._adapters = {
             operation.name: TypeAdapter[list[Any]](list[operation.kind])  # type: ignore[name-defined]
-            for operation in (*OPERATIONS.values(), CLOSE)
+            for operation in OPERATIONS.values()
         }
 
     def schema(self, name: str) -> dict[str, Any]:
@@ -118,7 +131,10 @@ class OperationRunner:
         fields = cast("dict[str, object]", read) if isinstance(read, dict) else {}
         if set(fields) != {"items"}:
             raise RequestError("the body is an object with `items` and nothing else")
-        listed = fields["items"]
+        return self.read_items(operation, fields["items"])
+
+    def read_items(self, operation: Operation, listed: object) -> list[Any]:
+        """The items of a request whose JSON is read; raises as `read` does."""
         number, most = len(cast("list[object]", listed)) if isinstance(listed, list) else 0, self.core.limits.batch
         if number > most:
             raise RequestError(f"{number} items: a request has at most {most}; send several")
@@ -134,13 +150,18 @@ class OperationRunner:
         parts: list[bytes] = []
         errors: dict[str, int] = {}
         for item in items:
-            try:
-                parts.append(b'{"ok":' + operation.run(self.core, caller, item) + b"}")
-            except Exception as error:
-                if not isinstance(error, PalaestraError):
-                    # Nothing of its text reaches the caller: it may hold what a player must not see.
-                    _LOG.exception("operation failed", extra={"operation": operation.name})
-                parts.append(error_json(error))
-                code = code_of(error)
+            part, code = self.run_item(operation, caller, item)
+            parts.append(part)
+            if code is not None:
                 errors[code] = errors.get(code, 0) + 1
         return BatchAnswer(body=b'{"results":[' + b",".join(parts) + b"]}", items=len(items), errors=errors)
+
+    def run_item(self, operation: Operation, caller: Caller, item: Any) -> tuple[bytes, str | None]:
+        """Run one item; its result as JSON, and the code of its error."""
+        try:
+            return b'{"ok":' + operation.run(self.core, caller, item) + b"}", None
+        except Exception as error:
+            if not isinstance(error, PalaestraError):
+                # Nothing of its text reaches the caller: it may hold what a player must not see.
+                _LOG.exception("operation failed", extra={"operation": operation.name})
+            return error_json(error), code_of(error)

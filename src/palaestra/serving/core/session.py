@@ -2,7 +2,7 @@
 
 from palaestra.envs import Snapshot, ToolEnv
 from palaestra.record import record
-from palaestra.records import EndReason
+from palaestra.records import EndReason, Message
 from palaestra.serving.access import Caller, KeyScope
 from palaestra.serving.core.items import View
 from palaestra.serving.core.ledger import EpisodeLedger, LedgerOutcome, RunningEpisode
@@ -36,6 +36,7 @@ class StoredSnapshot:
     player: str
     world: str
     snapshot: Snapshot
+    opening: tuple[Message, ...]
 
 
 class ServedSession:
@@ -47,13 +48,14 @@ class ServedSession:
         env: The environment.
         expires: When the lease runs out, on the clock of the core.
         turn: How many turns the episode has.
+        opening: The messages with which the episode began.
         replies: What was answered.
         running: The episode, as the ledger knows it; `None` where none runs.
         void: Why the last episode is void, where its end was a fault.
         stopped: For which budget the episode was ended from outside; `None` where it was not.
     """
 
-    __slots__ = ("env", "expires", "id", "replies", "running", "stopped", "terms", "turn", "void")
+    __slots__ = ("env", "expires", "id", "opening", "replies", "running", "stopped", "terms", "turn", "void")
 
     def __init__(self, id_: str, terms: SessionTerms, env: ToolEnv, *, expires: float) -> None:
         self.id = id_
@@ -61,6 +63,7 @@ class ServedSession:
         self.env = env
         self.expires = expires
         self.turn = 0
+        self.opening: tuple[Message, ...] = ()
         self.replies = ReplyMemory()
         self.running: RunningEpisode | None = None
         self.void: str | None = None

@@ -2,40 +2,27 @@
 
 Every operation is `POST /v1/<name>` with `{"items": [...]}`, answered by `{"results": [...]}` in the same order; each
 result is `{"ok": ...}` or `{"error": {"code", "message"}}`. A request that fails as a whole has an HTTP status and an
-error of the same form.
+error of the same form. `/v1/socket` takes the same over one WebSocket connection, and `/v1/mcp/<session>` is an MCP
+server of a session's tools. `/v1/openenv/<world>/ws` speaks OpenEnv's protocol.
 """
 
-import logging
-import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
 import orjson
 from fastapi import FastAPI, Request, Response
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
 
-from palaestra.errors import LimitError, PalaestraError
-from palaestra.record import record
 from palaestra.serving.access import Caller, KeyScope
-from palaestra.serving.core import CLOSE, OPERATIONS, STATUS, Operation, code_of, error_json
+from palaestra.serving.core import OPERATIONS, Operation
+from palaestra.serving.http.mcp_route import serve_mcp
 from palaestra.serving.http.metrics import CONTENT_TYPE
-from palaestra.serving.http.requests import BodyTooLargeError, BodyTooSlowError, caller_of, read_body
+from palaestra.serving.http.openenv_route import serve_openenv
+from palaestra.serving.http.requests import read_body
+from palaestra.serving.http.route_answers import JSON, NOBODY, RouteAnswer, observe_route
 from palaestra.serving.http.server import WorldServer
+from palaestra.serving.http.socket_route import serve_socket
 from palaestra.version import __version__
-
-_LOG = logging.getLogger("palaestra.serving")
-_JSON = "application/json"
-_NOBODY = Caller(key_id="-", owner="-", scopes=frozenset())
-
-
-@record
-class RouteAnswer:
-    """An answer and what the log says of it."""
-
-    response: Response
-    caller: Caller
-    items: int = 0
 
 
 def make_app(server: WorldServer) -> FastAPI:
@@ -49,18 +36,19 @@ def make_app(server: WorldServer) -> FastAPI:
 
     # The pages of documentation would load scripts from elsewhere.
     app = FastAPI(title="Palaestra", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
-    for operation in (*OPERATIONS.values(), CLOSE):
+    for operation in OPERATIONS.values():
         _add_operation(app, server, operation)
-    _add_route(app, server, "health", _health)
-    _add_route(app, server, "worlds", _worlds)
-    _add_route(app, server, "sessions", _sessions)
-    _add_route(app, server, "metrics", _metrics)
+    for name, answer in _ABOUT.items():
+        _add_route(app, server, name, answer)
+    _add_mcp(app, server)
+    app.add_api_websocket_route("/v1/socket", serve_socket(server))
+    app.add_api_websocket_route("/v1/openenv/{world}/ws", serve_openenv(server))
 
     @app.exception_handler(HTTPException)
     async def refuse(_: Request, error: HTTPException) -> Response:  # pyright: ignore[reportUnusedFunction]
         message = "there is no such route; /openapi.json lists them" if error.status_code == 404 else str(error.detail)
         body = orjson.dumps({"error": {"code": "route", "message": message}})
-        return Response(body, error.status_code, headers=error.headers, media_type=_JSON)
+        return Response(body, error.status_code, headers=error.headers, media_type=JSON)
 
     return app
 
@@ -68,21 +56,18 @@ def make_app(server: WorldServer) -> FastAPI:
 def _add_operation(app: FastAPI, server: WorldServer, operation: Operation) -> None:
     async def run(request: Request) -> RouteAnswer:
         caller = _admit(request, server)
-        if operation is CLOSE and KeyScope.ADMIN in caller.scopes:
-            pass  # an administrator closes sessions without being a player
-        else:
-            caller.require(operation.scope)
+        operation.check_scope(caller)
         body = await read_body(request, server.limits)
         server.rates.admit_bytes(caller.key_id, len(body))
         items = server.operations.read(operation, body)
         answer = await server.thread.run(server.operations.run, operation, caller, items)
         server.metrics.count_items(operation.name, answer)
-        return RouteAnswer(response=Response(answer.body, media_type=_JSON), caller=caller, items=answer.items)
+        return RouteAnswer(response=Response(answer.body, media_type=JSON), caller=caller, items=answer.items)
 
-    body = {"required": True, "content": {_JSON: {"schema": server.operations.schema(operation.name)}}}
+    body = {"required": True, "content": {JSON: {"schema": server.operations.schema(operation.name)}}}
     app.add_api_route(
         f"/v1/{operation.name}",
-        _observe(server, operation.name, run),
+        observe_route(server, operation.name, run),
         methods=["POST"],
         summary=operation.kind.__doc__,
         openapi_extra={"requestBody": body},
@@ -96,38 +81,13 @@ def _add_route(
     async def run(request: Request) -> RouteAnswer:
         return await answer(request, server)
 
-    app.add_api_route(f"/v1/{name}", _observe(server, name, run), methods=["GET"], response_class=Response)
+    app.add_api_route(f"/v1/{name}", observe_route(server, name, run), methods=["GET"], response_class=Response)
 
 
-def _observe(
-    server: WorldServer, name: str, run: Callable[[Request], Awaitable[RouteAnswer]]
-) -> Callable[[Request], Awaitable[Response]]:
-    """A route whose answers are counted and logged, and whose errors are answers."""
-
-    async def route(request: Request) -> Response:
-        begun = time.perf_counter()
-        code = None
-        try:
-            answered = await run(request)
-        except PalaestraError as error:
-            code = code_of(error)
-            answered = RouteAnswer(response=_refusal(error), caller=_NOBODY)
-        except ClientDisconnect:
-            code = "disconnected"
-            answered = RouteAnswer(response=Response(status_code=400), caller=_NOBODY)
-        except Exception as error:
-            _LOG.exception("request failed", extra={"operation": name})
-            code = "fault"
-            answered = RouteAnswer(response=Response(error_json(error), 500, media_type=_JSON), caller=_NOBODY)
-        seconds = time.perf_counter() - begun
-        status = answered.response.status_code
-        server.metrics.count_request(name, status, seconds)
-        told = {"operation": name, "status": status, "ms": round(seconds * 1e3, 2), "items": answered.items}
-        told |= {"key_id": answered.caller.key_id, "owner": answered.caller.owner}
-        _LOG.info("request", extra=told if code is None else {**told, "code": code})
-        return answered.response
-
-    return route
+def _add_mcp(app: FastAPI, server: WorldServer) -> None:
+    route = observe_route(server, "mcp", serve_mcp(server))
+    summary = "A session's tools as an MCP server (streamable HTTP)."
+    app.add_api_route("/v1/mcp/{session}", route, methods=["POST"], summary=summary, response_class=Response)
 
 
 def _admit(request: Request, server: WorldServer) -> Caller:
@@ -137,33 +97,15 @@ def _admit(request: Request, server: WorldServer) -> Caller:
         AccessError: the key is missing, wrong or expired.
         LimitError: the key sends too much, or the server stops.
     """
-    caller = caller_of(request, server.keys)
+    caller = server.identify(request)
     server.rates.admit_request(caller.key_id)
-    if server.is_stopping:
-        raise LimitError("the server stops; its sessions are lost", 5.0)
     return caller
-
-
-def _refusal(error: PalaestraError) -> Response:
-    headers: dict[str, str] = {}
-    status = STATUS[code_of(error)]
-    if isinstance(error, BodyTooLargeError):
-        status = 413
-    elif isinstance(error, BodyTooSlowError):
-        status = 408
-    elif status == 401:
-        headers["WWW-Authenticate"] = "Bearer"
-    if isinstance(error, LimitError) and error.retry_after is not None:
-        headers["Retry-After"] = str(max(1, round(error.retry_after)))
-    if status in (401, 403, 408, 413):
-        headers["Connection"] = "close"  # the body was not read
-    return Response(error_json(error), status, headers=headers, media_type=_JSON)
 
 
 async def _health(_: Request, server: WorldServer) -> RouteAnswer:
     """Whether the server takes requests. It needs no key and tells nothing else."""
     state, status = ("stopping", 503) if server.is_stopping else ("ok", 200)
-    return RouteAnswer(response=Response(orjson.dumps({"status": state}), status, media_type=_JSON), caller=_NOBODY)
+    return RouteAnswer(response=Response(orjson.dumps({"status": state}), status, media_type=JSON), caller=NOBODY)
 
 
 async def _worlds(request: Request, server: WorldServer) -> RouteAnswer:
@@ -172,19 +114,24 @@ async def _worlds(request: Request, server: WorldServer) -> RouteAnswer:
     shown = [
         {"name": world.name, "shows_reward": world.shows_reward, "env_id": world.env_id} for world in server.core.worlds
     ]
-    return RouteAnswer(response=Response(orjson.dumps({"worlds": shown}), media_type=_JSON), caller=caller)
+    return RouteAnswer(response=Response(orjson.dumps({"worlds": shown}), media_type=JSON), caller=caller)
 
 
 async def _sessions(request: Request, server: WorldServer) -> RouteAnswer:
     """The caller's sessions; with the scope to read everybody's."""
     caller = _admit(request, server)
     listed = await server.thread.run(server.core.listing, caller)
-    return RouteAnswer(response=Response(orjson.dumps({"sessions": listed}), media_type=_JSON), caller=caller)
+    return RouteAnswer(response=Response(orjson.dumps({"sessions": listed}), media_type=JSON), caller=caller)
 
 
 async def _metrics(request: Request, server: WorldServer) -> RouteAnswer:
     """The metrics."""
     caller = _admit(request, server)
     caller.require(KeyScope.READ)
-    text = await server.thread.run_always(server.metrics.render, server.core, pending=server.thread.pending)
+    text = await server.thread.run_always(
+        server.metrics.render, server.core, pending=server.thread.pending, sockets=len(server.sockets)
+    )
     return RouteAnswer(response=Response(text, media_type=CONTENT_TYPE), caller=caller)
+
+
+_ABOUT = {"health": _health, "worlds": _worlds, "sessions": _sessions, "metrics": _metrics}

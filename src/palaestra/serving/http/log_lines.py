@@ -10,6 +10,8 @@ from typing import Any, TextIO
 
 import orjson
 
+LOGGERS = ("palaestra.serving", "uvicorn.error", "mcp")
+"""Whose logs a server writes."""
 _FIELDS = ("operation", "status", "key_id", "owner", "items", "errors", "ms", "bytes", "code", "count")
 
 
@@ -33,9 +35,10 @@ def log_to(stream: TextIO, *, level: int = logging.INFO) -> logging.Handler:
     """Write the logs of the server to a stream; gives the handler, so that it can be taken away again."""
     handler = logging.StreamHandler(stream)
     handler.setFormatter(JsonFormatter())
-    for name in ("palaestra.serving", "uvicorn.error"):
+    for name in LOGGERS:
         logger = logging.getLogger(name)
         logger.addHandler(handler)
-        logger.setLevel(level)
+        # What the package `mcp` warns of may quote a request.
+        logger.setLevel(max(level, logging.ERROR) if name == "mcp" else level)
         logger.propagate = False
     return handler

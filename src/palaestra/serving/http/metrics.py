@@ -34,12 +34,13 @@ class ServerMetrics:
         for code, number in answer.errors.items():
             self._errors[operation, code] += number
 
-    def render(self, core: SessionCore, *, pending: int) -> str:
+    def render(self, core: SessionCore, *, pending: int, sockets: int) -> str:
         """All metrics.
 
         Args:
             core: Whose sessions and episodes are told.
             pending: Requests that wait or run.
+            sockets: WebSocket connections that are open.
         """
         ledger = core.ledger
         total = sum(self._requests.values())
@@ -55,6 +56,7 @@ class ServerMetrics:
             *_family("episodes_running", "gauge", "Episodes that are not over.", [("", ledger.running)]),
             *_family("episodes_total", "counter", "Episodes that are over.", _labels("outcome", ledger.outcomes)),
             *_family("pending_requests", "gauge", "Requests that wait or run.", [("", pending)]),
+            *_family("sockets", "gauge", "Open WebSocket connections.", [("", sockets)]),
             "# HELP palaestra_request_seconds Time from the head of a request to its answer.",
             "# TYPE palaestra_request_seconds histogram",
             *(f'palaestra_request_seconds_bucket{{le="{bound:g}"}} {self._buckets[bound]}' for bound in _BOUNDS),

@@ -1,8 +1,11 @@
 """Reading a request: from whom it comes, whether it may come from there, and a body of bounded size and time."""
 
 import asyncio
+from urllib.parse import urlsplit
 
+import orjson
 from fastapi import Request
+from starlette.requests import HTTPConnection
 
 from palaestra.errors import AccessError, RequestError
 from palaestra.record import record
@@ -22,6 +25,12 @@ class HttpLimits:
     pending: int = 256
     """Requests that may wait or run at once."""
     connections: int = 4_096
+    sockets: int = 2_048
+    """WebSocket connections of all keys."""
+    key_sockets: int = 64
+    """WebSocket connections of one key."""
+    socket_seconds: float = 30.0
+    """How long an answer may wait for a WebSocket client to read."""
 
 
 class BodyTooLargeError(RequestError):
@@ -32,7 +41,27 @@ class BodyTooSlowError(RequestError):
     """A body did not arrive in time."""
 
 
-def caller_of(request: Request, keys: KeyRing | None) -> Caller:
+class OriginError(AccessError):
+    """A request comes from a page of another site."""
+
+
+def check_origin(connection: HTTPConnection) -> None:
+    """Refuse what a browser sends for a page of another site.
+
+    Raises:
+        OriginError: an origin is stated, and it is not the host that is asked.
+    """
+    host = connection.headers.get("host", "").lower()
+    for origin in connection.headers.getlist("origin"):
+        try:
+            site = urlsplit(origin).netloc.lower()
+        except ValueError:
+            site = ""
+        if not site or site != host:
+            raise OriginError(f"origin {origin[:80]!r}: pages of other sites are not answered; leave the header out")
+
+
+def caller_of(request: HTTPConnection, keys: KeyRing | None) -> Caller:
     """Who sends a request.
 
     Without keys the server listens on the loopback interface, and everybody on this machine may call. A page in a
@@ -96,6 +125,18 @@ async def read_body(request: Request, limits: HttpLimits, *, kind: str = "applic
             f"the body did not arrive within {limits.body_seconds:g} seconds; send it again"
         ) from None
     return b"".join(parts)
+
+
+def check_json(body: bytes) -> None:
+    """Refuse a body that is no JSON, by the reader of all other routes: others let NaN and broken texts through.
+
+    Raises:
+        RequestError: it is none.
+    """
+    try:
+        orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise RequestError(f"the body is no JSON ({error})") from error
 
 
 def _too_large(limits: HttpLimits) -> BodyTooLargeError:

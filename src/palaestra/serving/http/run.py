@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
@@ -20,6 +21,7 @@ from palaestra.serving.http.app import make_app
 from palaestra.serving.http.log_lines import log_to
 from palaestra.serving.http.requests import HttpLimits
 from palaestra.serving.http.server import WorldServer
+from palaestra.serving.http.socket_protocol import BoundedWebSocketProtocol
 
 _GRACE = 10
 """Seconds for which requests under way may go on when the server stops."""
@@ -91,20 +93,13 @@ def serve(
     """
     if is_logged:
         log_to(sys.stderr)
-    run_app(
-        make_app(server),
-        host=host,
-        port=port,
-        announce=announce,
-        has_keys=server.keys is not None,
-        connections=server.limits.connections,
-    )
+    _run(make_config(server), host=host, port=port, announce=announce, has_keys=server.keys is not None)
 
 
 def run_app(
     app: FastAPI, *, host: str, port: int, announce: Callable[[str], None], has_keys: bool, connections: int
 ) -> None:
-    """Serve an application until a signal (INT or TERM) asks to stop.
+    """Serve an application without WebSockets until a signal (INT or TERM) asks to stop.
 
     Args:
         app: What is served.
@@ -117,10 +112,24 @@ def run_app(
     Raises:
         ConfigError: the address is not of this machine alone and there are no keys, or it cannot be listened on.
     """
-    if not has_keys and not is_loopback(host):
-        raise ConfigError(f"host={host}: other machines can reach it, so it needs keys; give --keys FILE")
-    listening = _listen(host, port)
-    config = uvicorn.Config(
+    config = _make_config(app, connections=connections, ws="none")
+    _run(config, host=host, port=port, announce=announce, has_keys=has_keys)
+
+
+def make_config(server: WorldServer) -> uvicorn.Config:
+    """How uvicorn serves a server of worlds."""
+    return _make_config(
+        make_app(server),
+        connections=server.limits.connections,
+        ws=BoundedWebSocketProtocol,
+        ws_max_size=server.limits.body_bytes,
+        # What a small message unfolds to would have to be bounded as well.
+        ws_per_message_deflate=False,
+    )
+
+
+def _make_config(app: FastAPI, *, connections: int, **sockets: Any) -> uvicorn.Config:
+    return uvicorn.Config(
         app,
         log_config=None,
         access_log=False,
@@ -128,8 +137,14 @@ def run_app(
         limit_concurrency=connections,
         timeout_graceful_shutdown=_GRACE,
         h11_max_incomplete_event_size=_HEAD_BYTES,
-        ws="none",
+        **sockets,
     )
+
+
+def _run(config: uvicorn.Config, *, host: str, port: int, announce: Callable[[str], None], has_keys: bool) -> None:
+    if not has_keys and not is_loopback(host):
+        raise ConfigError(f"host={host}: other machines can reach it, so it needs keys; give --keys FILE")
+    listening = listen(host, port)
     # uvicorn raises the signal again once it has stopped; by then it has done its work.
     former = {number: signal.signal(number, _do_nothing) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
@@ -142,7 +157,12 @@ def run_app(
             signal.signal(number, handler)
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that takes connections.
+
+    Raises:
+        ConfigError: the address cannot be listened on.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio sends small answers at once only on sockets that name their protocol; without it each waits 40 ms.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)

@@ -5,13 +5,16 @@ import logging
 from contextlib import suppress
 from pathlib import Path
 
+from starlette.requests import HTTPConnection
+
 from palaestra.durable import file_state
-from palaestra.errors import RecordError
-from palaestra.serving.access import KeyRing, RateLimiter, read_keys
+from palaestra.errors import LimitError, RecordError
+from palaestra.serving.access import Caller, KeyRing, RateLimiter, read_keys
 from palaestra.serving.core import OperationRunner, SessionCore
 from palaestra.serving.http.core_thread import CoreThread
 from palaestra.serving.http.metrics import ServerMetrics
-from palaestra.serving.http.requests import HttpLimits
+from palaestra.serving.http.requests import HttpLimits, caller_of
+from palaestra.serving.http.socket_count import SocketCount
 
 _LOG = logging.getLogger("palaestra.serving")
 _ROUND = 1.0
@@ -29,6 +32,7 @@ class WorldServer:
         limits: Bounds of requests.
         metrics: What is counted.
         thread: Where the core runs.
+        sockets: The WebSocket connections that are open.
         is_stopping: Whether new requests are refused because the server ends.
     """
 
@@ -48,10 +52,32 @@ class WorldServer:
         self.limits = limits
         self.metrics = ServerMetrics()
         self.thread = CoreThread(limits.pending)
+        self.sockets = SocketCount(limits)
         self.is_stopping = False
         self._key_file = key_file
         self._key_file_state = file_state(key_file)
         self._rounds: asyncio.Task[None] | None = None
+
+    def identify(self, connection: HTTPConnection) -> Caller:
+        """Who sends a request or a message.
+
+        Raises:
+            AccessError: the key is missing, wrong or expired.
+            LimitError: the server stops.
+        """
+        caller = caller_of(connection, self.keys)
+        if self.is_stopping:
+            raise LimitError("the server stops; its sessions are lost", 5.0)
+        return caller
+
+    def record_request(
+        self, operation: str, *, status: int, seconds: float, caller: Caller, items: int, code: str | None
+    ) -> None:
+        """Count and log a request that was answered."""
+        self.metrics.count_request(operation, status, seconds)
+        fields = {"operation": operation, "status": status, "ms": round(seconds * 1e3, 2), "items": items}
+        fields |= {"key_id": caller.key_id, "owner": caller.owner}
+        _LOG.info("request", extra=fields if code is None else {**fields, "code": code})
 
     async def start(self) -> None:
         """Begin to look at leases and keys."""

@@ -1,0 +1,107 @@
+"""`/v1/socket`: the operations of the HTTP interface over one WebSocket connection.
+
+Messages of a connection are answered one after the other, in their order. A connection that is cut leaves its sessions
+to their leases; another connection, or the HTTP routes, go on with them. Each message shows the key again, so one that
+was revoked ends the connection. Instead of refusing a client that sends too fast, the server reads its next message
+later.
+"""
+
+import logging
+import time
+from collections.abc import Awaitable, Callable
+
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from palaestra.errors import PalaestraError
+from palaestra.serving.core import BatchAnswer, code_of, error_json
+from palaestra.serving.http.server import WorldServer
+from palaestra.serving.http.socket_connection import SocketConnection, serve_connections
+from palaestra.serving.http.socket_messages import (
+    SocketMessage,
+    SocketRequest,
+    read_message,
+    read_request,
+    write_answer,
+    write_done,
+    write_streamed,
+)
+
+_LOG = logging.getLogger("palaestra.serving")
+_NAME = "socket"
+
+
+def serve_socket(server: WorldServer) -> Callable[[WebSocket], Awaitable[None]]:
+    """The route that takes WebSocket connections."""
+
+    async def converse(connection: SocketConnection) -> None:
+        await SocketConversation(connection).run()
+
+    return serve_connections(server, _NAME, converse)
+
+
+class SocketConversation:
+    """The messages of one connection.
+
+    Args:
+        connection: The connection.
+    """
+
+    def __init__(self, connection: SocketConnection) -> None:
+        self._connection = connection
+        self._server = connection.server
+        self._latest = -1
+
+    async def run(self) -> None:
+        """Answer messages until the client is gone, or its key is no longer good.
+
+        Raises:
+            WebSocketDisconnect: one of them is the case.
+            TimeoutError: the client does not read.
+        """
+        while True:
+            data = await self._connection.receive()
+            if await self._connection.identify(lambda error: write_answer(None, error_json(error))):
+                await self._answer(data)
+
+    async def _answer(self, data: bytes) -> None:
+        begun = time.perf_counter()
+        name, code, items = _NAME, None, 0
+        message: SocketMessage | None = None
+        try:
+            message = read_message(data)
+            request = read_request(message, latest=self._latest)
+            self._latest, name = message.id, request.operation.name
+            items = await self._run(message.id, request)
+        except PalaestraError as error:
+            code = code_of(error)
+            await self._refuse(message, error)
+        except (WebSocketDisconnect, TimeoutError):
+            raise
+        except Exception as error:
+            code = "fault"
+            _LOG.exception("request failed", extra={"operation": name})
+            await self._refuse(message, error)
+        self._connection.record(name, begun=begun, items=items, code=code)
+
+    async def _refuse(self, message: SocketMessage | None, error: Exception) -> None:
+        await self._connection.send(write_answer(None if message is None else message.id, error_json(error)))
+
+    async def _run(self, id_: int, request: SocketRequest) -> int:
+        """Run the items of a message and send their answers; how many there were."""
+        server, caller, operation = self._server, self._connection.caller, request.operation
+        operation.check_scope(caller)
+        items = server.operations.read_items(operation, request.items)
+        if not request.is_streamed:
+            answer = await server.thread.run(server.operations.run, operation, caller, items)
+            server.metrics.count_items(operation.name, answer)
+            await self._connection.send(write_answer(id_, answer.body))
+            return len(items)
+        errors: dict[str, int] = {}
+        for index, item in enumerate(items):
+            result, code = await server.thread.run(server.operations.run_item, operation, caller, item)
+            if code is not None:
+                errors[code] = errors.get(code, 0) + 1
+            await self._connection.send(write_streamed(id_, index, result))
+        server.metrics.count_items(operation.name, BatchAnswer(body=b"", items=len(items), errors=errors))
+        await self._connection.send(write_done(id_, len(items)))
+        return len(items)

@@ -1,0 +1,93 @@
+"""MCP's streamable HTTP for sessions: one POST at a time, answered as JSON.
+
+Each request stands alone: nothing of it stays here, so there is nothing to bound but the request. Clients of protocol
+versions with a handshake get a session id from the first answer. It names their connection, no more.
+"""
+
+import secrets
+from collections.abc import Mapping, MutableMapping
+from typing import Any
+
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+from palaestra.record import record
+from palaestra.serving.access import Caller
+from palaestra.serving.core import OperationRunner
+from palaestra.serving.mcp.session_server import Context, McpCall, RunOperation, make_session_server
+
+_CONNECTION = "mcp-session-id"
+_VERSION = "mcp-protocol-version"
+_CALL = "palaestra.mcp_call"
+
+
+@record
+class McpHttpAnswer:
+    """An answer of MCP over HTTP."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class SessionEndpoint:
+    """Answers the POSTs of MCP clients.
+
+    Args:
+        operations: Reads items.
+        run: Runs them.
+    """
+
+    def __init__(self, operations: OperationRunner, run: RunOperation) -> None:
+        self._server = make_session_server(operations, run, _read_call)
+
+    async def answer(self, scope: Mapping[str, Any], body: bytes, *, caller: Caller, session: str) -> McpHttpAnswer:
+        """Answer one POST.
+
+        Args:
+            scope: Of the request. Any: ASGI.
+            body: All of its body.
+            caller: Who sent it.
+            session: The session that it is about.
+        """
+        stated = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        call = McpCall(caller=caller, session=session, connection=stated.get(_CONNECTION))
+        exchange = _Exchange(body)
+        manager = StreamableHTTPSessionManager(
+            self._server, json_response=True, stateless=True, max_request_body_size=max(1, len(body))
+        )
+        async with manager.run():
+            await manager.handle_request({**scope, _CALL: call}, exchange.receive, exchange.send)
+        answered = exchange.answer()
+        if stated.keys() & {_CONNECTION, _VERSION}:
+            return answered
+        return McpHttpAnswer(
+            status=answered.status,
+            headers={**answered.headers, _CONNECTION: secrets.token_urlsafe(16)},
+            body=answered.body,
+        )
+
+
+def _read_call(context: Context) -> McpCall:
+    assert context.request is not None, "the transport gives each handler its request"
+    call: McpCall = context.request.scope[_CALL]
+    return call
+
+
+class _Exchange:
+    """The two ends that an ASGI application is given, for a body that is all there."""
+
+    def __init__(self, body: bytes) -> None:
+        self._waiting: list[MutableMapping[str, Any]] = [{"type": "http.request", "body": body, "more_body": False}]
+        self._sent: list[MutableMapping[str, Any]] = []
+
+    async def receive(self) -> MutableMapping[str, Any]:
+        return self._waiting.pop() if self._waiting else {"type": "http.disconnect"}
+
+    async def send(self, message: MutableMapping[str, Any]) -> None:
+        self._sent.append(message)
+
+    def answer(self) -> McpHttpAnswer:
+        start, *parts = self._sent
+        headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in start["headers"]}
+        body = b"".join(part.get("body", b"") for part in parts)
+        return McpHttpAnswer(status=start["status"], headers=headers, body=body)
