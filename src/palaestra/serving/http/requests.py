@@ -79,7 +79,7 @@ def caller_of(request: HTTPConnection, keys: KeyRing | None) -> Caller:
     return LOCAL
 
 
-def check_local_host(request: Request) -> None:
+def check_local_host(request: HTTPConnection) -> None:
     """Check that a request names this machine as its host: a page of another site could have its name lead here.
 
     Raises:
