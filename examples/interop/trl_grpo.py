@@ -2,7 +2,7 @@
 
     python examples/interop/trl_grpo.py --steps 4
 
-No model is downloaded. A tokenizer is trained on the prompts, a Qwen3 of two layers imitates two calls of each task
+No model is downloaded. A tokenizer is trained on the prompts, a Qwen3 of two layers imitates a few calls of each task
 until it writes any, and `GRPOTrainer` takes over. Replace `make_model` by a model of yours.
 """
 
@@ -70,14 +70,15 @@ def make_model(tokenizer: PreTrainedTokenizerFast) -> Qwen3ForCausalLM:
 
 
 def first_turns(world: type[TrlEnvironment], seeds: Iterable[int]) -> list[str]:
-    """For each seed a message as Qwen3 writes it: the first call of the solution that pays, and `finish`."""
+    """For each seed a message as Qwen3 writes it: the solution up to the first call that pays, and `finish`."""
     env: Any = world().episode.env.unwrapped
     messages: list[str] = []
     for seed in seeds:
         env.reset(seed=seed)
         solution = env.oracle()
         pays = (env.step({"tool": call.tool, "arguments": dict(call.arguments)})[1] > 0 for call in solution)
-        chosen = (solution[next(number for number, does in enumerate(pays) if does)], solution[-1])
+        first = next(number for number, does in enumerate(pays) if does)
+        chosen = (*solution[: first + 1], solution[-1])
         calls = (json.dumps({"name": call.tool, "arguments": dict(call.arguments)}) for call in chosen)
         messages.append("\n".join(f"<tool_call>\n{call}\n</tool_call>" for call in calls) + "<|im_end|>")
     return messages
