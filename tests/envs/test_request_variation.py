@@ -143,7 +143,7 @@ def test_forks_and_snapshots_keep_the_manner() -> None:
 def test_a_snapshot_of_another_manner_is_refused(switches: dict[str, Any]) -> None:
     env = make(STOREFRONT, task=TASK, wording="casual")
     env.reset(seed=0)
-    with pytest.raises(TaskError, match="make it with the same wording and temper"):
+    with pytest.raises(TaskError, match="make the environment with the same wording and temper"):
         make(STOREFRONT, **switches).restore(env.snapshot())
 
 

@@ -70,7 +70,7 @@ class Snapshot:
             raise TaskError(f"a snapshot of {self.world} does not fit {world}; restore it there")
         for name, here, there in (
             ("noise", self.noise, noise),
-            ("wording or temper", self.variation, variation),
+            ("wording and temper", self.variation, variation),
             ("stakes", self.stakes, stakes),
             ("injection", self.injection, injection),
             ("surface_settings", self.surface_settings, surface_settings),
