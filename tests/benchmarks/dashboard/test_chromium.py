@@ -115,9 +115,15 @@ def test_a_new_file_with_hostile_text_comes_up_by_itself_as_text(
     page = context.new_page()
     asked: list[str] = []
     dialogs: list[Any] = []
-    note: Callable[[Any], None] = lambda request: asked.append(request.url)  # noqa: E731  it is typed so
+
+    def note(request: Any) -> None:
+        asked.append(request.url)
+
+    def keep(dialog: Any) -> None:
+        dialogs.append(dialog)
+
     page.on("request", note)
-    page.on("dialog", dialogs.append)
+    page.on("dialog", keep)
     for _ in range(600):
         page.goto(f"{address}/episodes?family=refund-damaged")
         if page.locator("tbody th a").count():
