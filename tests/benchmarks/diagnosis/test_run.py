@@ -27,6 +27,7 @@ group_size = 4
 limits = { per_step = 2 }
 play = { context = 400, turn = 24 }
 pool = { agents = 8 }
+save = { background = false }    # every step has its save, also where the disk is slow
 """,
     trackers=["jsonl"],
 )
