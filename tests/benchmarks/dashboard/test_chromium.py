@@ -114,10 +114,16 @@ def test_a_new_file_with_hostile_text_comes_up_by_itself_as_text(
     context: Any = browser.open_context(size=(1280, 844))
     page = context.new_page()
     asked: list[str] = []
-    dialogs: list[Any] = []
-    note: Callable[[Any], None] = lambda request: asked.append(request.url)  # noqa: E731  it is typed so
-    page.on("request", note)
-    page.on("dialog", dialogs.append)
+    dialogs: list[str] = []
+
+    def note_request(request: Any) -> None:
+        asked.append(request.url)
+
+    def note_dialog(dialog: Any) -> None:
+        dialogs.append(dialog.message)
+
+    page.on("request", note_request)
+    page.on("dialog", note_dialog)
     for _ in range(600):
         page.goto(f"{address}/episodes?family=refund-damaged")
         if page.locator("tbody th a").count():
