@@ -114,16 +114,16 @@ def test_a_new_file_with_hostile_text_comes_up_by_itself_as_text(
     context: Any = browser.open_context(size=(1280, 844))
     page = context.new_page()
     asked: list[str] = []
-    dialogs: list[Any] = []
+    dialogs: list[str] = []
 
-    def note(request: Any) -> None:
+    def note_request(request: Any) -> None:
         asked.append(request.url)
 
-    def keep(dialog: Any) -> None:
-        dialogs.append(dialog)
+    def note_dialog(dialog: Any) -> None:
+        dialogs.append(dialog.message)
 
-    page.on("request", note)
-    page.on("dialog", keep)
+    page.on("request", note_request)
+    page.on("dialog", note_dialog)
     for _ in range(600):
         page.goto(f"{address}/episodes?family=refund-damaged")
         if page.locator("tbody th a").count():
