@@ -26,9 +26,9 @@ def figures() -> Sequence[MismatchFigures]:
 def test_a_unified_invariant_flow_has_no_mismatch_and_lower_rollouts_have(figures: Sequence[MismatchFigures]) -> None:
     for one in figures:
         assert one.tokens >= SCALE.tokens
-        if one.pair.unified and one.pair.invariant:
+        if one.pair.is_unified and one.pair.invariant:
             assert (one.mismatch["mismatch/max"], one.mismatch["mismatch/zero_share"]) == (0.0, 1.0)
-        if not one.pair.unified:
+        if not one.pair.is_unified:
             assert one.mismatch["mismatch/mean"] > 1e-4
             assert one.mismatch["mismatch/kl"] > 0
 

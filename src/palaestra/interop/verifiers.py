@@ -151,10 +151,10 @@ class PalaestraHarness(vf.Harness[PalaestraHarnessConfig]):
                     raise ReplyError(f"the model was not asked: {response.status_code} {response.text[:300]}")
                 completion = response.json()
                 messages = await asyncio.to_thread(episode.act, completion)
-                chat += [_sent(completion["choices"][0]["message"]), *to_openai(messages)]
+                chat += [_read_turn(completion["choices"][0]["message"]), *to_openai(messages)]
 
 
-def _sent(message: dict[str, Any]) -> dict[str, Any]:
+def _read_turn(message: dict[str, Any]) -> dict[str, Any]:
     """An assistant's message as the next request repeats it."""
     kept = ("role", "content", "tool_calls", "reasoning_content")
     return {key: message[key] for key in kept if message.get(key) is not None or key == "content"}

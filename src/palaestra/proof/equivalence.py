@@ -74,8 +74,8 @@ def _same_work(trial: Trial, outcome: TrialOutcome, right: TrialOutcome) -> Rule
         equal, rule = _equally_right(trial), "listed"
         if not equal or _runs(done, equal) != _runs(meant, equal):
             return None
-    wanted = _known_to_oracle(trial) if right is trial.outcome else _known(trial, right)
-    knew = zip(_known(trial, outcome), wanted, strict=True)
+    wanted = _oracle_knowledge(trial) if right is trial.outcome else _knowledge(trial, right)
+    knew = zip(_knowledge(trial, outcome), wanted, strict=True)
     return rule if all(mine >= theirs for mine, theirs in knew) else None
 
 
@@ -133,25 +133,25 @@ def _acts(turn: PlayedTurn, talk: str | None) -> Iterator[tuple[str, Effect]]:
 
 
 @lru_cache(maxsize=2)
-def _known_to_oracle(trial: Trial) -> list[frozenset[Knowledge]]:
-    return _known(trial, trial.outcome)
+def _oracle_knowledge(trial: Trial) -> list[frozenset[Knowledge]]:
+    return _knowledge(trial, trial.outcome)
 
 
-def _known(trial: Trial, outcome: TrialOutcome) -> list[frozenset[Knowledge]]:
+def _knowledge(trial: Trial, outcome: TrialOutcome) -> list[frozenset[Knowledge]]:
     """What was known at each act and at the end: words and facts of the request and of every earlier turn's answers.
 
     A fact is a column of a row, since the same words may stand in answers about other rows. What a look-up by a guessed
     id shows teaches nothing. A computed answer, which shows no record, says something only together with its question.
     """
     start = trial.instance.start.isoformat()
-    known = frozenset[Knowledge]().union(*(_told(message, start) for message in trial.instance.messages))
+    known = frozenset[Knowledge]().union(*(_message_knowledge(message, start) for message in trial.instance.messages))
     found, talk = list[frozenset[Knowledge]](), trial.toolbox.prose_tool
     happened = 0
     for turn in outcome.turns:
         found += [known for _ in _acts(turn, talk)]
         blind = {event.call_id for event in turn.events if not known.issuperset(event.named)}
         learned: list[frozenset[Knowledge]] = [
-            _told(m, start) for m in turn.observation if m.get("tool_call_id") not in blind
+            _message_knowledge(m, start) for m in turn.observation if m.get("tool_call_id") not in blind
         ]
         for event in turn.events:
             happened += event.tool == WORLD
@@ -198,7 +198,7 @@ def _computes(event: ToolEvent, talk: str | None) -> bool:
     )
 
 
-def _told(message: Message, start: str) -> frozenset[Knowledge]:
+def _message_knowledge(message: Message, start: str) -> frozenset[Knowledge]:
     """The words of a message; what a person says counts as a whole too, since who says it matters."""
     content = message["content"]
     said = _words(content, start)

@@ -95,7 +95,7 @@ def _add_pages(app: FastAPI, dashboard: Dashboard) -> None:
     ) -> Response:
         visitor = visitor_of(request, dashboard)
         with dashboard.database.read() as session:
-            found = find_run(session, _checked(run))
+            found = find_run(session, _check_number(run))
             content = run_content(session, dashboard, visitor, found, curves=curves, refreshes=refresh)
         return _show(request, dashboard, visitor, found.name, content, here="/", refreshes=refresh)
 
@@ -141,7 +141,7 @@ def _add_episodes(app: FastAPI, dashboard: Dashboard) -> None:
     def get_episode(request: Request, episode: int) -> Response:  # pyright: ignore[reportUnusedFunction]
         visitor = visitor_of(request, dashboard)
         with dashboard.database.read() as session:
-            summary = episode_summary(session, _checked(episode))
+            summary = episode_summary(session, _check_number(episode))
             found = read_transcript(session, episode)
         content = episode_content(summary, found)
         return _show(request, dashboard, visitor, summary.task or summary.key, content, here="/episodes")
@@ -150,7 +150,7 @@ def _add_episodes(app: FastAPI, dashboard: Dashboard) -> None:
     def get_json(request: Request, episode: int) -> Response:  # pyright: ignore[reportUnusedFunction]
         visitor_of(request, dashboard)
         with dashboard.database.read() as session:
-            found = read_transcript(session, _checked(episode))
+            found = read_transcript(session, _check_number(episode))
         if found is None:
             raise UnknownNameError(f"there are no turns of episode {episode} in this record")
         headers = {"Content-Disposition": f'attachment; filename="episode-{episode}.json"'}
@@ -187,7 +187,7 @@ def _add_forms(app: FastAPI, dashboard: Dashboard) -> None:
         visitor = visitor_of(request, dashboard)
         visitor.caller.require(KeyScope.ADMIN)
         await read_form(request, dashboard)
-        await run_in_threadpool(_remove, dashboard, _checked(run))
+        await run_in_threadpool(_remove, dashboard, _check_number(run))
         return RedirectResponse("/", 303)
 
 
@@ -197,7 +197,7 @@ def _remove(dashboard: Dashboard, run: int) -> None:
     remove_run(dashboard.database, name)
 
 
-def _checked(number: int) -> int:
+def _check_number(number: int) -> int:
     if not 0 < number <= _LARGEST:
         raise UnknownNameError(f"there is no number {str(number)[:40]} in this record; numbers are from 1 on")
     return number

@@ -18,7 +18,7 @@ class FlowPair:
     invariant: bool
 
     @property
-    def unified(self) -> bool:
+    def is_unified(self) -> bool:
         """Whether both compute in the same precision."""
         return self.rollouts == self.training
 
@@ -32,7 +32,7 @@ class FlowPair:
     def name(self) -> str:
         """Such as "bf16 rollouts, fp32 training, free"."""
         sums = "invariant" if self.invariant else "free"
-        if self.unified:
+        if self.is_unified:
             return f"{self.rollouts} unified, {sums}"
         return f"{self.rollouts} rollouts, {self.training} training, {sums}"
 

@@ -44,7 +44,7 @@ def _prices(figures: Sequence[MismatchFigures]) -> Table:
     rows: list[tuple[str, ...]] = []
     for one in figures:
         other = free.get((one.pair.rollouts, one.pair.training))
-        if one.pair.invariant and one.pair.unified and other is not None:
+        if one.pair.invariant and one.pair.is_unified and other is not None:
             rows.append((one.pair.name, f"{one.draw_price(other):.2f}", f"{one.step_price(other):.2f}"))
     return Table(
         title="Price of the invariant mode",

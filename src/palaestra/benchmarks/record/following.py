@@ -58,11 +58,11 @@ class _Follower:
         """Import what has come."""
         self._former, self._faults = self._faults, set()
         for path in paths:
-            with self._told():
+            with self._report_errors():
                 for source in find_sources(path) if path.is_file() or _holds_anything(path) else ():
                     if self._stop.is_set():
                         return
-                    with self._told():
+                    with self._report_errors():
                         self._import(source)
 
     def _import(self, source: SourceRun) -> None:
@@ -75,7 +75,7 @@ class _Follower:
             self._say(import_sentence(summary))
 
     @contextmanager
-    def _told(self) -> Generator[None]:
+    def _report_errors(self) -> Generator[None]:
         """Say what is at fault, once."""
         try:
             yield

@@ -298,7 +298,7 @@ def describe(session: Session, run: RunRow, file: FileRow, found: Sequence[LineI
         suite = settings.get("suite")
         values = {"agent": _text(settings.get("agent"))}
         if isinstance(suite, dict):
-            values |= {"suite": _text(suite.get("name")), "expected": _expected(settings, suite)}
+            values |= {"suite": _text(suite.get("name")), "expected": _count_episodes(settings, suite)}
     for name, value in values.items():
         setattr(run, name, value)
 
@@ -307,7 +307,7 @@ def _text(value: Json) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _expected(settings: JsonObject, suite: JsonObject) -> int | None:
+def _count_episodes(settings: JsonObject, suite: JsonObject) -> int | None:
     samples, cells = settings.get("samples"), suite.get("cells")
     if not isinstance(samples, int) or not isinstance(cells, list):
         return None

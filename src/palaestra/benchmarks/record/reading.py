@@ -144,10 +144,10 @@ def _transcript(content: bytes, stage: str, number: int) -> LineIndex:
 
 def _episode(content: bytes, stage: str, number: int) -> LineIndex:
     episode = _EPISODE.validate_json(content)
-    return LineIndex(episodes=(_judged(episode, f"line {number}", stage, None, 0),))
+    return LineIndex(episodes=(_index_episode(episode, f"line {number}", stage, None, 0),))
 
 
-def _judged(episode: Episode, key: str, stage: str, step: int | None, place: int) -> IndexedEpisode:
+def _index_episode(episode: Episode, key: str, stage: str, step: int | None, place: int) -> IndexedEpisode:
     """An episode that no evaluation has judged: its outcome is what an evaluation would have made of it."""
     where = EpisodeKey(cell="", task=episode.task.id, sample=0, seed=0)
     outcome = outcome_of(Attempt(episode_key=where, came=episode, spent=_NOTHING, begun=True))
@@ -163,7 +163,7 @@ def _batch(content: bytes, stage: str, number: int) -> LineIndex:
     return LineIndex(
         episodes=tuple(
             # A step may be recorded twice, since its batch was quarantined; both are kept.
-            _judged(episode, f"{stage}/line {number}/{place}", stage, step, place)
+            _index_episode(episode, f"{stage}/line {number}/{place}", stage, step, place)
             for place, episode in enumerate(episodes)
         )
     )

@@ -153,12 +153,12 @@ class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
         for created in self.connection.call_all("create", items) if items else ():
             if isinstance(created, PalaestraError):
                 raise created
-            sibling = self._copied()
+            sibling = self._make_sibling()
             sibling._hold(created)
             made.append(sibling)
         return made
 
-    def _copied(self) -> "ServedEnv":
+    def _make_sibling(self) -> "ServedEnv":
         """A copy without what moves or is at one place at a time."""
         copy = type(self).__new__(type(self))
         vars(copy).update(vars(self))
@@ -358,7 +358,7 @@ class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
             LimitError: the owner has as many sessions as it may.
         """
         shown = self._ask("fork", request=self.connection.request_key())
-        copy = self._copied()
+        copy = self._make_sibling()
         copy._is_playing = self._is_playing
         copy._hold(shown)
         return copy

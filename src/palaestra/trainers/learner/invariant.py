@@ -152,7 +152,7 @@ class InvariantAttention:
         seen_NHD: Tensor = _Attended.apply(q_NHD, k_NGD, v_NGD, layer, self)  # type: ignore[no-untyped-call]
         return seen_NHD
 
-    def seen(self, q_NHD: Tensor, k_NGD: Tensor, v_NGD: Tensor) -> Tensor:
+    def attend(self, q_NHD: Tensor, k_NGD: Tensor, v_NGD: Tensor) -> Tensor:
         """What each token takes from its path, up to itself."""
         k_PGD, v_PGD = (
             x_NGD.contiguous() if self._token_P is None else x_NGD.index_select(0, self._token_P)
@@ -184,7 +184,7 @@ class _Attended(torch.autograd.Function):
     ) -> Tensor:
         ctx.save_for_backward(q_NHD, k_NGD, v_NGD)
         ctx.layer, ctx.attention = layer, attention
-        return attention.seen(q_NHD, k_NGD, v_NGD)
+        return attention.attend(q_NHD, k_NGD, v_NGD)
 
     @staticmethod
     @once_differentiable

@@ -33,11 +33,11 @@ def place(config: TrainConfig) -> TrainConfig:
         ConfigError: a device is unknown, or is not there; or the invariant mode cannot be had with a stage's settings.
     """
     device = resolve_device(config.device)
-    stages = {name: _placed_stage(name, stage, device, config.invariant) for name, stage in config.stages.items()}
+    stages = {name: _place_stage(name, stage, device, config.invariant) for name, stage in config.stages.items()}
     return replace(config, device=device, stages=stages)
 
 
-def _placed_stage(name: str, stage: StageConfig, device: str, invariant: bool) -> StageConfig:  # noqa: FBT001
+def _place_stage(name: str, stage: StageConfig, device: str, invariant: bool) -> StageConfig:  # noqa: FBT001
     learner = _placed(stage.learner, device, f"{name}.learner.device")
     if isinstance(stage, SftConfig):
         return replace(stage, learner=learner)

@@ -325,7 +325,7 @@ class Core:
         if self._graphs is not None and len(singles) == len(self.running):
             logits_BV = self._graphs.logits(ids, [drawing.holding.held + 1 for drawing in drawing_B])
         else:
-            hidden_BC = self._hidden(ids, self._attend(singles, parts), at)
+            hidden_BC = self._forward(ids, self._attend(singles, parts), at)
             choices = self._choose(hidden_BC, drawing_B)
             logits_BV = self._model.logits(hidden_BC)
         for row, count in [*singles, *parts]:
@@ -353,7 +353,7 @@ class Core:
         rows = [row for row, _ in singles]
         return Pass(self._memory, runs_of(rows, [held[row] + 1 for row in rows], padding=self._padding), chunks)
 
-    def _hidden(self, ids: Sequence[int], attend: _AnyPass, at: Sequence[int]) -> Tensor:
+    def _forward(self, ids: Sequence[int], attend: _AnyPass, at: Sequence[int]) -> Tensor:
         ids_T = torch.tensor(ids, device=self._device)
         wanted_B = torch.tensor(at, dtype=torch.long, device=self._device) if len(at) < len(ids) else None
         hidden_BC: Tensor = self._model(ids_T, attend.place_T, attend, wanted_B=wanted_B)

@@ -30,3 +30,15 @@ inline void put(Half& to, float x) {  // to the nearest, ties to even
 }
 
 }  // namespace
+
+// A call for either type of numbers, and the pointers of its arguments.
+#define BOTH(half, call)                 \
+    if (half) {                          \
+        using Number = Half;             \
+        call;                            \
+    } else {                             \
+        using Number = float;            \
+        call;                            \
+    }
+#define IN(x) static_cast<const Number*>(x)
+#define OUT(x) static_cast<Number*>(x)

@@ -535,17 +535,6 @@ void score(int threads, int B, int V, const float* logits_BV, const std::int64_t
 
 }  // namespace
 
-#define BOTH(half, call)                 \
-    if (half) {                          \
-        using Number = Half;             \
-        call;                            \
-    } else {                             \
-        using Number = float;            \
-        call;                            \
-    }
-#define IN(x) static_cast<const Number*>(x)
-#define OUT(x) static_cast<Number*>(x)
-
 extern "C" {
 
 void palaestra_pack(int half, int threads, int N, int K, const void* w, void* panels) {

@@ -304,17 +304,6 @@ void draw(int threads, int B, int V, const Number* logits_BV, const double* nois
 
 }  // namespace
 
-#define BOTH(half, call)                 \
-    if (half) {                          \
-        using Number = Half;             \
-        call;                            \
-    } else {                             \
-        using Number = float;            \
-        call;                            \
-    }
-#define IN(x) static_cast<const Number*>(x)
-#define OUT(x) static_cast<Number*>(x)
-
 extern "C" {
 
 void palaestra_norm(int half, int threads, int T, int C, float epsilon, const void* x, const void* w, void* out) {
