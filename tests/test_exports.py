@@ -92,6 +92,10 @@ EXPORTS = {
     ),
     "palaestra.benchmarks.speed.peers": "INSTALLATION PEERS Adapter adapter",
     "palaestra.benchmarks.speed.server": "NAME is_contained server_tasks time_server",
+    "palaestra.benchmarks.gpu": (
+        "CHECKS CheckResult ContactCheck ContactFigure ContactReport ContactScale contact_markdown contact_scale "
+        "contact_tables run_check run_contact"
+    ),
     "palaestra.benchmarks.mismatch": (
         "FLOW_PAIRS FlowPair MismatchFigures MismatchScale measure_mismatch mismatch_markdown mismatch_tables"
     ),

@@ -205,6 +205,38 @@ def train(
     _show(bench_train(device_of(device), scale=scale, bar=bar), json, markdown)
 
 
+@app.command(epilog="Example: `palaestra bench gpu --json gpu.json --markdown gpu.md`")
+def gpu(
+    device: Annotated[
+        str, typer.Option("--device", help="Device: cuda; cpu runs the checks with a tiny model.")
+    ] = "cuda",
+    only: Annotated[list[str] | None, typer.Option("--only", help="Run this check; may be repeated.")] = None,
+    here: Annotated[bool, typer.Option("--here", help="Run the checks in this process.")] = False,  # noqa: FBT002
+    json: JsonOption = None,
+    markdown: Markdown = None,
+) -> None:
+    """Check a GPU in minutes: parity, attention, graphs beside another thread, a step at 0.6 billion weights, FP8.
+
+    Each check runs in a process of its own and may take two minutes. Results are written after each.
+    """
+    from palaestra.benchmarks import gpu as contact  # noqa: PLC0415  torch takes seconds
+    from palaestra.benchmarks.speed.training import device_of  # noqa: PLC0415
+
+    def keep(report: contact.ContactReport) -> None:
+        if json is not None:
+            write_file(json, orjson.dumps(report.as_json(), option=orjson.OPT_INDENT_2))
+        if markdown is not None:
+            write_file(markdown, contact.contact_markdown(report).encode())
+
+    names = tuple(only or contact.CHECKS)
+    with bar("checking", len(names)) as progress:
+        report = contact.run_contact(device_of(device), names=names, apart=not here, keep=keep, progress=progress.step)
+    for table in contact.contact_tables(report):
+        output().print(table.for_terminal())
+    if not all(result.passed for result in report.results):
+        raise typer.Exit(1)
+
+
 @app.command(epilog="Example: `palaestra bench saves --quick`")
 def saves(
     threads: Threads = None,

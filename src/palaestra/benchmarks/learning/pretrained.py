@@ -7,6 +7,7 @@ sequences, and each policy is measured once on each task.
 
 from dataclasses import replace
 from os import cpu_count
+from typing import Any
 
 from palaestra.benchmarks.learning.run import STAGES, LearningConfig
 from palaestra.trainers import (
@@ -27,6 +28,8 @@ from palaestra.trainers.learner import LoraConfig
 
 _CONTEXT = 8192
 _ROWS = 16
+_GPU_ROWS = 128
+_GPU_MICRO_TOKENS = 32_768
 _PROMPT, _REST = 3150, 1150
 """Tokens of a storefront prompt in the format `smollm2`, and of the rest of a solved episode of the short families."""
 _TRAINED_A_SECOND = 117.0
@@ -55,6 +58,11 @@ def pretrained_config(base: str, *, controls: bool = False) -> LearningConfig:
         base: A pretrained model's name, or a checkpoint's folder.
         controls: Whether to train controls as well.
     """
+    config = _on_processor(base, controls=controls)
+    return _on_gpu(config) if resolve_device(config.device).startswith("cuda") else config
+
+
+def _on_processor(base: str, *, controls: bool) -> LearningConfig:
     play = PlayConfig(context=_CONTEXT, turn=84, turns=14)
     pool = PoolConfig(agents=_ROWS)
     engine = NativeConfig(rows=_ROWS, capacity=_ROWS * _CONTEXT, precision="auto", device="auto")
@@ -98,6 +106,42 @@ def pretrained_config(base: str, *, controls: bool = False) -> LearningConfig:
         samples=1,
         temperatures=(0.3,),
         device="auto",
+    )
+
+
+def _on_gpu(config: LearningConfig) -> LearningConfig:
+    """All families, and stages that end by time: some five minutes on an H200, evaluations included."""
+
+    def learner(lr: float) -> LearnerConfig:
+        return replace(_learner(lr), micro_tokens=_GPU_MICRO_TOKENS, logits_chunk=2048)
+
+    played: dict[str, Any] = {
+        "pool": PoolConfig(agents=_GPU_ROWS),
+        "engine": NativeConfig(
+            rows=_GPU_ROWS, capacity=_GPU_ROWS * _CONTEXT, prefill=8192, precision="auto", device="auto"
+        ),
+    }
+    return replace(
+        config,
+        families=None,
+        sft=replace(config.sft, batch=16, warmup_steps=8, cpu_seconds=40.0, learner=learner(1e-3)),
+        expert=replace(
+            config.expert,
+            updates=16,
+            batch=16,
+            cpu_seconds=80.0,
+            limits=Staleness(per_step=_GPU_ROWS // 4),
+            learner=learner(5e-4),
+            **played,
+        ),
+        grpo=replace(
+            config.grpo,
+            group_size=8,
+            cpu_seconds=40.0,
+            limits=Staleness(per_step=_GPU_ROWS // 8),
+            learner=replace(learner(1e-4), layout="shared"),
+            **played,
+        ),
     )
 
 

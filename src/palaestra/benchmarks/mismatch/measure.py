@@ -122,16 +122,21 @@ class _Contestant:
 
 
 def measure_mismatch(
-    pairs: Sequence[FlowPair], scale: MismatchScale, *, progress: Callable[[str], None] = lambda _: None
+    pairs: Sequence[FlowPair],
+    scale: MismatchScale,
+    *,
+    device: torch.device | None = None,
+    progress: Callable[[str], None] = lambda _: None,
 ) -> list[MismatchFigures]:
     """Measure pairs of flows side by side: everybody plays a round before anybody plays the next one.
 
     Args:
         pairs: Which.
         scale: How much.
+        device: Where; the processor, if it is not given.
         progress: Told the name of each pair that has played a round.
     """
-    model = _sharp(scale.shape)
+    model = _sharp(scale.shape).to(device or "cpu")
     contestants = [_Contestant(model, pair, scale) for pair in pairs]
     for one in contestants:  # warms up: compiles kernels, allocates, imports
         _Contestant(model, one.figures.pair, replace(scale, tokens=1, rounds=1)).play(-1)

@@ -28,7 +28,8 @@ from palaestra.trainers.model.decoder import Decoder
 from palaestra.trainers.progress import OpenProgressBar, ProgressBar, silent
 
 NATIVE, TRANSFORMERS = "native", "transformers"
-AIMS: Mapping[str, float] = {TRANSFORMERS: 2.5, VLLM_EAGER: 3.0, VLLM_COMPILED: 3.0}
+COMPILED = "transformers, static cache, compiled"
+AIMS: Mapping[str, float] = {TRANSFORMERS: 2.5, COMPILED: 2.5, VLLM_EAGER: 3.0, VLLM_COMPILED: 3.0}
 """How many times as fast as each of them our engine should draw in one go."""
 TURNS_AIM = 3.0
 """And in turns."""
@@ -99,6 +100,9 @@ class _Field:
         self.draws |= {_named(NATIVE, precision): ours, _named(TRANSFORMERS, precision): theirs}
         self.turns[_named(NATIVE, precision)] = EngineTurns(ours.contestant.engine, scale)
         self.turns[_named(TRANSFORMERS, precision)] = TransformersTurns(theirs.contestant.model, scale)
+        if device.type == "cuda":  # on a processor transformers compiles nothing
+            static = WeighedContestant(device, _transformers_draws, folder, scale, precision, device, static=True)
+            self.weighed[_named(COMPILED, precision)] = self.draws[_named(COMPILED, precision)] = static
         for name, eager in ((VLLM_EAGER, True), (VLLM_COMPILED, False)):
             peer = await vllm(folder, python, scale, precision, eager=eager)
             if isinstance(peer, Engine):
@@ -123,9 +127,10 @@ def _native_draws(model: Decoder, scale: EngineScale, precision: Precision, devi
 
 
 def _transformers_draws(
-    folder: Path, scale: EngineScale, precision: Precision, device: torch.device
+    folder: Path, scale: EngineScale, precision: Precision, device: torch.device, *, static: bool = False
 ) -> TransformersDraws:
-    return TransformersDraws(Transformers(folder, dtype=DTYPES[precision], device=device), scale, device)
+    model = Transformers(folder, dtype=DTYPES[precision], device=device, static=static)
+    return TransformersDraws(model, scale, device)
 
 
 def _named(who: str, precision: Precision) -> str:
@@ -146,7 +151,8 @@ def _in_one_go(field: _Field, drawn: ContestResult, distances: list[SpeedCompari
         note=f"{METHOD} All draw from the same weights, from the whole distribution at temperature 1, and nothing ends "
         "a sequence early. vLLM runs in both of its modes: eager, operation by operation, and compiled, which is its "
         "default. Native and vLLM also give each token's log-probability and draw with a seed of each "
-        "trajectory's own. Transformers' generate, with its usual cache, does neither. The limit is what the matrix "
+        "trajectory's own. Transformers' generate, with its usual cache or, on a GPU, with a static one and a compiled "
+        "step as well, does neither. The limit is what the matrix "
         "products with weights would allow: prompts in one pass, then a token of each sequence per pass. It includes "
         "neither attention nor anything else between them.",
     )

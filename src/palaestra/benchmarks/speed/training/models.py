@@ -43,12 +43,14 @@ class Transformers:
         directory: A checkpoint.
         dtype: Of the weights.
         device: Where they are put.
+        static: Draw with a static cache, whose decode step transformers compiles on a GPU.
     """
 
-    def __init__(self, directory: Path, *, dtype: torch.dtype, device: torch.device) -> None:
+    def __init__(self, directory: Path, *, dtype: torch.dtype, device: torch.device, static: bool = False) -> None:
         model: Any = read(directory, dtype=dtype)  # Any: its methods are put together at run time
         self._model = model.to(device).eval()
         self._device = device
+        self._cache = {"cache_implementation": "static"} if static else {}
 
     def draw(self, ids_BT: Tensor, new: int) -> Tensor:
         """The sequences with `new` more tokens each, from the whole distribution at temperature 1, [B, T + new]."""
@@ -62,6 +64,7 @@ class Transformers:
             top_p=1.0,
             max_new_tokens=new,
             pad_token_id=0,
+            **self._cache,
         )
         assert drawn_BT.shape[1] == ids_BT.shape[1] + new, "nothing ends a sequence early"
         return drawn_BT

@@ -5,13 +5,19 @@ D head dimension.
 """
 
 from collections.abc import Sequence
+from inspect import signature
 from itertools import accumulate
+from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.attention.varlen import varlen_attn
+from torch.nn.attention import varlen
 
 from palaestra.trainers.data.path import PrefixPath, path_places
+
+varlen_attn: Any = varlen.varlen_attn  # its arguments differ between versions of torch
+_ASKED = {"enable_gqa": True} if "enable_gqa" in signature(varlen_attn).parameters else {}
+"""Torch before 2.12 takes fewer key heads than query heads without being asked."""
 
 
 class Varlen:
@@ -40,7 +46,7 @@ class Varlen:
             k_NGD, v_NGD = k_NGD.index_select(0, self._token_P), v_NGD.index_select(0, self._token_P)
         seen_NHD = varlen_attn(
             q_NHD, k_NGD, v_NGD, self._own_ends, self._whole_ends, max(self._own), max(self._whole),
-            window_size=(-1, 0), enable_gqa=True,
+            window_size=(-1, 0), **_ASKED,
         )  # fmt: skip
         assert isinstance(seen_NHD, Tensor), "nothing besides was asked for"
         return seen_NHD

@@ -30,7 +30,8 @@ def captured(work: GraphWork) -> GraphWork:
         work()
     torch.cuda.current_stream().wait_stream(warm)
     graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
+    # By default a capture fails as soon as any thread allocates, and that thread fails too.
+    with torch.cuda.graph(graph, capture_error_mode="thread_local"):
         out = work()
 
     def replay() -> Tensor:

@@ -66,15 +66,17 @@ class Prefixes:
 
         Of several the one that holds more of them already goes before, then the one that was added first.
         """
-        candidates: list[Holding] = []
+        deepest: list[Holding] = []
         for number in _chain(tokens, 0, 0):
-            here = [holding for holding in self._by_hash.get(number, ()) if holding is not without]
-            if not here:
+            here = self._by_hash.get(number, [])
+            if not here or here == [without]:
                 break
-            candidates = here
+            deepest = here
         best: Holding | None = None
         rank = (0, 0)
-        for holding in candidates:
+        for holding in deepest:
+            if holding is without:
+                continue
             use = holding.of_use(common_beginning(holding.tokens, tokens))
             if (use, min(use, holding.held)) > rank:
                 best, rank = holding, (use, min(use, holding.held))
@@ -83,10 +85,16 @@ class Prefixes:
 
 def common_beginning(one: list[int], other: list[int]) -> int:
     """How many first tokens two contexts have in common."""
-    shorter = min(len(one), len(other))
-    if one[:shorter] == other[:shorter]:
-        return shorter
-    return next(i for i in range(shorter) if one[i] != other[i])
+    equal, end = 0, min(len(one), len(other))
+    if one[:end] == other[:end]:
+        return end
+    while end - equal > 1:  # by halves: slices are compared some ten times as fast as their items one by one
+        middle = (equal + end) // 2
+        if one[equal:middle] == other[equal:middle]:
+            equal = middle
+        else:
+            end = middle
+    return equal
 
 
 def _chain(tokens: Sequence[int], seed: int, known: int) -> Iterator[int]:

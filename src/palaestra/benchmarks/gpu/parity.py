@@ -1,0 +1,117 @@
+"""Whether engine, learner and transformers say the same of the same tokens on a device, and a processor too.
+
+Axes: B sequences, T tokens.
+"""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import torch
+from torch import Tensor
+
+from palaestra.benchmarks.gpu.figures import ContactFigure
+from palaestra.benchmarks.gpu.scale import ContactScale
+from palaestra.benchmarks.mismatch import FLOW_PAIRS, MismatchScale, measure_mismatch
+from palaestra.benchmarks.speed.training.drawing import EngineDraws
+from palaestra.benchmarks.speed.training.models import Transformers, peaked
+from palaestra.benchmarks.speed.training.scale import EngineScale
+from palaestra.seeding import Stream
+from palaestra.trainers.data.flatten import flatten_tokens
+from palaestra.trainers.engines.native import NativeConfig, NativeEngine
+from palaestra.trainers.learner import Learner, LearnerConfig
+from palaestra.trainers.model.checkpoint import save_decoder
+from palaestra.trainers.model.decoder import Decoder
+from palaestra.trajectory import Span, Tokens
+
+_EXACT = 2e-3
+"""Nats that two orders of summation in single precision explain."""
+_HALF = 0.1
+"""Nats a token, on average, that bfloat16 explains with peaked weights."""
+
+
+def check_parity(device: torch.device, scale: ContactScale) -> Iterator[ContactFigure]:
+    """Log-probabilities: engine against learner by flow, learner against transformers and a processor; batches."""
+    yield from _flows(device, scale)
+    model = peaked(scale.shape)
+    yield from _judges(model, device, scale)
+    yield from _batches(model, device, scale)
+
+
+def _flows(device: torch.device, scale: ContactScale) -> Iterator[ContactFigure]:
+    pairs = [pair for pair in FLOW_PAIRS if not pair.invariant]
+    drawn = MismatchScale(
+        tokens=scale.rows * scale.new,
+        rounds=1,
+        shape=scale.shape,
+        group_size=min(8, scale.rows),
+        prompt=scale.prompt,
+        turn=scale.new // 2,
+        rows=scale.rows,
+    )
+    for found in measure_mismatch(pairs, drawn, device=device):
+        limit = _EXACT if found.pair.rollouts == "fp32" else _HALF
+        name = f"{found.pair.name}, {found.tokens:,} tokens"
+        yield ContactFigure(name=f"{name}: mean", value=found.mismatch["mismatch/mean"], unit="nats", at_most=limit)
+        yield ContactFigure(name=f"{name}: max", value=found.mismatch["mismatch/max"], unit="nats")
+
+
+def _judges(model: Decoder, device: torch.device, scale: ContactScale) -> Iterator[ContactFigure]:
+    ids_BT = _sequences(scale)
+    new = scale.new
+    config = LearnerConfig(lr=1.0, micro_tokens=scale.micro_tokens)
+    batch = flatten_tokens([_tokens(ids, new) for ids in ids_BT.tolist()])
+    here = Learner(model, config).logprobs(batch).logp[batch.trained_T].view(len(ids_BT), new)
+    there = Learner(model.to(device), config).logprobs(batch).logp[batch.trained_T].view(len(ids_BT), new)
+    yield from _apart("learner, fp32: device against processor", there, here, _EXACT)
+    with TemporaryDirectory(prefix="palaestra-gpu-") as folder:
+        save_decoder(model, Path(folder))
+        judge = Transformers(Path(folder), dtype=torch.float32, device=device)
+        said = judge.logprobs(ids_BT, new).cpu()
+    yield from _apart("learner against transformers, fp32", there, said, _EXACT)
+
+
+def _apart(name: str, some: Tensor, others: Tensor, limit: float) -> Iterator[ContactFigure]:
+    off = (some - others).abs()
+    yield ContactFigure(name=f"{name}: mean", value=float(off.mean()), unit="nats", at_most=limit)
+    yield ContactFigure(name=f"{name}: max", value=float(off.max()), unit="nats")
+
+
+def _batches(model: Decoder, device: torch.device, scale: ContactScale) -> Iterator[ContactFigure]:
+    """How many sequences a free flow draws to the same tokens alone and beside others: a figure, not a bound."""
+    together = asyncio.run(_draw(model, device, scale, scale.rows))
+    alone = asyncio.run(_draw(model, device, scale, 1))
+    equal = sum(one == other for one, other in zip(alone, together, strict=False)) / len(alone)
+    yield ContactFigure(name=f"bf16, free: sequences equal at 1 and at {scale.rows} rows", value=equal, unit="share")
+
+
+async def _draw(model: Decoder, device: torch.device, scale: ContactScale, rows: int) -> list[tuple[int, ...]]:
+    config = NativeConfig(rows=rows, capacity=scale.rows * 4096, precision="bf16", device=str(device), prefill=8192)
+    engine = NativeEngine(model, config)
+    sequences = scale.rows if rows > 1 else scale.judged
+    work = EngineScale(shape=scale.shape, sequences=sequences, prompt=scale.prompt, new=scale.new)
+    draws = EngineDraws(engine, work)
+    await draws(0)
+    await engine.close()
+    return [completion.ids for _, completion in draws.drawn]
+
+
+def _sequences(scale: ContactScale) -> Tensor:
+    """The same in every process, [B, T]."""
+    stream = Stream.root("gpu", "parity")
+    length = scale.prompt + scale.new
+    rows = [[stream.below(scale.shape.vocabulary) for _ in range(length)] for _ in range(scale.judged)]
+    return torch.tensor(rows)
+
+
+def _tokens(ids: list[int], new: int) -> Tokens:
+    before = len(ids) - new
+    return Tokens(
+        ids=tuple(ids),
+        sampled=(*[False] * before, *[True] * new),
+        logprobs=(0.0,) * len(ids),
+        versions=(0,) * len(ids),
+        spans=(Span(kind="turn", start=before, end=len(ids)),),
+        stops=("length",),
+    )
