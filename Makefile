@@ -91,7 +91,7 @@ test: .venv/test.stamp .venv/postgres.stamp .venv/suites.stamp .venv-vllm/vllm.s
 # What passed is recorded in runs/soak and left out the next time, so a soak that was killed goes on.
 SOAKED := tests/property tests/golden tests/crash tests/envs/worlds/storefront/test_fuzz.py tests/envs/noise/test_oracles.py \
   tests/benchmarks/evaluation/test_resume_kills.py tests/proof/test_listed_worlds.py tests/examples/test_human_resources.py \
-  tests/envs/worlds/coderepair/test_code_repair.py
+  tests/envs/worlds/coderepair/test_code_repair.py tests/serving/http/test_openapi.py
 soak: .venv/test.stamp
 	PALAESTRA_SOAK=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto -v $(SOAKED); status=$$?; \
 	  $(BIN)/python -m tests.soak; [ $$status = 0 ] || [ $$status = 5 ]

@@ -106,17 +106,22 @@ class OperationRunner:
             for operation in OPERATIONS.values()
         }
 
-    def schema(self, name: str) -> dict[str, Any]:
-        """The JSON schema of a request."""
-        items = self._adapters[name].json_schema()
-        definitions = items.pop("$defs", {})
-        return {
+    def schema(self, name: str, *, reference: str) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The JSON schema of a request, and those that it refers to by name.
+
+        Args:
+            name: The operation's.
+            reference: Where those stand, with `{model}` for their name.
+        """
+        items = self._adapters[name].json_schema(ref_template=reference)
+        definitions: dict[str, Any] = items.pop("$defs", {})
+        request = {
             "type": "object",
             "properties": {"items": {**items, "maxItems": self.core.limits.batch}},
             "required": ["items"],
             "additionalProperties": False,
-            "$defs": definitions,
         }
+        return request, definitions
 
     def read(self, operation: Operation, body: bytes) -> list[Any]:
         """The items of a request.

@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 
 from palaestra.serving.access import Caller, KeyScope
 from palaestra.serving.core import OPERATIONS, Operation
+from palaestra.serving.http.description import describe_app
 from palaestra.serving.http.mcp_route import serve_mcp
 from palaestra.serving.http.metrics import CONTENT_TYPE
 from palaestra.serving.http.openenv_route import serve_openenv
@@ -44,6 +45,9 @@ def make_app(server: WorldServer) -> FastAPI:
     app.add_api_websocket_route("/v1/socket", serve_socket(server))
     app.add_api_websocket_route("/v1/openenv/{world}/ws", serve_openenv(server))
 
+    described = describe_app(app, server.operations)
+    app.openapi = lambda: described  # type: ignore[method-assign]
+
     @app.exception_handler(HTTPException)
     async def refuse(_: Request, error: HTTPException) -> Response:  # pyright: ignore[reportUnusedFunction]
         message = "there is no such route; /openapi.json lists them" if error.status_code == 404 else str(error.detail)
@@ -64,13 +68,11 @@ def _add_operation(app: FastAPI, server: WorldServer, operation: Operation) -> N
         server.metrics.count_items(operation.name, answer)
         return RouteAnswer(response=Response(answer.body, media_type=JSON), caller=caller, items=answer.items)
 
-    body = {"required": True, "content": {JSON: {"schema": server.operations.schema(operation.name)}}}
     app.add_api_route(
         f"/v1/{operation.name}",
         observe_route(server, operation.name, run),
         methods=["POST"],
         summary=operation.kind.__doc__,
-        openapi_extra={"requestBody": body},
         response_class=Response,
     )
 
