@@ -17,6 +17,7 @@ from palaestra.trainers import (
     ChoiceConfig,
     ExpertConfig,
     GrpoConfig,
+    KeepConfig,
     LearnerConfig,
     ModelConfig,
     NativeConfig,
@@ -76,12 +77,14 @@ class LearningConfig:
     """Where training works: "auto" (CUDA where there is one), or a name of torch's."""
     demonstrations: int = 20
     """Of each family, for the warm start and for what is mixed in later."""
-    sft: SftConfig = field(default_factory=lambda: SftConfig(steps=1000))
+    # A longer warm start solves more, but is nearly certain of every token: its groups are alike, and teach little.
+    sft: SftConfig = field(default_factory=lambda: SftConfig(steps=350))
     expert: ExpertConfig = field(
         default_factory=lambda: ExpertConfig(
-            steps=12,
+            steps=8,
             updates=60,
             demonstration_share=0.3,
+            keep=KeepConfig(prefixes=False),
             learner=LearnerConfig(lr=2e-3),
             choice=ChoiceConfig(rule="bandit", instances="endless"),
             branching=BranchingConfig(pivots=("best",)),
@@ -93,7 +96,7 @@ class LearningConfig:
     """Its rollouts' limits are the evaluations' too."""
     grpo: GrpoConfig = field(
         default_factory=lambda: GrpoConfig(
-            steps=45,
+            steps=55,
             objective=ObjectiveConfig(parts={"rewards": ["solved"]}),
             # Of listed tasks most were demonstrated: every member of most groups solves them, and nothing is compared.
             choice=ChoiceConfig(rule="bandit", instances="endless"),
