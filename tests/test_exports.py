@@ -250,10 +250,10 @@ EXPORTS = {
     "palaestra.trainers": (
         "AlarmConfig BranchingConfig ChoiceConfig CriticConfig ExpertConfig GroupRule GroupStageConfig "
         "GrpoBranchingConfig GrpoConfig GrpoLoop KeepConfig LearnerConfig Loop ModelConfig NativeConfig "
-        "ObjectiveConfig OpenProgressBar PlayConfig Policy PolicyConfig PoolConfig ProgressBar RecordedRun RejectionConfig RolloutJob "
-        "RolloutResult RolloutWorlds RunPlan SftConfig SftLoop StageConfig StageProgress StageResult Staleness "
-        "TrainConfig WorldConfig demonstrations_of env_id_of initial_policy load_config load_policy plan_run play_jobs "
-        "read_config read_progress recorded_batches run run_loop tasks_of worlds_of"
+        "ObjectiveConfig OpenProgressBar PlayConfig Policy PolicyConfig PoolConfig ProgressBar RecordedRun "
+        "RejectionConfig RolloutJob RolloutResult RolloutWorlds RunPlan SftConfig SftLoop StageConfig StageProgress "
+        "StageResult Staleness TrainConfig WorldConfig demonstrations_of env_id_of initial_policy load_config "
+        "load_policy plan_run play_jobs read_config read_progress recorded_batches run run_loop tasks_of worlds_of"
     ),
     "palaestra.trainers.branching": (
         "Brancher BranchingConfig GrpoBranchingConfig Pivot PlannedBranch RecoveryModel RecoveryOdds best_pivot "
