@@ -112,7 +112,7 @@ class Guard:
     """
 
     def __init__(self, lists: Sequence[Path] = ()) -> None:
-        self._known = dict(_packaged())
+        self._known = dict(_read_packaged())
         for path in lists:
             self._known.update(_read(path))
 
@@ -145,7 +145,7 @@ class Guard:
     def check_episodes(self, episodes: Iterable[Episode]) -> None:
         """Let episodes through that may be learnt from; raises as `check` does."""
         for episode in episodes:
-            self.check(episode.task, _said(episode))
+            self.check(episode.task, _list_texts(episode))
 
 
 def of_users(messages: Iterable[Message]) -> Iterator[str]:
@@ -153,7 +153,7 @@ def of_users(messages: Iterable[Message]) -> Iterator[str]:
     return (message["content"] for message in messages if message["role"] == "user")
 
 
-def _said(episode: Episode) -> list[str]:
+def _list_texts(episode: Episode) -> list[str]:
     """Each message that an episode begins with, and all that the user says, as one text."""
     opening = [text for segment in episode.segments for text in of_users(segment.prompt)]
     later = [text for turn in episode.turns for text in of_users(turn.observation)]
@@ -165,5 +165,5 @@ def _read(path: Path) -> dict[str, str]:
 
 
 @cache
-def _packaged() -> dict[str, str]:
+def _read_packaged() -> dict[str, str]:
     return {one: where for path in sorted(LISTS.glob("*.txt")) for one, where in _read(path).items()}

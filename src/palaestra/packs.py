@@ -105,7 +105,7 @@ class Pack:
             PackError: importing it failed.
         """
         try:
-            return self._loaded()
+            return self._load()
         except PackError:
             raise
         except (Exception, SystemExit) as error:
@@ -114,7 +114,7 @@ class Pack:
                 f"{describe_failure(error)}; correct or remove the pack"
             ) from error
 
-    def _loaded(self) -> Any:
+    def _load(self) -> Any:
         if ":" in self.place:
             return _import_attribute(self.place)
         if is_file_name(self.place):

@@ -38,11 +38,11 @@ class Host:
         """Do what `call` says."""
         try:
             method, number, arguments = pickle.loads(call)  # noqa: S301  from our own program
-            return pickle.dumps((True, self._done(method, number, arguments)))
+            return pickle.dumps((True, self._call(method, number, arguments)))
         except Exception as error:
             return pickle.dumps((False, _portable(error)))
 
-    def _done(self, method: str, number: int, arguments: tuple[Any, ...]) -> Any:
+    def _call(self, method: str, number: int, arguments: tuple[Any, ...]) -> Any:
         if method == "open":
             spec: WorldSpec = arguments[0]
             self._worlds[number] = HostedEnv(spec)

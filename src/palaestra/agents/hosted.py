@@ -96,7 +96,7 @@ class HostedEnv:
         if recording.fault is not None:
             raise recording.fault
         return AgentView(
-            messages=(*recording.observation, *_told(before, recording.offered)),
+            messages=(*recording.observation, *_announce(before, recording.offered)),
             end=recording.end,
         )
 
@@ -143,7 +143,7 @@ class HostedEnv:
         )
 
 
-def _told(before: Sequence[JsonObject], now: Sequence[JsonObject]) -> tuple[Message, ...]:
+def _announce(before: Sequence[JsonObject], now: Sequence[JsonObject]) -> tuple[Message, ...]:
     """What a policy reads of tools that are on offer from now on: it was given the others at the beginning, as text."""
     if now == before:  # nearly always, and far quicker than a search for each tool
         return ()

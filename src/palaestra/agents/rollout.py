@@ -144,9 +144,9 @@ def rollout(env: Env, agent: Agent, *, name: str, seed: int, task: str | None = 
         task: The id of the task; `None` lets the seed draw one.
     """
     recording = EpisodeRecorder(env, agent=name, seed=seed, task=task)
-    agent.reset(_copied(recording.tools), seed=agent_seed(name, seed, recording.task_id))
+    agent.reset(_copy(recording.tools), seed=agent_seed(name, seed, recording.task_id))
     while not recording.over:
-        recording.step(agent.act(_copied(recording.observation)))
+        recording.step(agent.act(_copy(recording.observation)))
     return recording.episode()
 
 
@@ -164,7 +164,7 @@ def agent_seed(name: str, seed: int, task: str) -> int:
     return Stream.root("agent", name, seed, task).below(2**31)
 
 
-def _copied(json: T) -> T:
+def _copy(json: T) -> T:
     """A copy for the agent, which may do with it what it likes; the record stays as it is."""
     return cast("T", tuple(orjson.loads(orjson.dumps(json))))
 

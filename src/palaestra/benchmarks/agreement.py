@@ -98,18 +98,18 @@ def agreement(
 def agreement_on(trial: Trial, *, alternatives: bool = True) -> Iterator[RubricComparison]:
     """What both rubrics of one task say of each piece of work that the proof makes."""
     rubric = trial.instance.derived_rubric(alternatives=alternatives)
-    yield _judged(trial, rubric, "oracle", "oracle", "the oracle's own work", trial.outcome)
+    yield _judge(trial, rubric, "oracle", "oracle", "the oracle's own work", trial.outcome)
     for route in routes(trial):
-        yield _judged(trial, rubric, "right", route.kind, route.what, trial.vary(route.turns))
+        yield _judge(trial, rubric, "right", route.kind, route.what, trial.vary(route.turns))
     for mutant in mutants(trial):
-        yield _judged(trial, rubric, "wrong", mutant.kind, mutant.what, trial.vary(mutant.turns))
+        yield _judge(trial, rubric, "wrong", mutant.kind, mutant.what, trial.vary(mutant.turns))
     for name, attack in ATTACKS.items():
         outcome = run_attack(trial, attack)
         if outcome is not None:
-            yield _judged(trial, rubric, "attack", name, attack.tries, outcome)
+            yield _judge(trial, rubric, "attack", name, attack.tries, outcome)
 
 
-def _judged(trial: Trial, rubric: Rubric, side: Side, kind: str, what: str, outcome: TrialOutcome) -> RubricComparison:
+def _judge(trial: Trial, rubric: Rubric, side: Side, kind: str, what: str, outcome: TrialOutcome) -> RubricComparison:
     derived = judge(trial.instance, rubric, outcome)
     expert = outcome.score
     return RubricComparison(

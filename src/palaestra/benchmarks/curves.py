@@ -259,9 +259,9 @@ def _draw(axes: Axes, panel: Panel) -> None:
         _scale_by_ratios(axes)
     rows = _draw_legend(axes, handles)
     letters = _NARROW_LETTERS if panel.sideways else _TITLE_LETTERS
-    axes.set_title(_wrapped(panel.title, letters), pad=8 + 15 * rows)
+    axes.set_title(_wrap(panel.title, letters), pad=8 + 15 * rows)
     dashed = f"dashed: {panel.baseline}" if panel.baseline else ""
-    axes.set_xlabel(_visible(panel.x_label) or _wrapped(dashed, letters), loc="left", multialignment="left")
+    axes.set_xlabel(_visible(panel.x_label) or _wrap(dashed, letters), loc="left", multialignment="left")
     axes.set_ylabel(_visible(panel.y_label))
 
 
@@ -304,7 +304,7 @@ def _draw_estimates(axes: Axes, panel: Panel) -> _Handles:
             place, text = (x, estimate.mean), f"{estimate.mean:z.{digits}f}"
             colour = handles[estimate.group].get_color()
             axes.annotate(text, place, (6, 0), textcoords="offset points", va="center", color=colour)
-    axes.set_xticks(range(len(labels)), [_wrapped(label, _TITLE_LETTERS // len(labels)) for label in labels])
+    axes.set_xticks(range(len(labels)), [_wrap(label, _TITLE_LETTERS // len(labels)) for label in labels])
     axes.set_xlim(-0.5, len(labels) - 0.4)
     axes.tick_params(axis="x", length=0)
     if panel.span is not None:
@@ -332,7 +332,7 @@ def _draw_sideways(axes: Axes, panel: Panel) -> _Handles:
             ends = [y, len(labels) - 0.5]
             axes.plot([estimate.mean] * 2, ends, "--", color=colour, linewidth=0.9, alpha=0.6, zorder=1)
         handles[estimate.group] = point
-    axes.set_yticks(range(len(labels)), [_wrapped(label, _LABEL_LETTERS) for label in labels])
+    axes.set_yticks(range(len(labels)), [_wrap(label, _LABEL_LETTERS) for label in labels])
     axes.set_ylim(len(labels) - 0.5, -0.5)
     axes.grid(visible=True, axis="x")
     if panel.span is not None:
@@ -381,7 +381,7 @@ def _note(axes: Axes, text: str) -> None:
     )
 
 
-def _wrapped(label: str, width: int) -> str:
+def _wrap(label: str, width: int) -> str:
     return textwrap.fill(_visible(label), width=max(8, width), break_long_words=False)
 
 

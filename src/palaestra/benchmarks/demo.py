@@ -108,7 +108,7 @@ def run_demo(
             families = demo_families(env, tool_env, most=config.families)
             groups = heldout_groups(tool_env, families=families, each=config.heldout)
             say(estimate_time(config, tasks=sum(len(group.tasks) for group in groups), seeds=seeds))
-        episodes, proof = _proved(env, tool_env, parts / "proof", bar, say)
+        episodes, proof = _prove(env, tool_env, parts / "proof", bar, say)
         material = demo_material(
             env,
             tool_env,
@@ -150,7 +150,7 @@ def _source_digests(pack: Pack) -> list[tuple[str, str]]:
     return sorted((file.name, digest_bytes(file.read_bytes())) for file in files)
 
 
-def _proved(
+def _prove(
     env: gym.Env[Any, Any], world: ToolEnv, directory: Path, bar: OpenProgressBar, say: Callable[[str], None]
 ) -> tuple[list[Episode], Proof]:
     """The rollouts of the bundled agents and the proof of a split: those that are saved there, or new ones."""
@@ -337,7 +337,7 @@ def _write(directory: Path, report: DemoReport) -> None:
     panels = learning_panels(report.runs, report.material)
     (directory / "curves.png").write_bytes(png(panels))
     page = render_page(
-        [*_shown(report.runs[0]), *report.episodes],
+        [*_select_shown(report.runs[0]), *report.episodes],
         title="Palaestra: the demo",
         tables=report.tables,
         figures=[svg(panels)],
@@ -345,7 +345,7 @@ def _write(directory: Path, report: DemoReport) -> None:
     (directory / "index.html").write_text(page, encoding="utf-8")
 
 
-def _shown(run: LearningResult) -> Iterator[Episode]:
+def _select_shown(run: LearningResult) -> Iterator[Episode]:
     """What each policy did on the first held-out task of each family: enough for a page."""
     for part in run.parts.values():
         families: set[str] = set()

@@ -58,20 +58,20 @@ def _line(element: Element) -> str:
     tag = f"{element['tag']} {element['kind']}" if element["kind"] else element["tag"]
     words = [f"[{element['ref']}] {tag}"]
     if element["text"]:
-        words.append(_quoted(element["text"]))
+        words.append(_quote(element["text"]))
     if element["name"]:
         words.append(f"({element['name'][:_LONG]})")
     if element["value"] is not None:
-        words.append(f"value={_quoted(element['value'])}")
+        words.append(f"value={_quote(element['value'])}")
     if element["options"] is not None:
-        words.append("options: " + ", ".join(("*" if chosen else "") + _quoted(o) for o, chosen in element["options"]))
+        words.append("options: " + ", ".join(("*" if chosen else "") + _quote(o) for o, chosen in element["options"]))
     words += [f"{name}={value[:_LONG]}" for name, value in element["look"].items()]
     words += element["state"]
     x, y, width, height = element["place"]
     return " ".join(words) + f" at {x},{y} size {width}x{height}"
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     shown = text if len(text) <= _LONG else text[:_LONG] + "..."
     return '"' + shown.replace("\n", "\\n") + '"'
 
@@ -104,8 +104,8 @@ def _node(window: Window, node: Mapping[str, Any], above: str) -> str | None:
     ]
     value = _value(node, "value")
     shown = [f"[{window.ref(node['backendDOMNodeId'])}] {'text' if role == 'StaticText' else role}"]
-    shown += [_quoted(name)] if name else []
-    shown += [f"value={_quoted(value)}"] if value else []
+    shown += [_quote(name)] if name else []
+    shown += [f"value={_quote(value)}"] if value else []
     return " ".join([*shown, *states])
 
 

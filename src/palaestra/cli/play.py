@@ -129,7 +129,7 @@ def _take(console: Console, env: ToolEnv, line: str) -> None:
             if rest.lower() in f"{tool.name} {tool.description}".lower():
                 console.print(f"  [bold]{tool.name}[/]  {escape(tool.description)}", highlight=False)
     elif word == "help" and rest:
-        console.print_json(orjson.dumps(_named(env, rest.strip()).export()["function"]).decode())
+        console.print_json(orjson.dumps(_name(env, rest.strip()).export()["function"]).decode())
     elif word == "help":
         console.print(HELP, markup=False, highlight=False)
     elif word == "score":
@@ -138,7 +138,7 @@ def _take(console: Console, env: ToolEnv, line: str) -> None:
         _step(console, env, line)
 
 
-def _named(env: ToolEnv, name: str) -> Tool:
+def _name(env: ToolEnv, name: str) -> Tool:
     tools = {tool.name: tool for tool in env.offered}
     if name not in tools:
         raise UnknownNameError.of("tool", name, tools)

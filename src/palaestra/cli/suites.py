@@ -55,7 +55,7 @@ def _state(benchmark: "Benchmark") -> tuple[str, str]:
     if find_installed(benchmark.name, benchmark.installation) is None:
         return "-", f"palaestra suites install {benchmark.name}{_source(benchmark)}"
     try:
-        tasks = _opened(benchmark).tasks.values()
+        tasks = _open(benchmark).tasks.values()
     except PalaestraError as error:  # one that does not start keeps nobody from the others
         return "-", f"broken: {error}"
     return f"{len(tasks):,}", f"installed; {len({task['category'] for task in tasks})} categories"
@@ -65,7 +65,7 @@ def _source(benchmark: "Benchmark") -> str:
     return "" if benchmark.installation.checkout is None else " --from FOLDER"
 
 
-def _opened(benchmark: "Benchmark") -> "ExternalEnv":
+def _open(benchmark: "Benchmark") -> "ExternalEnv":
     from palaestra.benchmarks.external import ExternalEnv  # noqa: PLC0415
 
     return ExternalEnv(benchmark.env_id)
@@ -110,7 +110,7 @@ def show(name: Annotated[str, typer.Argument(metavar="NAME", help="Benchmark nam
     if there is None:
         console.print(f"Not installed: palaestra suites install {name}{_source(benchmark)}", highlight=False)
     else:
-        console.print(_tasks(_opened(benchmark)).for_terminal())
+        console.print(_tasks(_open(benchmark)).for_terminal())
 
 
 def _facts(benchmark: "Benchmark") -> list[Table]:
@@ -180,7 +180,7 @@ def _of_benchmark(name: str) -> tuple[dict[str, list[str]], tuple[str, ...]]:
 
     benchmark = BENCHMARKS.get(name)
     prompts: dict[str, list[str]] = {split: [] for split in benchmark.splits}
-    env = _opened(benchmark)
+    env = _open(benchmark)
     with bar("prompts", len(env.tasks)) as shown:
         for id, task in env.tasks.items():
             prompts[task["split"]].append(_opening(env, id) if benchmark.opening_tells else task["prompt"])

@@ -71,12 +71,12 @@ def show(
     pack = PACKS.find(env_id)
     manifest = pack.manifest() or open_world(env_id).manifest()
     console = output()
-    console.print(_declared(pack, manifest).for_terminal())
+    console.print(_declare(pack, manifest).for_terminal())
     console.print("Switches")
     console.print_json(orjson.dumps(manifest.switches()).decode())
 
 
-def _declared(pack: Pack, manifest: Manifest) -> Table:
+def _declare(pack: Pack, manifest: Manifest) -> Table:
     own = manifest.capabilities
     rows = (
         ("environment", pack.env_id),

@@ -228,12 +228,12 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
             seed = int(self.np_random.integers(2**31))
         named = (options or {}).get("task", self._task_id)
         instance = self.task_set.instance(self._drawn(seed) if named is None else named, self.handbook)
-        episode = self._begun(instance, seed)
+        episode = self._begin(instance, seed)
         noise_state = episode.noise_state
         state_hash = episode.state.state_hash()
         return ResetRecord(
             messages=self._given(),
-            tools=self._exported(episode),
+            tools=self._export(episode),
             task=episode.instance.spec,
             rubric=episode.instance.rubric.specs,
             seed=seed,
@@ -269,7 +269,7 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
             raise TaskError("the split lists no instance; choose another split, or name a task")
         return Stream.root("instance", seed).choice(self._ids)
 
-    def _begun(self, instance: Instance, seed: int) -> LiveEpisode:
+    def _begin(self, instance: Instance, seed: int) -> LiveEpisode:
         if self.variation is not None or self._stakes or self.injection is not None:
             instance = self._varied.get((instance.spec.id, instance.handbook), lambda: self._vary(instance))
         max_turns = self._budget or instance.spec.max_turns * self._surface.turns
@@ -391,7 +391,7 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         episode = self.episode
         episode.begin_turn()
         try:
-            return run_code(episode, program, sandbox=self._sandbox, tools=self._exported(episode))
+            return run_code(episode, program, sandbox=self._sandbox, tools=self._export(episode))
         except (InfrastructureError, RubricError):
             episode.faulted = True
             raise
@@ -408,9 +408,9 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         Raises:
             EpisodeOverError: no episode has begun.
         """
-        return self._exported(self.episode)
+        return self._export(self.episode)
 
-    def _exported(self, episode: LiveEpisode) -> Schemas:
+    def _export(self, episode: LiveEpisode) -> Schemas:
         """The schemas of the tools that an episode offers."""
         noise_state = episode.noise_state
         return self.toolbox.export(self.world.role) if noise_state is None else noise_state.noise_plan.export()
@@ -448,7 +448,7 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         # Without noise, the seed changes nothing that an episode begins with.
         same = episode is not None and (self.noise is None or episode.seed == snapshot.seed)
         if episode is None or not same or playing != (snapshot.task_id, snapshot.handbook):
-            episode = self._begun(self.task_set.instance(snapshot.task_id, snapshot.handbook), snapshot.seed)
+            episode = self._begin(self.task_set.instance(snapshot.task_id, snapshot.handbook), snapshot.seed)
         episode.restore(snapshot)
 
     def fork(self) -> "ToolEnv":

@@ -24,7 +24,7 @@ def proofread(world: World, task: object) -> Task:
         TaskError: it is no task, or a part of it is not of the kind that it must be, or could not be played.
     """
     if not isinstance(task, Task):
-        raise TaskError(f"the family's function gives {_shown(task)} and no task; end it with `return Task(...)`")
+        raise TaskError(f"the family's function gives {_show(task)} and no task; end it with `return Task(...)`")
     _check_prompt(task.prompt)
     _check_parts(
         "rubric", task.rubric or (), Criterion, "criteria, as `expect_read(...)` and `*desk.resolved(...)` give them"
@@ -41,18 +41,18 @@ def proofread(world: World, task: object) -> Task:
 
 def _check_prompt(prompt: object) -> None:
     if not isinstance(prompt, str):
-        raise TaskError(f"prompt: {_shown(prompt)} is no text; write what the user says, as `desk.mail(...)` gives it")
+        raise TaskError(f"prompt: {_show(prompt)} is no text; write what the user says, as `desk.mail(...)` gives it")
 
 
 def _check_parts(name: str, parts: object, kind: type[Any], wanted: str) -> None:
     """Raise where `parts` is no list of `kind`."""
     if isinstance(parts, (str, bytes)) or not isinstance(parts, Iterable):
-        raise TaskError(f"{name}: {_shown(parts)} is no list; write a list of {wanted}")
+        raise TaskError(f"{name}: {_show(parts)} is no list; write a list of {wanted}")
     for part in cast("Iterable[object]", parts):
         if isinstance(part, (list, tuple)):
             raise TaskError(f"{name}: holds a list in the list; write a * before what gives several {wanted}")
         if not isinstance(part, kind):
-            raise TaskError(f"{name}: holds {_shown(part)}; write a list of {wanted}")
+            raise TaskError(f"{name}: holds {_show(part)}; write a list of {wanted}")
 
 
 def _check_calls(world: World, name: str, calls: Sequence[ToolCall]) -> None:
@@ -86,7 +86,7 @@ def _check_names(world: World, task: Task) -> None:
                     raise TaskError(f"{name}: {allowance.table}: {UnknownNameError.of('column', column, columns)}")
 
 
-def _shown(value: object) -> str:
+def _show(value: object) -> str:
     """A value in a message: short, and with its kind where that says more."""
     text = repr(value)
     return text if len(text) <= 60 else f"{type(value).__name__} {text[:50]}..."

@@ -282,12 +282,12 @@ class Draft:
     def _fitting(self, kind: type[R], where: Callable[[R], bool], what: str, *, decides: bool) -> list[R]:
         rows = [row for row in self.state.find(kind) if where(row)]
         if decides and self._own_rules is not None and self.rules != self._own_rules:
-            rows = self._changed(rows, where) or rows
+            rows = self._change(rows, where) or rows
         if not rows:
             raise DrawError(f"the world has no {what or f'row of {kind.table} that fits'}; ask for less, or plant it")
         return rows
 
-    def _changed(self, rows: Sequence[R], where: Callable[[R], bool]) -> list[R]:
+    def _change(self, rows: Sequence[R], where: Callable[[R], bool]) -> list[R]:
         """The rows that do not fit under the world's own rules."""
         rules, self.rules = self.rules, self._own_rules
         try:

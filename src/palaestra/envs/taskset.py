@@ -75,7 +75,7 @@ class TaskSet:
                 )
             self.families[family.id] = family
         # Shared by every environment of the set: written out for each, they would be most of what it weighs.
-        self._candidates: dict[str, tuple[str, ...]] = {split: tuple(self._stated(split)) for split in SPLITS}
+        self._candidates: dict[str, tuple[str, ...]] = {split: tuple(self._list_stated(split)) for split in SPLITS}
         self._ids: dict[str, tuple[str, ...]] = {
             split: tuple(task for task in self._candidates[split] if lists(self.family_of(task), split))
             for split in SPLITS
@@ -153,7 +153,7 @@ class TaskSet:
         """The family of a listed task."""
         return self.families[task_id.rpartition("/")[0]]
 
-    def _stated(self, split: Split) -> Iterator[str]:
+    def _list_stated(self, split: Split) -> Iterator[str]:
         if split == POLICY_SPLIT and self._decided is not None:
             yield from sorted(task for task in self._decided if self.has(task))
             return

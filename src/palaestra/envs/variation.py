@@ -23,7 +23,7 @@ def vary_request(instance: Instance, variation: RequestVariation) -> Instance:
     """The same task with a user of this manner."""
     made = replace(instance, variation=variation)
     if variation.wording is not None:
-        messages = tuple(_told(variation.wording, instance, message) for message in instance.messages)
+        messages = tuple(_reword_message(variation.wording, instance, message) for message in instance.messages)
         given = frozenset[str]().union(*(words(message["content"]) for message in messages))
         made = replace(made, messages=messages, given=given)
     if variation.temper is not None and instance.user is not None:
@@ -40,7 +40,7 @@ def vary_request(instance: Instance, variation: RequestVariation) -> Instance:
     return made
 
 
-def _told(wording: str, instance: Instance, message: Message) -> Message:
+def _reword_message(wording: str, instance: Instance, message: Message) -> Message:
     if message["role"] != "user":
         return message
     spec = instance.spec

@@ -57,7 +57,7 @@ def _script(worlds: Sequence[AttackedWorld]) -> Table:
         each = [by_split[split] for by_split in scripted if split in by_split]
         whole = _sum(each)
         most = max((one.pairs_solved / one.pairs for one in each if one.pairs), default=0)
-        rows.append((split, str(whole.tasks), str(whole.solved), *_solved(whole), f"{100 * most:.0f} %"))
+        rows.append((split, str(whole.tasks), str(whole.solved), *_format_solved(whole), f"{100 * most:.0f} %"))
     return Table(
         title="The frozen script, by split of tasks",
         columns=("tasks of", "tasks", "tasks solved", "pairs", "pairs solved", "share", "most in a world"),
@@ -66,7 +66,7 @@ def _script(worlds: Sequence[AttackedWorld]) -> Table:
     )
 
 
-def _solved(counts: AttackCounts) -> tuple[str, str, str]:
+def _format_solved(counts: AttackCounts) -> tuple[str, str, str]:
     share = 100 * counts.pairs_solved / max(counts.pairs, 1)
     return str(counts.pairs), str(counts.pairs_solved), f"{share:.1f} %"
 

@@ -75,7 +75,7 @@ class ToolRoles:
         On a surface of steps, each is an action of several calls.
         """
         calls: list[ToolCall] = []
-        for tool in self._offered():
+        for tool in self._offer():
             if not tool.writes and is_simple_lookup(tool):
                 [name] = tool.parameters["required"]
                 keys = self._directory().named_in(text, tool.references[name])
@@ -87,7 +87,7 @@ class ToolRoles:
     def refusals(self, messages: Sequence[Message], stream: Stream) -> Sequence[Action]:
         """A call of a tool that refuses a case: ids from the request where it names some, the rest by chance."""
         said = "\n".join(message["content"] for message in messages if message["role"] == "user")
-        declining = [tool for tool in self._offered() if tool.closes == "declined"][:1]
+        declining = [tool for tool in self._offer() if tool.closes == "declined"][:1]
         return self._actions([self._refusal(tool, said, stream) for tool in declining])
 
     def _refusal(self, tool: Tool, said: str, stream: Stream) -> ToolCall:
@@ -100,7 +100,7 @@ class ToolRoles:
                 named = [key for key in named if key != fitting[0]] or named
         return ToolCall(tool=tool.name, arguments=arguments)
 
-    def _offered(self) -> list[Tool]:
+    def _offer(self) -> list[Tool]:
         return self._env.world.toolbox.offered(self._env.world.role)
 
     def _directory(self) -> IdDirectory:
@@ -115,15 +115,15 @@ class ToolRoles:
         if self._said_in is not directory:
             self._said_in, self._said = directory, {}
         if key not in self._said:
-            steps = self._translated([call])
+            steps = self._translate([call])
             self._said[key] = [{"tool": step.tool, "arguments": dict(step.arguments)} for step in steps]
         return self._said[key]
 
     def _actions(self, calls: Sequence[ToolCall]) -> list[Action]:
         """The calls in the tools of the surface that is played on, a turn each."""
-        return [as_action(call) for call in self._translated(calls)]
+        return [as_action(call) for call in self._translate(calls)]
 
-    def _translated(self, calls: Sequence[ToolCall]) -> Sequence[ToolCall]:
+    def _translate(self, calls: Sequence[ToolCall]) -> Sequence[ToolCall]:
         return self._env.played_surface.translate(calls, self._env.instance.initial_state)
 
 

@@ -68,7 +68,7 @@ def _decide(kinds: Sequence[Family[Any]], index: int, task_set: TaskSet) -> list
     """The decided tasks of one index of a family, of its twins, or of both under one handbook."""
     found: dict[tuple[bool, ...], list[DecidedTask]] = {}
     left = _PATIENCE
-    for number in _shuffled(kinds, index, task_set):
+    for number in _shuffle(kinds, index, task_set):
         made = [_try_handbook(kind, index, number, task_set) for kind in kinds]
         found.setdefault(tuple(one is not None for one in made), [one for one in made if one is not None])
         left -= any(found.values())
@@ -100,14 +100,14 @@ def _deciding(
             for kind in [family, family.twins()] if family.twin else [family]:
                 if rule not in rules_asked_for(task_set.world, kind, index):
                     continue
-                for number in _shuffled([kind], index, task_set):
+                for number in _shuffle([kind], index, task_set):
                     if rule in variants.changed(variants(0, number)):
                         one = _try_handbook(kind, index, number, task_set)
                         if one is not None and rule in one.rules:
                             yield one
 
 
-def _shuffled(kinds: Sequence[Family[Any]], index: int, task_set: TaskSet) -> list[int]:
+def _shuffle(kinds: Sequence[Family[Any]], index: int, task_set: TaskSet) -> list[int]:
     numbers = {number for kind in kinds for number in relevant_handbooks(task_set.world, kind, index, 1)}
     return Stream.root("decide", kinds[0].id, index).shuffled(sorted(numbers))
 

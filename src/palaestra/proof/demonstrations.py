@@ -101,7 +101,7 @@ def undecided_values(values: Iterable[OpenValue]) -> list[str]:
     for (name, _, _), by_value in sorted(groups.items()):
         for value, mine in sorted(by_value.items()):
             for other, theirs in sorted(by_value.items()):
-                if value < other and not _separated(mine, theirs):
+                if value < other and not _is_separating(mine, theirs):
                     found.append(f"{name} is {value!r} or {other!r}, and nothing shown before tells which")
     return found
 
@@ -120,7 +120,7 @@ def _feature(name: str, value: Json) -> Iterator[str]:
         yield f"{name}{'>' if value > 0 else '<='}0"
 
 
-def _separated(mine: Sequence[frozenset[str]], theirs: Sequence[frozenset[str]]) -> bool:
+def _is_separating(mine: Sequence[frozenset[str]], theirs: Sequence[frozenset[str]]) -> bool:
     """Whether some feature is in all of one and in none of the other."""
     return _always_and_never(mine, theirs) or _always_and_never(theirs, mine)
 

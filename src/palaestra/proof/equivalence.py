@@ -64,7 +64,7 @@ def _same_work(trial: Trial, outcome: TrialOutcome, right: TrialOutcome) -> Rule
     rule: Rule = "same work"
     if outcome.answer != right.answer:
         unordered = frozenset[str]().union(*(c.unordered for c in trial.instance.rubric.criteria))
-        if _unordered(outcome.answer, unordered) != _unordered(right.answer, unordered):
+        if _sort_unordered(outcome.answer, unordered) != _sort_unordered(right.answer, unordered):
             return None
         rule = "listed"
     done, meant = _effects(trial, outcome), _effects(trial, right)
@@ -79,7 +79,7 @@ def _same_work(trial: Trial, outcome: TrialOutcome, right: TrialOutcome) -> Rule
     return rule if all(mine >= theirs for mine, theirs in knew) else None
 
 
-def _unordered(answer: JsonObject, names: frozenset[str]) -> dict[str, object]:
+def _sort_unordered(answer: JsonObject, names: frozenset[str]) -> dict[str, object]:
     """The answer with the lists of these names in one order."""
     return {
         name: sorted(map(canonical, value)) if name in names and isinstance(value, list) else value

@@ -42,7 +42,7 @@ def idle_rules(tasks: TaskSet) -> list[str]:
     if variants is None:
         return []
     idle = set(variants.changes)
-    for task in _listed(tasks):
+    for task in _list_tasks(tasks):
         if not idle:
             break
         instance = tasks.instance(task)
@@ -53,7 +53,7 @@ def idle_rules(tasks: TaskSet) -> list[str]:
 
 def idle_tools(env: ToolEnv) -> Iterator[str]:
     """The tools that no solution uses and no task may leave aside."""
-    used = {call.tool for task in _listed(env.task_set) for call in env.task_set.instance(task).oracle}
+    used = {call.tool for task in _list_tasks(env.task_set) for call in env.task_set.instance(task).oracle}
     free = {*env.world.optional_tools, "give_up"}
     return (tool.name for tool in env.world.toolbox if tool.name not in used | free)
 
@@ -63,7 +63,7 @@ def _idle_requests(env: ToolEnv, blueprint: Blueprint) -> Iterator[Fault]:
     used: set[str] = set()
     for name, request in blueprint.requests.items():
         family = f"{blueprint.id}/{name}"
-        if not any(task.startswith(f"{family}/") for task in _listed(env.task_set)):
+        if not any(task.startswith(f"{family}/") for task in _list_tasks(env.task_set)):
             yield _fault(f"requests.{name}", "give it `instances`")
             continue
         used |= set(request.sections)
@@ -90,7 +90,7 @@ class _RefusalEnd:
 
 
 def _refusal_ends(env: ToolEnv, family: str) -> Iterator[_RefusalEnd]:
-    for task in _listed(env.task_set):
+    for task in _list_tasks(env.task_set):
         if task.startswith(f"{family}/"):
             calls: Sequence[ToolCall] = env.task_set.instance(task).oracle
             closing = [call for call in calls if env.world.toolbox[call.tool].closes is not None]
@@ -107,7 +107,7 @@ def _is_decided_by(end: _RefusalEnd, refusal: RefusalSpec) -> bool:
     return refusal.section in end.closing and any(reply.fullmatch(text) for text in end.texts)
 
 
-def _listed(tasks: TaskSet) -> list[str]:
+def _list_tasks(tasks: TaskSet) -> list[str]:
     return [task for split in tasks.splits for task in tasks.candidates(split)]
 
 

@@ -29,10 +29,10 @@ class ProofVerdict:
 
     def __str__(self) -> str:
         """The verdict in a sentence."""
-        tasks = f"{_counted(self.tasks, 'task')} in {_counted(self.families, 'family', 'families')}"
+        tasks = f"{_count(self.tasks, 'task')} in {_count(self.families, 'family', 'families')}"
         if not self.proved:
             kinds = ", ".join(f"{kind} {count}" for kind, count in self.by_kind.items())
-            return f"Not proved: {_counted(self.faults, 'fault')} ({kinds}) in {tasks}."
+            return f"Not proved: {_count(self.faults, 'fault')} ({kinds}) in {tasks}."
         return (
             f"Proved: {tasks}. {self.mutants:,} mutants, {self.routes:,} other routes and {self.sequences:,} distinct "
             f"call sequences of {self.attacks} of {len(ATTACKS)} attacks were judged."
@@ -65,5 +65,5 @@ class Proof(ProofTotals):
         )
 
 
-def _counted(number: int, one: str, many: str = "") -> str:
+def _count(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -22,10 +22,10 @@ PARAPHRASES = (
 def routes(trial: Trial) -> Iterator[SolutionVariant]:
     """Every other right way through one task that can be derived, the same ones each time."""
     stream = Stream.root("routes", trial.instance.spec.id)
-    yield from _reordered(trial)
+    yield from _reorder(trial)
     yield from _extra_reads(trial, stream)
-    yield from _paraphrased(trial)
-    yield from _batched(trial)
+    yield from _paraphrase(trial)
+    yield from _batch(trial)
     yield from _named_columns(trial)
     yield from alternatives(trial)
 
@@ -36,7 +36,7 @@ def alternatives(trial: Trial) -> Iterator[SolutionVariant]:
         yield variant("alternative", f"the author's alternative {number}", list(calls))
 
 
-def _reordered(trial: Trial) -> Iterator[SolutionVariant]:
+def _reorder(trial: Trial) -> Iterator[SolutionVariant]:
     """Neighbours that do not depend on each other, swapped."""
     known = set(words(trial.instance.messages))
     for position in range(len(trial.calls) - 2):
@@ -110,7 +110,7 @@ def _looks(trial: Trial, step: OracleStep) -> bool:
     return not step.changes and step.call.tool not in {*ENDINGS, trial.toolbox.prose_tool}
 
 
-def _paraphrased(trial: Trial) -> Iterator[SolutionVariant]:
+def _paraphrase(trial: Trial) -> Iterator[SolutionVariant]:
     """The same work, told in other words."""
     for text in PARAPHRASES:
         calls: list[ToolCall] = []
@@ -127,11 +127,11 @@ def _paraphrased(trial: Trial) -> Iterator[SolutionVariant]:
 def _in_other_words(trial: Trial, call: ToolCall, text: str) -> ToolCall:
     for place in places(call, trial.toolbox[call.tool], trial.directory):
         if place.prose:
-            call = with_value(call, place.path, _reworded(trial, str(place.value), text))
+            call = with_value(call, place.path, _reword(trial, str(place.value), text))
     return call
 
 
-def _reworded(trial: Trial, told: str, text: str) -> str:
+def _reword(trial: Trial, told: str, text: str) -> str:
     """Other words for what was told.
 
     A message that states an amount keeps it, since an agreement binds to it; so does one that names what it must name.
@@ -140,7 +140,7 @@ def _reworded(trial: Trial, told: str, text: str) -> str:
     return f"{text} {told}" if named or stated_amounts(told) else text
 
 
-def _batched(trial: Trial) -> Iterator[SolutionVariant]:
+def _batch(trial: Trial) -> Iterator[SolutionVariant]:
     """As many calls in one turn as an agent could make without waiting for an answer.
 
     Work never stands beside a read, nor beside a message that the user answers.

@@ -92,7 +92,7 @@ def prove_task(env: ToolEnv, task_id: str, *, varied: bool = True) -> TaskProof:
             otherwise the author's alternatives are judged alone.
     """
     trial = Trial(env, task_id)
-    proof = _begun(env, trial)
+    proof = _begin(env, trial)
     if not proof.solved:
         return proof  # everything else is held against the oracle's work
     proof.decidability = judge_decidability(trial)
@@ -119,7 +119,7 @@ def prove_task(env: ToolEnv, task_id: str, *, varied: bool = True) -> TaskProof:
     return proof
 
 
-def _begun(env: ToolEnv, trial: Trial) -> TaskProof:
+def _begin(env: ToolEnv, trial: Trial) -> TaskProof:
     spec, criteria = trial.instance.spec, trial.instance.rubric.criteria
     families = env.task_set.families
     family = families[spec.family]

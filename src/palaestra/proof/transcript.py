@@ -46,7 +46,7 @@ class Transcript:
         for message in messages:
             content = message["content"]
             self.words |= {token.casefold() for token in tokens(content)} | set(iso_days(content))
-            answer = _parsed(content) if message["role"] == "tool" else None
+            answer = _parse(content) if message["role"] == "tool" else None
             if answer is None:
                 self._read_text(content)
                 if message["role"] == "user":
@@ -97,7 +97,7 @@ class Transcript:
             self.numbers.add(value)
 
 
-def _parsed(content: str) -> Json | None:
+def _parse(content: str) -> Json | None:
     """The answer of a tool as a value; `None` where it is text."""
     try:
         value: Json = json.loads(content)

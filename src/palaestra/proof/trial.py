@@ -273,7 +273,7 @@ class Trial:
         """The ids that each of some look-ups mentions, made in one turn when all the oracle's work is done."""
         self._restore(len(self.steps) - 1)
         if self._stepwise:
-            return [_mentioned(self._step([call]).events) for call in calls]
+            return [_list_mentioned(self._step([call]).events) for call in calls]
         said = [self.said(call) for call in calls]
         turn = [call for part in said for call in part]
         if not turn:
@@ -336,7 +336,7 @@ def as_turn(calls: Turn) -> list[dict[str, object]]:
     return [{"tool": call.tool, "arguments": dict(call.arguments)} for call in calls]
 
 
-def _mentioned(events: Sequence[ToolEvent]) -> frozenset[str]:
+def _list_mentioned(events: Sequence[ToolEvent]) -> frozenset[str]:
     return frozenset(key for event in events for key in event.mentioned)
 
 
@@ -348,5 +348,5 @@ def _event_of(call: ToolCall, events: Sequence[ToolEvent]) -> ToolEvent:
         tool=call.tool,
         arguments=call.arguments,
         shown=tuple(dict.fromkeys(pair for event in events for pair in event.shown)),
-        mentioned=_mentioned(events),
+        mentioned=_list_mentioned(events),
     )

@@ -88,14 +88,14 @@ def prove_world(number: int) -> WorldProof:
     try:
         blueprint = generate_blueprint(number)
         if faults := blueprint_faults(blueprint):
-            return _refused(plan, faults, start, blueprint.digest)
+            return _refuse(plan, faults, start, blueprint.digest)
         env = cast("ToolEnv", gym.make("palaestra/Synth-v0", world=number, unlisted=True).unwrapped)
         tasks = [task for split in env.task_set.splits for task in env.task_set.candidates(split)]
         proof = prove(env, tasks)
         faults = [str(fault) for fault in proof.faults]
-        return _judged(plan, blueprint.digest, env, proof, faults, start)
+        return _judge(plan, blueprint.digest, env, proof, faults, start)
     except PalaestraError as error:
-        return _refused(plan, [f"{type(error).__name__}: {error}"], start)
+        return _refuse(plan, [f"{type(error).__name__}: {error}"], start)
     finally:
         gc.set_threshold(*thresholds)
 
@@ -106,7 +106,7 @@ def blueprint_faults(blueprint: Blueprint) -> list[str]:
     return [*map(str, check_blueprint(blueprint)), *twice]
 
 
-def _judged(plan: WorldPlan, blueprint: str, env: ToolEnv, proof: Proof, faults: list[str], start: float) -> WorldProof:
+def _judge(plan: WorldPlan, blueprint: str, env: ToolEnv, proof: Proof, faults: list[str], start: float) -> WorldProof:
     world, verdict = env.world, proof.verdict
     families = [family for family in env.task_set.families.values() if family.twin_of is None]
     counts = {
@@ -135,7 +135,7 @@ def _judged(plan: WorldPlan, blueprint: str, env: ToolEnv, proof: Proof, faults:
     )
 
 
-def _refused(plan: WorldPlan, faults: list[str], start: float, blueprint: str = "") -> WorldProof:
+def _refuse(plan: WorldPlan, faults: list[str], start: float, blueprint: str = "") -> WorldProof:
     zero = dict.fromkeys((*LEAST, "criteria", "mutants", "routes", "attacks"), 0)
     seconds = round(time.process_time() - start, 2)
     return WorldProof(

@@ -21,7 +21,7 @@ _OTHER_REASONS = 3
 """How many other records a reason for giving up may name: naming all that was read is no reason."""
 
 
-def _told(criterion: Criterion, verdict: Verdict) -> Verdict:
+def _show(criterion: Criterion, verdict: Verdict) -> Verdict:
     """A verdict as people read it: a prohibition that is not met is one that was kept."""
     return _KEPT if criterion.kind == "forbid" and verdict == UNMET else verdict
 
@@ -77,9 +77,9 @@ class Checklist:
         self._known = [False] * size
         self._turn_start = 0
         self._journal_length = 0
-        self._counted()
+        self._forget_standing()
 
-    def _counted(self) -> None:
+    def _forget_standing(self) -> None:
         """What counts has changed: work out what follows from it."""
         self.points: int = sum(compress(self.rubric.signed, self.counts)) + sum(self.early) + self._end_points
         self._standing: Standing | None = None
@@ -108,7 +108,7 @@ class Checklist:
         for position, verdict in asked:
             self._record(position, verdict, before)
         if counted != self.counts or early != self.early:
-            self._counted()
+            self._forget_standing()
 
     def _about_latest(self, evidence: Evidence) -> list[tuple[int, Verdict]]:
         """The verdicts on the latest call that are worth recording: those that say something new."""
@@ -145,13 +145,13 @@ class Checklist:
         before = self._done_before()
         for position in self.rubric.about_answer:
             self._record(position, self._ask(position, evidence), before)
-        self._counted()
+        self._forget_standing()
         kept = self.points - self._empty_messages()
         if evidence.end is not None and evidence.end.is_unfinished:
             kept = ADMITTED if self._admits(evidence) else min(kept, UNFINISHED)
         if (end_points := kept - self.points) != self._end_points:
             self._end_points = end_points
-            self._counted()
+            self._forget_standing()
 
     def _empty_messages(self) -> int:
         """The points of messages where outcomes are expected and none was reached: there was nothing to tell."""
@@ -254,7 +254,7 @@ class Checklist:
             points=self.points,
             total=TOTAL,
             passed=right and end is not None and not end.is_unfinished,
-            verdicts={c.id: _told(c, v) for c, v in zip(self.rubric.criteria, self._verdicts, strict=True)},
+            verdicts={c.id: _show(c, v) for c, v in zip(self.rubric.criteria, self._verdicts, strict=True)},
             components=dict(self.standing().components),
         )
 
@@ -281,4 +281,4 @@ class Checklist:
         self._end_points = snapshot.end_points
         self._turn_start = snapshot.turn_start
         self._journal_length = snapshot.journal_length
-        self._counted()
+        self._forget_standing()

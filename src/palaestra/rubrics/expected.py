@@ -26,7 +26,7 @@ class Close:
         """
         if isinstance(given, bool) or not isinstance(given, int | float | Decimal) or not math.isfinite(given):
             return False
-        return abs(_written(given) - _written(self.value)) <= _written(self.within)
+        return abs(_to_decimal(given) - _to_decimal(self.value)) <= _to_decimal(self.within)
 
     def __str__(self) -> str:
         return f"{self.value} (within {self.within})"
@@ -47,7 +47,7 @@ class UnorderedItems:
             return False
         fits = [[n for n, item in enumerate(self.items) if same(one, item)] for one in found]
         taken: dict[int, int] = {}
-        return all(_paired(one, fits, taken, set()) for one in range(len(found)))
+        return all(_pair(one, fits, taken, set()) for one in range(len(found)))
 
     def __str__(self) -> str:
         return f"[{', '.join(map(str, self.items))}] in any order"
@@ -94,7 +94,7 @@ def check_stated(values: Mapping[str, object]) -> None:
 def as_written(value: object) -> object:
     """`value` with a tolerance on every float: half a unit of its last written digit, or `ULPS` of it."""
     if isinstance(value, float):
-        number = _written(value)
+        number = _to_decimal(value)
         exponent = number.as_tuple().exponent
         assert isinstance(exponent, int), "answers hold finite numbers"
         return close(value, within=float(max(Decimal(5).scaleb(exponent - 1), abs(number) * ULPS)))
@@ -112,7 +112,7 @@ def nearly(value: object) -> object:
     return value
 
 
-def _written(number: float | Decimal) -> Decimal:
+def _to_decimal(number: float | Decimal) -> Decimal:
     return Decimal(repr(number)) if isinstance(number, float) else Decimal(number)
 
 
@@ -126,12 +126,12 @@ def _bare_float(value: object) -> list[float]:
     return []
 
 
-def _paired(one: int, fits: Sequence[Sequence[int]], taken: dict[int, int], tried: set[int]) -> bool:
+def _pair(one: int, fits: Sequence[Sequence[int]], taken: dict[int, int], tried: set[int]) -> bool:
     """Pair `one` with an item that fits it, moving others to further items that fit them (Kuhn 1955)."""
     for item in fits[one]:
         if item not in tried:
             tried.add(item)
-            if item not in taken or _paired(taken[item], fits, taken, tried):
+            if item not in taken or _pair(taken[item], fits, taken, tried):
                 taken[item] = one
                 return True
     return False

@@ -119,10 +119,10 @@ def _points(criteria: Sequence[Criterion]) -> tuple[int, ...]:
             + "; change them, or leave `points` out to share evenly"
         )
     spent = for_lookups if lookups else 0
-    share = {**_shared(spent, lookups), **_shared(left - spent, work)}
+    share = {**_share_points(spent, lookups), **_share_points(left - spent, work)}
     return tuple(c.points if c.points is not None else share.get(c.id, HARM) for c in criteria)
 
 
-def _shared(points: int, ids: Sequence[str]) -> dict[str, int]:
+def _share_points(points: int, ids: Sequence[str]) -> dict[str, int]:
     """`points` in even shares; the first ones take what does not divide."""
     return {id_: points // len(ids) + (n < points % len(ids)) for n, id_ in enumerate(ids)}

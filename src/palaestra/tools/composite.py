@@ -56,7 +56,7 @@ def run_composite(
     context.begin_call()
     if refusal is not None:
         number, step = refusal
-        yield _refused(whole, step, f"step {number}, {step.event.tool}", tried)
+        yield _refuse(whole, step, f"step {number}, {step.event.tool}", tried)
         return
     for number, action in enumerate(steps, 1):
         yield actions.call(context, state, f"{call_id}.{number}", action, past)
@@ -89,7 +89,7 @@ def _first_refusal(
     return None
 
 
-def _refused(whole: CallResult, step: CallResult, where: str, tried: Sequence[TriedWrite]) -> CallResult:
+def _refuse(whole: CallResult, step: CallResult, where: str, tried: Sequence[TriedWrite]) -> CallResult:
     """The composite call refused for what one of its steps was refused for."""
     error = orjson.loads(step.content)["error"]
     content = orjson.dumps(

@@ -151,7 +151,7 @@ def tool(
         if not names or annotations.get(names[0]) is not ToolContext:
             raise DefinitionError(f"tool {function.__name__}: the first parameter must be `context: ToolContext`")
         model = _model(function, names[1:], annotations)
-        parameters = _trimmed(model.model_json_schema())
+        parameters = _trim(model.model_json_schema())
         kinds = _kinds({**parameters, "type": None})
         references = {n: m.table for n in names[1:] for m in _marks(annotations[n]) if isinstance(m, References)}
         if closes is not None and not (writes and references):
@@ -230,18 +230,18 @@ def _kinds(schema: Json) -> set[str]:
     return inner | {named} if isinstance(named, str) else inner
 
 
-def _trimmed(schema: Json) -> Any:
+def _trim(schema: Json) -> Any:
     """A JSON schema without what costs an agent tokens and says nothing: titles, and the bound that all text has."""
     if isinstance(schema, dict):
         return {
-            k: _trimmed(v)
+            k: _trim(v)
             for k, v in schema.items()
             if not (k == "title" and isinstance(v, str))
             and not (k == "maxLength" and v == MAX_TEXT)
             and not (k == "propertyNames" and not v)
         }
     if isinstance(schema, list):
-        return [_trimmed(v) for v in schema]
+        return [_trim(v) for v in schema]
     return schema
 
 

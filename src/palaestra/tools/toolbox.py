@@ -163,14 +163,14 @@ class Toolbox:
                 raise ToolRefusal("unknown_tool", str(UnknownNameError.of("tool", plain_name(call.tool), offered)))
             if tool.roles and context.role not in tool.roles:
                 schema_ok = tool.fits(call.arguments)
-                raise ToolRefusal("forbidden", _closed(tool, context.role))
+                raise ToolRefusal("forbidden", _describe_closed(tool, context.role))
             given = tool.validated(call.arguments)
             schema_ok = True
             return tool.function(context, **given), True, None
         except ToolRefusal as refusal:
-            return _refused(refusal.code, refusal.message, schema_ok=schema_ok)
+            return _refuse(refusal.code, refusal.message, schema_ok=schema_ok)
         except RowMissingError as missing:
-            return _refused("not_found", str(missing), schema_ok=schema_ok)
+            return _refuse("not_found", str(missing), schema_ok=schema_ok)
         except Exception as crash:
             state.rollback(mark)
             raise InfrastructureError(
@@ -178,7 +178,7 @@ class Toolbox:
             ) from crash
 
 
-def _refused(code: str, message: str, *, schema_ok: bool) -> tuple[object, bool, str]:
+def _refuse(code: str, message: str, *, schema_ok: bool) -> tuple[object, bool, str]:
     return {"error": {"code": code, "message": message}}, schema_ok, code
 
 
@@ -191,7 +191,7 @@ def _as_json(value: object) -> orjson.Fragment | str:
     return as_json(value)
 
 
-def _closed(tool: Tool, role: str) -> str:
+def _describe_closed(tool: Tool, role: str) -> str:
     return f"{tool.name} is open to {', '.join(sorted(tool.roles))}; you act as {role}"
 
 

@@ -92,13 +92,13 @@ class RemoteAgent:
         try:
             async with limit:
                 seed = self._draws.below(2**31)
-                return await self._chat.chat(self._chatted, self._tools, seed=seed, told=self._told)
+                return await self._chat.chat(self._chatted, self._tools, seed=seed, told=self._count_trouble)
         except TimeoutError:  # the server's own, or what was left
             if not limit.expired():
                 raise
             raise WaitError(f"waited {seconds:.0f} s for the model's turn, which was all that was left") from None
 
-    def _told(self, trouble: str) -> None:
+    def _count_trouble(self, trouble: str) -> None:
         self.troubled = True
         self.troubles[trouble] += 1
 

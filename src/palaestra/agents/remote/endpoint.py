@@ -96,7 +96,7 @@ class Endpoint:
     def __init__(self, config: EndpointConfig, *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
         self.config = config
         self._sleep = sleep
-        self._base = _checked(config.base_url)
+        self._base = _check(config.base_url)
         self._sessions: dict[asyncio.AbstractEventLoop, _Session] = {}
         # Not the state of `random`, which is the caller's: it has to differ between processes and decides no result.
         self._jitter = Stream.root("retry", os.getpid(), time.monotonic_ns())
@@ -163,7 +163,7 @@ class Endpoint:
             fault = _Fault(f"no answer within {self.config.timeout:g} s", kind=WaitError)
         except httpx.RequestError as error:
             told("lost connection")
-            said = _blotted(f"{type(error).__name__}: {error}", key)
+            said = _redact(f"{type(error).__name__}: {error}", key)
             fault = _Fault(f"the connection failed ({said})", kind=ServerError)
         raise fault  # out here, so that it has no context: the request that the other error names holds the key
 
@@ -171,13 +171,13 @@ class Endpoint:
         status, body = response.status_code, response.content
         if status in _NOT_NOW or status >= 500:
             told(f"status {status}")
-            said = f"status {status}: {_blotted(_complaint(body), key)}"
+            said = f"status {status}: {_redact(_complaint(body), key)}"
             raise _Fault(said, kind=ServerError, wait=_asked_to_wait(response))
         if not response.is_success:
             told(f"refused {status}")
             way_out = _WAYS_OUT.get(status, "give the address that answers itself" if status < 400 else "")
             raise ReplyError(
-                f"{url} refused the request with status {status}: {_blotted(_complaint(body), key)}"
+                f"{url} refused the request with status {status}: {_redact(_complaint(body), key)}"
                 + (f"; {way_out}" if way_out else "")
             )
         try:
@@ -187,7 +187,7 @@ class Endpoint:
         if not isinstance(answer, dict):
             told("no JSON object")
             raise ReplyError(
-                f"{url} answered with no JSON object: {_blotted(_excerpt(body), key)!r}; "
+                f"{url} answered with no JSON object: {_redact(_excerpt(body), key)!r}; "
                 "check that the address is that of the API"
             )
         return cast("JsonObject", answer)
@@ -283,7 +283,7 @@ class _Fault(Exception):  # noqa: N818  it never leaves this file
         self.wait = wait
 
 
-def _checked(base_url: str) -> str:
+def _check(base_url: str) -> str:
     try:
         url = httpx.URL(base_url)
     except httpx.InvalidURL:
@@ -314,7 +314,7 @@ def _excerpt(body: bytes) -> str:
     return body.decode(errors="replace").strip() or "nothing"
 
 
-def _blotted(said: str, key: str) -> str:
+def _redact(said: str, key: str) -> str:
     """A server's words for an error: without the key, then no longer than needed."""
     said = said.replace(key, "***") if key else said
     return said if len(said) <= _QUOTED else said[:_QUOTED] + "..."

@@ -209,7 +209,7 @@ def run_cell(material: LearningMaterial, key: CellKey, config: AblationConfig, c
         settings=settings_digests(config, {arm.site: material})[key.arm],
         steps={name: one.step for name, one in progress.items()},
         cpu_seconds={name: round(one.cpu_seconds, 1) for name, one in progress.items()},
-        solved={at: _solved(one, material.heldout) for at, one in evaluations.items()},
+        solved={at: _read_solved(one, material.heldout) for at, one in evaluations.items()},
         harmed={at: _shares(one, "harmed", material.heldout) for at, one in evaluations.items()},
         unfinished={at: _shares(one, "unfinished", material.heldout) for at, one in evaluations.items()},
         lag=_lag([row for one in progress.values() for row in one.history]),
@@ -294,7 +294,7 @@ def _with_demonstrations(stage: StageConfig, demonstrations: Path) -> StageConfi
     return stage if isinstance(stage, GrpoConfig) else replace(stage, demonstrations=demonstrations)
 
 
-def _solved(evaluation: Evaluation, groups: Sequence[HeldoutGroup]) -> dict[str, dict[str, tuple[int, ...]]]:
+def _read_solved(evaluation: Evaluation, groups: Sequence[HeldoutGroup]) -> dict[str, dict[str, tuple[int, ...]]]:
     return {
         group.name: {
             task: tuple(map(int, evaluation.tasks[task].solved)) for task in group.tasks if task in evaluation.tasks

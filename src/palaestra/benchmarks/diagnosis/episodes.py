@@ -95,7 +95,7 @@ def diagnosed_episode(episode: Episode, *, step: int) -> DiagnosedEpisode:
         end=episode.end,
         criteria=tuple(spec.id for spec in episode.rubric),
         missed=tuple(spec.id for spec in expectations if spec not in met),
-        broken=tuple(_broken(episode)),
+        broken=tuple(_list_broken(episode)),
         harmed=any(turn.violated for turn in turns),
         look_ups=tuple(spec.id for spec in met if spec.layer == "selection"),
         work=tuple(spec.id for spec in met if spec.layer != "selection"),
@@ -117,7 +117,7 @@ def _wrote(turn: Turn) -> bool:
     return any(event.written > 0 and not event.call_id.startswith("world_") for event in turn.events)
 
 
-def _broken(episode: Episode) -> Iterator[str]:
+def _list_broken(episode: Episode) -> Iterator[str]:
     """Prohibitions in the order in which they were broken."""
     order = [spec.id for spec in episode.rubric if spec.kind == "forbid"]
     seen: set[str] = set()

@@ -68,8 +68,8 @@ def _family_row(one: FamilyFigures) -> tuple[str, ...]:
     return (
         short_family(one.family) or "all",
         f"{one.whole.episodes:,}",
-        _solved(one.first),
-        _solved(one.last),
+        _format_solved(one.first),
+        _format_solved(one.last),
         _points(one.first),
         _points(one.last),
         percent(one.whole.harmed),
@@ -77,7 +77,7 @@ def _family_row(one: FamilyFigures) -> tuple[str, ...]:
     )
 
 
-def _solved(figures: EpisodeFigures | None) -> str:
+def _format_solved(figures: EpisodeFigures | None) -> str:
     return "-" if figures is None else percent(figures.solved)
 
 

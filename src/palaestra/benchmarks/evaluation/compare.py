@@ -104,7 +104,7 @@ def compare(
         shared = sorted(own[0].keys() & own[1].keys())
         if not shared:
             continue
-        cautions += _unpaired(place(cell, first.suite), own, called)
+        cautions += _list_unpaired(place(cell, first.suite), own, called)
         pair = [_together({task: side[task] for task in shared}, first.suite.versions) for side in own]
         cells.append(
             _difference(cell.id, place(cell, first.suite), *pair, origins=origins, unit=cell.unit, whole=whole)
@@ -113,7 +113,7 @@ def compare(
             for task, values in side.items():
                 # A cell's mean is one value, so that both sides weigh each cell alike whatever samples they kept.
                 pooled.setdefault(task, []).append(_mean(values))
-    cautions += _unshared((first, second), sides, called)
+    cautions += _list_unshared((first, second), sides, called)
     if not cells:
         raise ConfigError(
             f"no task of suite {first.suite.name!r} has a score in both runs; evaluate both agents on the same tasks. "
@@ -123,7 +123,7 @@ def compare(
         suite=first.suite,
         names=called,
         measure=measure,
-        cells=_corrected(cells),
+        cells=_correct(cells),
         overall=_difference("", "all cells", *together, origins=origins, unit=Unit.TASK, whole=whole),
         cautions=tuple(cautions),
     )
@@ -207,7 +207,7 @@ def _together(values: Mapping[str, Sequence[float]], versions: Mapping[str, str]
     return joined
 
 
-def _unshared(
+def _list_unshared(
     results: tuple[Results, Results], sides: Sequence[Mapping[str, Mapping[str, object]]], names: tuple[str, str]
 ) -> list[str]:
     """The cells that one side alone has scores of, in a sentence for each side."""
@@ -220,21 +220,23 @@ def _unshared(
         ]
         if alone:
             has, are = ("cell has", "is") if len(alone) == 1 else ("cells have", "are")
-            said.append(f"{len(alone)} {has} scores of {name} alone and {are} left out ({_listed(alone)}).")
+            said.append(f"{len(alone)} {has} scores of {name} alone and {are} left out ({_list_names(alone)}).")
     return said
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     return ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
 
 
-def _unpaired(label: str, sides: Sequence[Mapping[str, object]], names: tuple[str, str]) -> list[str]:
+def _list_unpaired(label: str, sides: Sequence[Mapping[str, object]], names: tuple[str, str]) -> list[str]:
     said: list[str] = []
     for name, own, other in zip(names, sides, reversed(sides), strict=True):
         alone = sorted(own.keys() - other.keys())
         if alone:
             has, are = ("task has", "is") if len(alone) == 1 else ("tasks have", "are")
-            said.append(f"{label}: {len(alone)} {has} a score of {name} alone and {are} left out ({_listed(alone)}).")
+            said.append(
+                f"{label}: {len(alone)} {has} a score of {name} alone and {are} left out ({_list_names(alone)})."
+            )
     return said
 
 
@@ -279,6 +281,6 @@ def _mean(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values)
 
 
-def _corrected(cells: Sequence[Difference]) -> tuple[Difference, ...]:
+def _correct(cells: Sequence[Difference]) -> tuple[Difference, ...]:
     p_values = holm([one.p for one in cells])
     return tuple(replace(one, corrected=p) for one, p in zip(cells, p_values, strict=True))

@@ -117,10 +117,10 @@ class _Try:
         self._asked: float | None = None
         """Since when it is asked for one."""
 
-    def _left(self) -> float:
-        return self._budget.seconds - self._answered - self._waited()
+    def _measure_left(self) -> float:
+        return self._budget.seconds - self._answered - self._measure_wait()
 
-    def _waited(self) -> float:
+    def _measure_wait(self) -> float:
         return 0.0 if self._asked is None else self._budget.clock() - self._asked
 
     def play(self, env_pool: EnvPool, *, fresh: bool) -> Attempt:
@@ -131,14 +131,14 @@ class _Try:
             return self._came(fault_of(error))
         sound = False  # for another episode
         try:
-            recording = self._begun(env)
+            recording = self._begin(env)
             self._begun_with = True
-            self._seat = self._contender.seat(env, self._left)
+            self._seat = self._contender.seat(env, self._measure_left)
             with _world():  # scripts ask it for what they follow
                 self._seat.agent.reset(recording.tools, seed=self._slot.agent_seed)
-            fault = self._played(recording, self._seat)
+            fault = self._play(recording, self._seat)
             sound = fault is None
-            return self._came(fault or self._named(recording.episode()))
+            return self._came(fault or self._name(recording.episode()))
         except _Broken as broken:
             return self._came(broken.fault)
         except NoReferenceSolution as error:
@@ -150,16 +150,16 @@ class _Try:
             else:
                 env_pool.drop(env)
 
-    def _begun(self, env: Env) -> EpisodeRecorder:
+    def _begin(self, env: Env) -> EpisodeRecorder:
         with _world():
             return EpisodeRecorder(env, agent=self._contender.name, seed=self._slot.world_seed, task=self._slot.task)
 
-    def _played(self, recording: EpisodeRecorder, seat: AgentSession) -> EpisodeFault | None:
+    def _play(self, recording: EpisodeRecorder, seat: AgentSession) -> EpisodeFault | None:
         while not recording.over:
             if self._stop.is_set():
                 raise EvaluationStopped
             offered = recording.offered
-            if self._left() <= 0:
+            if self._measure_left() <= 0:
                 if seat.delayed():
                     return self._late("tries of requests that failed took some of it")
                 self._end(recording)
@@ -168,13 +168,13 @@ class _Try:
             try:
                 action = seat.agent.act(recording.observation)
             except InfrastructureError as error:
-                if self._left() > 0 or not isinstance(error, WaitError):
+                if self._measure_left() > 0 or not isinstance(error, WaitError):
                     return fault_of(error)
                 if seat.delayed() or 2 * self._answered <= self._budget.seconds:
                     return self._late(f"{error}; the answers before took {self._answered:.0f} s of it")
                 self._end(recording)
                 break
-            self._answered, self._asked = self._answered + self._waited(), None
+            self._answered, self._asked = self._answered + self._measure_wait(), None
             with _world():
                 recording.step(action)
             if recording.offered is not offered:
@@ -195,5 +195,5 @@ class _Try:
         spent = EpisodeCost(prompt_tokens=0, completion_tokens=0) if self._seat is None else self._seat.spent()
         return Attempt(episode_key=self._slot, came=came, spent=spent, begun=self._begun_with)
 
-    def _named(self, episode: Episode) -> Episode:
+    def _name(self, episode: Episode) -> Episode:
         return replace(episode, id=self._slot.id, group=f"{self._slot.cell}/{self._slot.task}")

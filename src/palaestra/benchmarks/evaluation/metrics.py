@@ -251,16 +251,18 @@ def _criteria(scored: Sequence[EpisodeOutcome]) -> dict[str, CriterionRate]:
     for one in scored:
         for name in one.criteria:
             found.setdefault(name, []).append(one)
-    return {name: CriterionRate(episodes=len(found[name]), share=_met(found[name], name)) for name in sorted(found)}
+    return {
+        name: CriterionRate(episodes=len(found[name]), share=_estimate_met(found[name], name)) for name in sorted(found)
+    }
 
 
-def _met(outcomes: Sequence[EpisodeOutcome], criterion: str) -> MeanEstimate:
+def _estimate_met(outcomes: Sequence[EpisodeOutcome], criterion: str) -> MeanEstimate:
     values = observations(outcomes, lambda one: 100.0 * one.criteria[criterion])
     return estimate_share(values, Unit.TASK, whole=100)
 
 
 def _effort(outcomes: Sequence[EpisodeOutcome], scored: Sequence[EpisodeOutcome], prices: Prices) -> Effort:
-    counted = [one for one in scored if _counted(one)]
+    counted = [one for one in scored if _is_counted(one)]
     calls = sum(one.calls for one in scored)
     paid = [_cost(one, prices) for one in outcomes]
     spent = [cost for cost in paid if cost is not None]
@@ -279,7 +281,7 @@ def _effort(outcomes: Sequence[EpisodeOutcome], scored: Sequence[EpisodeOutcome]
     )
 
 
-def _counted(one: EpisodeOutcome) -> bool:
+def _is_counted(one: EpisodeOutcome) -> bool:
     return one.prompt_tokens is not None and one.completion_tokens is not None
 
 

@@ -144,7 +144,7 @@ def evaluate(
         EngineError: the engine draws nothing for the first block; none of it is counted.
         UnknownNameError: there is no such task, or world.
     """
-    blocks = list(_left(evaluated_agent, journal))
+    blocks = list(_list_left(evaluated_agent, journal))
     if isinstance(evaluated_agent, EvaluatedBlockAgent):
         first = not journal.done
         for cell, episode_keys in blocks:
@@ -160,7 +160,7 @@ def evaluate(
     return journal.finish()
 
 
-def _left(evaluated_agent: EvaluatedAgent, journal: Journal) -> Iterator[tuple[Cell, tuple[EpisodeKey, ...]]]:
+def _list_left(evaluated_agent: EvaluatedAgent, journal: Journal) -> Iterator[tuple[Cell, tuple[EpisodeKey, ...]]]:
     """The blocks that are to be played. Their composition never depends on what was played before."""
     settings = journal.settings
     size = block_of(evaluated_agent)
@@ -233,12 +233,12 @@ class _Side:
         try:
             first = 0
             while self._probing and first < min(_UNTRIED, len(episode_keys)):
-                self._take(self._played(*episode_keys[first]))
+                self._take(self._play(*episode_keys[first]))
                 first += 1
             self._settle()
             with ThreadPoolExecutor(self._options.concurrency, thread_name_prefix="palaestra-eval") as threads:
                 self._gather(
-                    [threads.submit(self._played, cell, episode_key) for cell, episode_key in episode_keys[first:]]
+                    [threads.submit(self._play, cell, episode_key) for cell, episode_key in episode_keys[first:]]
                 )
         finally:
             self._rooms.close()
@@ -254,7 +254,7 @@ class _Side:
             self._contender.close()  # whoever waits for a server would do so to the end of its patience
             raise
 
-    def _played(self, cell: Cell, episode_key: EpisodeKey) -> Attempt:
+    def _play(self, cell: Cell, episode_key: EpisodeKey) -> Attempt:
         budget = Budget(seconds=self._options.seconds, tries=self._options.tries)
         return play_slot(episode_key, cell, self._contender, self._rooms, budget, self._stop)
 
@@ -273,7 +273,7 @@ class _Side:
     def _settle(self) -> None:
         """Stop where nothing came of any so far, for one reason; otherwise they count as what they are."""
         held, self._held, self._probing = self._held, [], False
-        if held and (held[-1].begun or len({_said(came) for came in held}) == 1):
+        if held and (held[-1].begun or len({_quote(came) for came in held}) == 1):
             raise _nothing_came(held)
         for came in held:
             _write(self._journal, [came])
@@ -286,7 +286,7 @@ class _Side:
         return refused(came) or unanswered or not came.begun
 
 
-def _said(came: Attempt) -> str:
+def _quote(came: Attempt) -> str:
     """A fault's words, but for the name of its task."""
     return came.came.said.replace(came.episode_key.task, "") if isinstance(came.came, EpisodeFault) else ""
 

@@ -32,7 +32,7 @@ def outcome_of(came: Attempt) -> EpisodeOutcome:
     return (
         _faulty(came.episode_key, came.came, came.spent)
         if isinstance(came.came, EpisodeFault)
-        else _counted(came, came.came)
+        else _make_outcome(came, came.came)
     )
 
 
@@ -48,7 +48,7 @@ def _faulty(episode_key: EpisodeKey, fault: EpisodeFault, spent: EpisodeCost) ->
     )
 
 
-def _counted(came: Attempt, episode: Episode) -> EpisodeOutcome:
+def _make_outcome(came: Attempt, episode: Episode) -> EpisodeOutcome:
     turns = list(episode.turns)
     events = [event for turn in turns for event in turn.events]
     return EpisodeOutcome(

@@ -118,7 +118,7 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
         self._worker: BenchmarkProcess | None = None
         self._number = 0
         self._end: EndReason | None = None
-        self.tasks: Mapping[str, WireTask] = self._catalogued()
+        self.tasks: Mapping[str, WireTask] = self._read_catalogue()
         self._ids = self.ids(split, category)
         self._task_id = task
         if task is not None:
@@ -128,8 +128,8 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
 
     # What there is to play
 
-    def _catalogued(self) -> dict[str, WireTask]:
-        tasks: list[WireTask] = self._told("tasks")
+    def _read_catalogue(self) -> dict[str, WireTask]:
+        tasks: list[WireTask] = self._ask_worker("tasks")
         found = {f"{self.benchmark.name}/{task['id']}": task for task in tasks}
         if len(found) < len(tasks):
             raise self._fault(f"{len(tasks) - len(found)} of {len(tasks)} tasks have another's id")
@@ -137,10 +137,10 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
 
     def installed_version(self) -> str:
         """Of the benchmark, as it is installed."""
-        version: str = self._told("version")
+        version: str = self._ask_worker("version")
         return version
 
-    def _told(self, what: str) -> Any:
+    def _ask_worker(self, what: str) -> Any:
         """What the benchmark says of itself, without an episode. Any: JSON."""
         worker = WORKERS.borrow(self.benchmark, self._options)
         try:
@@ -192,7 +192,7 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
             if option != "task":
                 raise UnknownNameError.of("reset option", option, ["task"])
         self._seed = int(self.np_random.integers(2**31)) if seed is None else seed
-        id = (options or {}).get("task") or self._task_id or self._drawn(self._seed)
+        id = (options or {}).get("task") or self._task_id or self._draw(self._seed)
         task = self._wire_task(id)
         self._spec = spec_of(task, id, self.benchmark.trainable)
         self._seat()
@@ -209,7 +209,7 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
         self._end = None
         state_hash = self.state_hash()
         return ResetRecord(
-            messages=self._given(),
+            messages=self._give(),
             tools=self._offered.tools,
             task=self._spec,
             rubric=self._rubric,
@@ -236,18 +236,18 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
         self._turns += 1
         self._unreadable = 0 if unreadable is None else self._unreadable + 1
         try:
-            events = self._played(calls) if unreadable is None else ()
+            events = self._play(calls) if unreadable is None else ()
         except InfrastructureError:
             self._void()
             raise
         if unreadable is not None:
             self._observation = (unreadable_message(unreadable),)
         if self._end is None:
-            self._end = self._spent()
-        score = self._judged(self._end) if self._end is not None else None
+            self._end = self._find_end()
+        score = self._judge(self._end) if self._end is not None else None
         self._points = score.points if score else self._points
         state_hash = self.state_hash()
-        messages = self._given()
+        messages = self._give()
         if turn.ids:
             ids = turn.ids if unreadable is not None else self._answered_ids(calls, turn.ids)
             messages = echo_ids(messages, ids, unreadable=unreadable is not None)
@@ -279,12 +279,12 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
             call_id for call, call_id in zip(calls, ids, strict=True) if call.tool != REPLY or not self._offered.prose
         ]
 
-    def _spent(self) -> EndReason | None:
+    def _find_end(self) -> EndReason | None:
         if self._unreadable >= _UNREADABLE:
             return EndReason.UNPARSABLE
         return EndReason.MAX_TURNS if self._turns >= (self._budget or self._spec.max_turns) else None
 
-    def _played(self, calls: tuple[ToolCall, ...]) -> tuple[ToolEvent, ...]:
+    def _play(self, calls: tuple[ToolCall, ...]) -> tuple[ToolEvent, ...]:
         """Have the benchmark take a turn, up to the call that ends the episode: those behind it do not run."""
         ending = next((position for position, call in enumerate(calls) if call.tool in ENDS), None)
         end = None if ending is None else ENDS[calls[ending].tool]
@@ -328,12 +328,12 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
         self._reader = TurnReader(format=self._format, prose_tool=REPLY if offer.prose else None)
         self.action_space = TurnSpace(offer, self._format)
 
-    def _drawn(self, seed: int) -> str:
+    def _draw(self, seed: int) -> str:
         if not self._ids:
             raise TaskError("the split lists no task; choose another split or category, or name a task")
         return Stream.root("instance", seed).choice(self._ids)
 
-    def _given(self) -> tuple[Message, ...]:
+    def _give(self) -> tuple[Message, ...]:
         return tuple(message.copy() for message in self._observation)
 
     def _anchor(self, state_hash: str) -> str:
@@ -362,7 +362,7 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
     def score(self, end: EndReason | None = None) -> Score:
         """The score, if the episode were ended from outside here; benchmarks know no other budget than turns."""
         del end
-        return self._judged(self._end or EndReason.MAX_TURNS)
+        return self._judge(self._end or EndReason.MAX_TURNS)
 
     def oracle(self) -> tuple[Action, ...] | None:
         """The benchmark's own solution of the task, turn by turn from the beginning; `None` where it has none."""
@@ -403,7 +403,7 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
             self._void()
             raise
 
-    def _judged(self, end: EndReason) -> Score:
+    def _judge(self, end: EndReason) -> Score:
         return score_of(self._ask("verdict", end=str(end)))
 
     def _void(self) -> None:

@@ -96,8 +96,8 @@ def floors_of(
     for agent in agents:
         if agent not in AGENTS:
             raise UnknownNameError.of("agent that proves a benchmark", agent, AGENTS)
-    listing = _made(benchmark, options)
-    ids = [id for category in dict.fromkeys(categories or (None,)) for id in _listed(listing, split, category)]
+    listing = _make(benchmark, options)
+    ids = [id for category in dict.fromkeys(categories or (None,)) for id in _list_tasks(listing, split, category)]
     version = listing.installed_version()
     by_category: dict[str, list[str]] = {}
     for id in ids:
@@ -109,8 +109,8 @@ def floors_of(
             shares = [chosen[number::threads] for number in range(min(threads, len(chosen)))]
             tallies: dict[str, AgentTally] = {}
             for agent in agents:
-                playing = [pool.submit(_played, benchmark, share, agent, progress, options) for share in shares]
-                tally = _summed([part.result() for part in playing])
+                playing = [pool.submit(_play, benchmark, share, agent, progress, options) for share in shares]
+                tally = _add_up([part.result() for part in playing])
                 missed = tuple(task for task in chosen if task in tally.missed)  # however they were shared out
                 tallies[agent] = replace(tally, faults=tuple(sorted(tally.faults)), missed=missed)
             found.append(
@@ -120,7 +120,7 @@ def floors_of(
     return found
 
 
-def _listed(env: ExternalEnv, split: str | None, category: str | None) -> tuple[str, ...]:
+def _list_tasks(env: ExternalEnv, split: str | None, category: str | None) -> tuple[str, ...]:
     ids = env.ids(split, category)
     if not ids:
         splits = env.benchmark.splits
@@ -132,14 +132,14 @@ def _listed(env: ExternalEnv, split: str | None, category: str | None) -> tuple[
     return ids
 
 
-def _made(benchmark: Benchmark, options: Mapping[str, Json] | None) -> ExternalEnv:
+def _make(benchmark: Benchmark, options: Mapping[str, Json] | None) -> ExternalEnv:
     settings: dict[str, Any] = {"seconds": _SECONDS, **(options or {})}
     env = gym.make(benchmark.env_id, **settings).unwrapped
     assert isinstance(env, ExternalEnv), f"{benchmark.env_id} is no benchmark"
     return env
 
 
-def _played(
+def _play(
     benchmark: Benchmark,
     tasks: Sequence[str],
     name: str,
@@ -147,7 +147,7 @@ def _played(
     options: Mapping[str, Json] | None,
 ) -> AgentTally:
     budget: dict[str, Json] = {"max_turns": _RANDOM_TURNS} if name == "random" else {}
-    env = _made(benchmark, {**(options or {}), **budget})
+    env = _make(benchmark, {**(options or {}), **budget})
     tally = AgentTally()
     for task in tasks:
         begun = time.monotonic()
@@ -160,7 +160,7 @@ def _played(
             solved, points = episode.score.passed, episode.score.points
         except InfrastructureError as error:
             fault, solved, points = str(error), False, 0
-        tally = _summed(
+        tally = _add_up(
             [
                 tally,
                 AgentTally(
@@ -191,7 +191,7 @@ def _agent(env: ExternalEnv, name: str, task: str) -> Agent | None:
     return None if turns is None else ScriptedAgent(lambda: turns)
 
 
-def _summed(parts: Sequence[AgentTally]) -> AgentTally:
+def _add_up(parts: Sequence[AgentTally]) -> AgentTally:
     return AgentTally(
         played=sum(part.played for part in parts),
         solved=sum(part.solved for part in parts),
@@ -211,7 +211,7 @@ def together(floors: Sequence[Floors]) -> Floors:
         category="all",
         version=first.version,
         tasks=sum(each.tasks for each in floors),
-        tallies={agent: _summed([each.tallies[agent] for each in floors]) for agent in agents},
+        tallies={agent: _add_up([each.tallies[agent] for each in floors]) for agent in agents},
     )
 
 

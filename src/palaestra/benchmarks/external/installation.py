@@ -121,7 +121,7 @@ def install(
     there = find_installed(name, installation)
     if there is not None and source is None:
         return there
-    checkout = _checked(name, installation.checkout, source)
+    checkout = _check(name, installation.checkout, source)
     if there is not None and there.checkout == checkout:
         return there
     for program, way in installation.programs.items():
@@ -142,7 +142,7 @@ def install(
     return InstalledBenchmark(python=python, checkout=checkout)
 
 
-def _checked(name: str, checkout: SourceCheckout | None, source: Path | None) -> Path | None:
+def _check(name: str, checkout: SourceCheckout | None, source: Path | None) -> Path | None:
     if checkout is None:
         if source is not None:
             raise ConfigError(f"the benchmark {name!r} is made of packages alone; leave out --from {source}")

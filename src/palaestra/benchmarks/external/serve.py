@@ -65,17 +65,17 @@ class Server:
             session.close()
 
 
-def _written(answer: dict[str, Any]) -> bytes:
+def _write(answer: dict[str, Any]) -> bytes:
     """A line of JSON that every reader takes: lone surrogates become question marks, and infinities are refused."""
     return json.dumps(answer, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace") + b"\n"
 
 
 def _answered(server: Server, line: bytes) -> bytes:
     try:
-        return _written({"ok": server.answer(json.loads(line))})
+        return _write({"ok": server.answer(json.loads(line))})
     except (Exception, SystemExit) as error:  # whatever a benchmark does wrong is told, and is its fault
         said = f"{type(error).__name__}: {error}"
-        return _written({"error": {"said": said, "where": traceback.format_exc()}})
+        return _write({"error": {"said": said, "where": traceback.format_exc()}})
 
 
 def _end() -> None:
@@ -91,7 +91,7 @@ def _end() -> None:
     os._exit(0)
 
 
-def _watched(requests: int) -> None:
+def _watch(requests: int) -> None:
     """Wait until nobody can ask any more. Whoever asked may have been killed while a request is still at work."""
     poller = select.poll()
     poller.register(requests, 0)  # a pipe's other end being gone is told unasked
@@ -104,7 +104,7 @@ def main(root: str, module: str, options: str) -> None:
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
-    threading.Thread(target=_watched, args=[requests.fileno()], daemon=True).start()
+    threading.Thread(target=_watch, args=[requests.fileno()], daemon=True).start()
     _made_known(Path(__file__).resolve().parents[3], "palaestra.benchmarks.external.protocol")
     _made_known(Path(root), module)
     server = Server(importlib.import_module(module).bench(json.loads(options)))
@@ -113,7 +113,7 @@ def main(root: str, module: str, options: str) -> None:
 
 
 def _serve(server: Server, requests: IO[bytes], answers: IO[bytes]) -> None:
-    answers.write(_written({"ok": "ready"}))
+    answers.write(_write({"ok": "ready"}))
     answers.flush()
     for line in requests:
         answers.write(_answered(server, line))

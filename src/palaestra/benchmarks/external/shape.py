@@ -41,7 +41,7 @@ def misfit(value: Any, kind: Any, where: str) -> str | None:
     given: object = type(value)  # pyright: ignore[reportUnknownVariableType]  it is what is asked
     plain = NoneType if origin is None else origin
     if given is not plain:
-        return f"{where} is {_shown(value)}, which is no {plain.__name__}"
+        return f"{where} is {_show(value)}, which is no {plain.__name__}"
     parts: list[tuple[str, Any]] = []
     if plain is list and inner:
         parts = [(f"[{number}]", part) for number, part in enumerate(value)]
@@ -52,7 +52,7 @@ def misfit(value: Any, kind: Any, where: str) -> str | None:
 
 def _fields(value: object, kind: Any, where: str) -> str | None:
     if not isinstance(value, dict):
-        return f"{where} is {_shown(value)}, which is no object"
+        return f"{where} is {_show(value)}, which is no object"
     named = cast("dict[str, Any]", value)
     fields = _FIELDS.setdefault(kind, get_type_hints(kind))
     if named.keys() != fields.keys():
@@ -61,6 +61,6 @@ def _fields(value: object, kind: Any, where: str) -> str | None:
     return next(filter(None, (misfit(named[name], of, f"{where}.{name}") for name, of in fields.items())), None)
 
 
-def _shown(value: object) -> str:
+def _show(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 60 else f"{text[:60]}..."

@@ -34,11 +34,11 @@ def check_attention(device: torch.device, scale: ContactScale) -> Iterator[Conta
     sharing = [PrefixPath(own=own, common=half * bool(place)) for place, own in enumerate(scale.lengths)]
     for name, paths in (("apart", alone), ("shared beginnings", sharing)):
         yield from _compare(name, paths, device, scale)
-    yield from _paged(device, scale)
+    yield from _check_paged(device, scale)
 
 
 def _compare(name: str, paths: list[PrefixPath], device: torch.device, scale: ContactScale) -> Iterator[ContactFigure]:
-    inputs = _drawn(sum(path.own for path in paths), device, scale)
+    inputs = _draw(sum(path.own for path in paths), device, scale)
     exact = _outputs(PathAttention(paths, device), [x.float() for x in inputs])
     at_once = PathAttention(paths, device)
     halves = _outputs(at_once, inputs)
@@ -69,7 +69,7 @@ class _Separate:
         return torch.cat(seen)
 
 
-def _drawn(tokens: int, device: torch.device, scale: ContactScale) -> list[Tensor]:
+def _draw(tokens: int, device: torch.device, scale: ContactScale) -> list[Tensor]:
     shape = scale.shape
     generator = torch.Generator().manual_seed(tokens)
     heads = (shape.heads, shape.kv_heads, shape.kv_heads)
@@ -86,7 +86,7 @@ def _outputs(attend: Attend, inputs: list[Tensor]) -> list[Tensor]:
     return [out.detach(), *grads]
 
 
-def _paged(device: torch.device, scale: ContactScale) -> Iterator[ContactFigure]:
+def _check_paged(device: torch.device, scale: ContactScale) -> Iterator[ContactFigure]:
     """Whether varlen attention takes keys from pages, as a decode step reads them."""
     call: Any = varlen.varlen_attn  # its arguments differ between versions of torch
     takes = float("block_table" in signature(call).parameters)

@@ -68,10 +68,10 @@ def _drawing(model: Decoder, device: torch.device, scale: ContactScale) -> Itera
         engine = NativeEngine(model, config)
         draws = EngineDraws(engine, drawn)
         await draws(0)  # captures its graphs
-        with _measured(device) as drawing:
+        with _measure(device) as drawing:
             await draws(1)
         weights = dict(model.named_parameters())
-        with _measured(device) as update:
+        with _measure(device) as update:
             await engine.update_weights(weights, 1)
         await engine.close()
         return drawing, update
@@ -93,7 +93,7 @@ def _training(
     prepared = ComposedObjective().prepare(work.batch)
     for _ in range(_WARM):
         learner.step(prepared, lr=0.0)
-    with _measured(device) as cost:
+    with _measure(device) as cost:
         for _ in range(_TIMED):
             metrics = learner.step(prepared, lr=0.0)
     rate = _TIMED * work.tokens / cost.seconds
@@ -104,7 +104,7 @@ def _training(
 
 
 @contextmanager
-def _measured(device: torch.device) -> Iterator[_Cost]:
+def _measure(device: torch.device) -> Iterator[_Cost]:
     cost = _Cost()
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)

@@ -21,12 +21,12 @@ def _summary(report: ContactReport) -> Table:
     return Table(
         title="Checks",
         columns=("check", "result", "seconds"),
-        rows=tuple((one.name, _said(one), f"{one.seconds:.0f}") for one in report.results),
+        rows=tuple((one.name, _describe_result(one), f"{one.seconds:.0f}") for one in report.results),
         note="Each check runs in a process of its own, whose start is part of its seconds.",
     )
 
 
-def _said(result: CheckResult) -> str:
+def _describe_result(result: CheckResult) -> str:
     if result.error:
         return f"error: {result.error.strip().splitlines()[-1]}"
     wrong = [one.name for one in result.figures if not one.within]
@@ -37,11 +37,11 @@ def _figures(result: CheckResult) -> Table:
     return Table(
         title=result.name,
         columns=("figure", "value", "unit", "bound"),
-        rows=tuple((one.name, _number(one.value), one.unit, _bound(one)) for one in result.figures),
+        rows=tuple((one.name, _number(one.value), one.unit, _describe_bounds(one)) for one in result.figures),
     )
 
 
-def _bound(figure: ContactFigure) -> str:
+def _describe_bounds(figure: ContactFigure) -> str:
     words = [
         f"{word} {_number(bound)}"
         for word, bound in (("at least", figure.at_least), ("at most", figure.at_most))

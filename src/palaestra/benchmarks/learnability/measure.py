@@ -145,12 +145,12 @@ def play_imitator(imitator: Imitator, env: gym.Env[Any, Any], form: ChatFormat, 
 def learnability_table(found: Iterable[FamilyLearnability], *, form: str) -> Table:
     """What was solved, by family and in all."""
     every = list(found)
-    rows = [(one.family, str(one.demonstrations), str(len(one.played)), *_solved([one])) for one in every]
+    rows = [(one.family, str(one.demonstrations), str(len(one.played)), *_format_solved([one])) for one in every]
     total = ("all", str(sum(one.demonstrations for one in every)), str(sum(len(one.played) for one in every)))
     return Table(
         title=f"Tasks that an imitator of demonstrations in the format {form} solves",
         columns=("family", "demonstrations", "played", "solved", "%"),
-        rows=(*rows, (*total, *_solved(every))),
+        rows=(*rows, (*total, *_format_solved(every))),
         note=(
             "Decision trees over the rendered text, one imitator a family and its twin, built from half of the tasks "
             "of `train`, by even or odd index; it plays the other half."
@@ -158,6 +158,6 @@ def learnability_table(found: Iterable[FamilyLearnability], *, form: str) -> Tab
     )
 
 
-def _solved(found: Sequence[FamilyLearnability]) -> tuple[str, str]:
+def _format_solved(found: Sequence[FamilyLearnability]) -> tuple[str, str]:
     solved, played = sum(one.solved for one in found), sum(len(one.played) for one in found)
     return str(solved), f"{100 * solved / played:.1f}" if played else "-"

@@ -72,11 +72,11 @@ class AbstractTurn:
         """The turn as it is written."""
         pieces = [self.tool]
         for argument in self.arguments:
-            pieces += [f" {argument.name}=", *_filled(argument)]
+            pieces += [f" {argument.name}=", *_fill(argument)]
         return pieces
 
 
-def _filled(argument: Argument) -> list[str]:
+def _fill(argument: Argument) -> list[str]:
     if argument.template.startswith(COLUMN):
         listed = [piece for one in argument.chosen for piece in (",", Mark(one.text))]
         return ["[", *listed[1:], "]"]

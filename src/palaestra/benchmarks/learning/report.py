@@ -82,7 +82,7 @@ def _solved_table(runs: Sequence[LearningResult], material: LearningMaterial) ->
         title="Share of held-out episodes that solve their task, in percent",
         columns=("held-out tasks", "policy", *_headings(runs)),
         rows=tuple(rows),
-        note=f"{_counted(runs, material)} {_units(runs, material)}",
+        note=f"{_describe_counts(runs, material)} {_units(runs, material)}",
     )
 
 
@@ -151,7 +151,7 @@ def _seed_table(runs: Sequence[LearningResult], material: LearningMaterial) -> T
     )
 
 
-def _counted(runs: Sequence[LearningResult], material: LearningMaterial) -> str:
+def _describe_counts(runs: Sequence[LearningResult], material: LearningMaterial) -> str:
     """How many tasks and families each group has, and how often each was played."""
     evaluations = runs[0].parts[_WARM].evaluations
     counts: list[str] = []

@@ -222,7 +222,7 @@ class Training:
         if control.stage == "rejection":
             stage: StageConfig = _rejection(self._config, few)
         else:
-            stage = self._supervised(control, few)
+            stage = self._configure_supervised(control, few)
         start = self.checkpoint("warm-start") if control.continues else self._base
         self._train(name, {control.stage: stage}, start=start)
 
@@ -269,7 +269,7 @@ class Training:
         folders = [self._directory / _RUN / stage for stage in STAGES]
         return tuple(name for name, after in zip(STAGES.values(), folders[1:], strict=False) if after.exists())
 
-    def _supervised(self, control: "_Control", few: Path) -> SftConfig:
+    def _configure_supervised(self, control: "_Control", few: Path) -> SftConfig:
         """Supervised steps for the processor time of the stages, less the warm start's where it goes on from that."""
         warm, *later = (read_progress(self.checkpoint(name)).cpu_seconds for name in STAGES.values())
         shown = few

@@ -97,7 +97,7 @@ def train_toy(
         start: What to begin with, which is also the reference; the even policy, if it is not given.
     """
     training = training or ToyTraining()
-    built = _built(objective)
+    built = _build(objective)
     root = Stream.root("toy", toy.name, seed)
     table = start.copy() if start is not None else PolicyTable(toy.sizes, lr=training.lr, optimiser=training.optimiser)
     run = _Run(toy, built, training, root, table)
@@ -110,7 +110,7 @@ def train_toy(
     return ToyResult(success=tuple(curve), ess=sum(shares) / max(1, len(shares)), table=table)
 
 
-def _built(objective: str | Recipe | BuiltObjective) -> BuiltObjective:
+def _build(objective: str | Recipe | BuiltObjective) -> BuiltObjective:
     if isinstance(objective, BuiltObjective):
         return objective
     return ObjectiveConfig(preset=objective).built() if isinstance(objective, str) else build(objective)
@@ -122,17 +122,17 @@ class _Run:
     def __init__(
         self, toy: Toy, built: BuiltObjective, training: ToyTraining, root: Stream, table: PolicyTable
     ) -> None:
-        self._toy, self._built, self._training, self._root = toy, built, training, root
+        self._toy, self._build, self._training, self._root = toy, built, training, root
         self._table, self._reference, self._behaviour = table, table.copy(), table.copy()
         critic = built.critic
         self._critic = None if critic is None else ValueTable(toy.sizes, heads=critic.heads)
 
     def step(self, step: int) -> float:
         """One batch and the updates on it; gives the effective share of its trajectories."""
-        training, built = self._training, self._built
+        training, built = self._training, self._build
         if step % training.staleness == 0:
             self._behaviour = self._table.copy()
-        batch = self._drawn(step)
+        batch = self._draw(step)
         share = self._effective(batch)
         batch = filter_trajectories(batch, built)
         if not batch.trajectories:
@@ -141,7 +141,7 @@ class _Run:
             fill_columns(batch, initial_columns(built), self._table, reference=self._reference), built
         )
         if self._critic is not None:
-            batch = self._valued(self._critic, batch)
+            batch = self._value(self._critic, batch)
         stream = self._root.split("shares", step)
         if built.recipe.schedule.name == "turns":
             train_turn_by_turn(
@@ -172,8 +172,8 @@ class _Run:
         ]
         return sum(one.success for one in played) / len(played)
 
-    def _drawn(self, step: int) -> TokenBatch:
-        toy, training, requires = self._toy, self._training, self._built.requires
+    def _draw(self, step: int) -> TokenBatch:
+        toy, training, requires = self._toy, self._training, self._build.requires
         stream = self._root.split("drawn", step)
         dice, luck = ActionSampler(self._behaviour, stream.split("dice")), stream.split("luck")
         shows = demonstrated(requires)
@@ -203,8 +203,8 @@ class _Run:
         off_N = self._table.logprobs().view(-1)[batch.ids_T[own_T]] - batch.logprob_T[own_T]
         return effective_share(sum_over(off_N, batch.trajectory_T[own_T], batch.trajectories))
 
-    def _valued(self, critic: ValueTable, batch: TokenBatch) -> TokenBatch:
-        valued = self._built.critic
+    def _value(self, critic: ValueTable, batch: TokenBatch) -> TokenBatch:
+        valued = self._build.critic
         assert valued is not None, "there is a critic where something reads its values"
         read = value_reading(batch, valued.column)
         batch = batch.with_columns({read.column: read.columned(critic.values(batch))})

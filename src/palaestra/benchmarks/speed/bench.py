@@ -97,9 +97,9 @@ class _Run:
         elif name in PEERS:
             self._measure_peer(name)
         else:
-            self.watch.quietest(self._timed(task_ids)[name], scale.runs)
+            self.watch.quietest(self._time(task_ids)[name], scale.runs)
 
-    def _timed(self, task_ids: Sequence[str]) -> dict[str, Callable[[Stopwatch], None]]:
+    def _time(self, task_ids: Sequence[str]) -> dict[str, Callable[[Stopwatch], None]]:
         env, scale = self.env, self.scale
         train = len(env.world.seeds["train"])
         few = task_ids[: scale.places]

@@ -55,7 +55,7 @@ def time_cold_resets(watch: Stopwatch, env: ToolEnv, task_ids: Sequence[str]) ->
 def time_episodes(watch: Stopwatch, env: ToolEnv, task_ids: Sequence[str], count: int) -> None:
     """Time the resets and steps of `count` episodes that the oracle plays, each task in turn."""
     kinds = {tool.name: f"step, {class_of(tool)}" for tool in env.world.toolbox}
-    for task_id, actions in _played(env, task_ids, count):
+    for task_id, actions in _play(env, task_ids, count):
         watch.time("reset, warm", env.reset, seed=0, options={"task": task_id})
         for tool, action in actions:
             start = perf_counter_ns()
@@ -65,6 +65,6 @@ def time_episodes(watch: Stopwatch, env: ToolEnv, task_ids: Sequence[str], count
             watch.add(kinds[tool], taken)
 
 
-def _played(env: ToolEnv, task_ids: Sequence[str], count: int) -> Iterator[tuple[str, list[tuple[str, Action]]]]:
+def _play(env: ToolEnv, task_ids: Sequence[str], count: int) -> Iterator[tuple[str, list[tuple[str, Action]]]]:
     for task_id in islice(cycle(task_ids), count):
         yield task_id, [(call.tool, as_action(call)) for call in env.task_set.instance(task_id).oracle]

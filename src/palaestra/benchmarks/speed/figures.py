@@ -30,13 +30,13 @@ class Timing:
         return cls(
             name=name,
             mean=sum(values) / len(values) / 1e3,
-            p50=_ranked(values, 50) / 1e3,
-            p99=_ranked(values, 99) / 1e3,
+            p50=_rank(values, 50) / 1e3,
+            p99=_rank(values, 99) / 1e3,
             count=len(values),
         )
 
 
-def _ranked(values: list[int], percent: int) -> int:
+def _rank(values: list[int], percent: int) -> int:
     return values[max(0, -(-percent * len(values) // 100) - 1)]
 
 

@@ -39,18 +39,16 @@ def measure_vectors(
     env_id: str, played: Sequence[VectorPlay], processes: Sequence[int] = PROCESSES
 ) -> list[Throughput]:
     """The throughput of each way to run a vector, over each number of processes."""
-    alone = _measured(env_id, "sync", _ENVS, played)
+    alone = _measure(env_id, "sync", _ENVS, played)
     name = "SyncVectorEnv"
     found = [Throughput(name=name, processes=1, envs=_ENVS, steps_per_second=alone, scaling=1.0)]
-    piped = {n: _measured(env_id, "async", n, played) for n in processes}
-    found += _scaled("AsyncVectorEnv, an environment a process", piped, 1)
-    found += _scaled(
-        "rollout workers, a SyncVectorEnv each", {n: _workers(env_id, played, n) for n in processes}, _ENVS
-    )
+    piped = {n: _measure(env_id, "async", n, played) for n in processes}
+    found += _scale("AsyncVectorEnv, an environment a process", piped, 1)
+    found += _scale("rollout workers, a SyncVectorEnv each", {n: _workers(env_id, played, n) for n in processes}, _ENVS)
     return found
 
 
-def _scaled(name: str, rates: dict[int, float], envs: int) -> list[Throughput]:
+def _scale(name: str, rates: dict[int, float], envs: int) -> list[Throughput]:
     one = rates[min(rates)] / min(rates)
     return [
         Throughput(name=name, processes=n, envs=n * envs, steps_per_second=rate, scaling=rate / one)
@@ -66,7 +64,7 @@ def _make_vector(env: str | EnvSpec, mode: str, envs: int) -> Any:
     return gym.make_vec(env, num_envs=envs, vectorization_mode=mode, vector_kwargs=options)
 
 
-def _measured(env_id: str, mode: str, envs: int, played: Sequence[VectorPlay]) -> float:
+def _measure(env_id: str, mode: str, envs: int, played: Sequence[VectorPlay]) -> float:
     vector = _make_vector(env_id, mode, envs)
     _play(vector, played)  # the first pass makes the tasks in every process
     rate = max(_rate(vector, played) for _ in range(_PASSES))
@@ -105,7 +103,7 @@ def _workers(env_id: str, played: Sequence[VectorPlay], count: int) -> float:
         started.append(process)
     for pipe in pipes:
         pipe.recv()
-    rate = max(_passed(pipes) for _ in range(_PASSES))
+    rate = max(_time_pass(pipes) for _ in range(_PASSES))
     for pipe, process in zip(pipes, started, strict=True):
         pipe.send(_END)
         process.join()
@@ -113,7 +111,7 @@ def _workers(env_id: str, played: Sequence[VectorPlay], count: int) -> float:
     return rate
 
 
-def _passed(pipes: Sequence[Connection]) -> float:
+def _time_pass(pipes: Sequence[Connection]) -> float:
     start = perf_counter()
     for pipe in pipes:
         pipe.send(_GO)

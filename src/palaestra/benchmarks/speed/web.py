@@ -200,7 +200,7 @@ def web_tables(report: WebReport) -> list[Table]:
             _time(timing.p50),
             _time(timing.p99),
             f"{timing.count:,}",
-            *_judged(timing),
+            *_judge(timing),
         )
         for timing in report.timings
     ]
@@ -253,7 +253,7 @@ def web_tables(report: WebReport) -> list[Table]:
     return tables
 
 
-def _judged(timing: Timing) -> tuple[str, str]:
+def _judge(timing: Timing) -> tuple[str, str]:
     if timing.name not in AIMS:
         return "", ""
     value = timing.p50 if timing.name == FORK else timing.mean

@@ -25,14 +25,14 @@ def weigh(env_id: str, task_ids: Sequence[str], worlds: int) -> EnvironmentMemor
     after = _resident()
     written = sum(len(env.journal) for env in envs)
     del envs
-    traced = _traced(env_id, task_ids, worlds)
+    traced = _trace(env_id, task_ids, worlds)
     grown = None if before is None or after is None else max(0, after - before) / worlds
     return EnvironmentMemory(
         worlds=worlds, written_rows=written / worlds, traced_bytes=traced / worlds, resident_bytes=grown
     )
 
 
-def _traced(env_id: str, task_ids: Sequence[str], worlds: int) -> int:
+def _trace(env_id: str, task_ids: Sequence[str], worlds: int) -> int:
     gc.collect()
     tracemalloc.start()
     envs = _live(env_id, task_ids, worlds)

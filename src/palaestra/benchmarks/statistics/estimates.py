@@ -109,7 +109,7 @@ def paired_difference(
     """
     first, second = unit_means(before, unit), unit_means(after, unit)
     missing = {"before": sorted({*second} - {*first}), "after": sorted({*first} - {*second})}
-    lacking = [f"{side} lacks {_listed(units)}" for side, units in missing.items() if units]
+    lacking = [f"{side} lacks {_list_names(units)}" for side, units in missing.items() if units]
     if lacking:
         raise ValueError(f"{'; '.join(lacking)}: a paired difference needs the same {unit} on both sides")
     by = strata(before, unit)
@@ -121,7 +121,7 @@ def paired_difference(
         return gains.estimate(*gains.t_interval(), p=p)
     sides = [_share_side(one, unit, whole) for one in (before, after)]
     alike = _correlation(_Sample(unit, first, by), _Sample(unit, second, by))
-    return gains.estimate(*_joined(sides[0], sides[1], alike), p=p)
+    return gains.estimate(*_join(sides[0], sides[1], alike), p=p)
 
 
 def independent_difference(
@@ -145,14 +145,14 @@ def independent_difference(
     if not (first.enough and second.enough):
         values = {key: value - first.mean for key, value in second.values.items()} if not second.enough else {}
         return MeanEstimate(mean=gain, unit=unit, units=min(first.size, second.size), values=values)
-    variance, df = _summed([first.spread(), second.spread()])
+    variance, df = _add_up([first.spread(), second.spread()])
     error = math.sqrt(variance)
     p = t_two_sided_p(gain / error, df) if error else float(gain == 0)
     if whole is None:
         off = t_quantile(0.975, df) * error
         low, high = (gain - off, gain + off) if error else (None, None)
     else:
-        low, high = _joined(_share_side(before, unit, whole), _share_side(after, unit, whole), 0.0)
+        low, high = _join(_share_side(before, unit, whole), _share_side(after, unit, whole), 0.0)
     return MeanEstimate(mean=gain, unit=unit, units=min(first.size, second.size), low=low, high=high, p=p)
 
 
@@ -194,7 +194,7 @@ class _Sample:
         for own in self.deviations().values():
             variance = math.fsum(value * value for value in own) / (len(own) - 1)
             parts.append((len(own) * variance / self.size**2, len(own) - 1.0))
-        return _summed(parts)
+        return _add_up(parts)
 
     def binary_variance(self, whole: float) -> float:
         """The variance of the mean, were every unit of a stratum wholly solved or wholly failed."""
@@ -230,7 +230,7 @@ class _Sample:
         return MeanEstimate(mean=self.mean, unit=self.unit, units=self.size, low=low, high=high, values=values, p=p)
 
 
-def _summed(parts: Sequence[tuple[float, float]]) -> tuple[float, float]:
+def _add_up(parts: Sequence[tuple[float, float]]) -> tuple[float, float]:
     """The sum of variances, and Satterthwaite's degrees of freedom of it."""
     total = math.fsum(variance for variance, _ in parts)
     if total == 0:
@@ -255,7 +255,7 @@ def _share_side(observations: Sequence[Observation], unit: Unit, whole: float) -
     return own.mean, low, high
 
 
-def _joined(before: _Side, after: _Side, correlation: float) -> tuple[float, float]:
+def _join(before: _Side, after: _Side, correlation: float) -> tuple[float, float]:
     """The ends of the difference's interval, from those of its sides."""
     gain = after[0] - before[0]
     down = _joint_error(after[0] - after[1], before[2] - before[0], correlation)
@@ -282,6 +282,6 @@ def _check_shares(observations: Sequence[Observation], whole: float) -> None:
             raise ValueError(f"task {one.task!r} holds {one.value}; a share lies between 0 and {whole:g}")
 
 
-def _listed(ids: Sequence[str], *, limit: int = 5) -> str:
+def _list_names(ids: Sequence[str], *, limit: int = 5) -> str:
     rest = len(ids) - limit
     return ", ".join(map(repr, ids[:limit])) + (f" and {rest} more" if rest > 0 else "")

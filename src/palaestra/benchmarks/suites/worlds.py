@@ -67,7 +67,7 @@ def _cells(
     if not ids:
         raise TaskError(f"{target}: the split {split} lists no task; choose another")
     if switches.get("temper") is not None:
-        ids = _answered(env, ids, split)
+        ids = _answer(env, ids, split)
     unseen = [task for task in ids if families[task.rpartition("/")[0]].unseen]
     parts = (
         ("trained-on", "families trained on", [task for task in ids if task not in set(unseen)]),
@@ -88,7 +88,7 @@ def _cells(
     return cells, (*pack_note(env_id), *(files or ()))
 
 
-def _answered(env: ToolEnv, ids: Sequence[str], split: str) -> tuple[str, ...]:
+def _answer(env: ToolEnv, ids: Sequence[str], split: str) -> tuple[str, ...]:
     """The tasks that have a user who answers; no other has a temper."""
     answered = tuple(task for task in ids if env.task_set.instance(task).user is not None)
     if not answered:

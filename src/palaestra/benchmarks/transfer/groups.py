@@ -65,12 +65,12 @@ def transfer_groups(worlds: int, most: int) -> tuple[TransferGroup, ...]:
     return (
         _group(TRAINED, "heldout", trained, most),
         _group(FIRST, "heldout", trained[:1], most),
-        *(_group(name, split, _listed(split), most) for split, name in _SPLITS.items()),
+        *(_group(name, split, _list_numbers(split), most) for split, name in _SPLITS.items()),
         TransferGroup(name=GROUPS[-1], env_id=STOREFRONT, tasks=evenly(storefront, most), unit=Unit.FAMILY),
     )
 
 
-def _listed(split: str) -> Sequence[int]:
+def _list_numbers(split: str) -> Sequence[int]:
     numbers = listed_numbers(MANY_SPLITS[split][0])
     if not numbers:
         raise CapabilityError(f"no generated world is listed in the split {split}; prove and list some first")

@@ -72,7 +72,7 @@ def render_page(
         style_hash=_source_hash(style),
         script=script,
         script_hash=_source_hash(script),
-        data=_embedded(
+        data=_embed(
             {
                 "lead": list(lead),
                 "findings": [{"sentence": sentence, "remedy": remedy} for sentence, remedy in findings],
@@ -133,7 +133,7 @@ def _source_hash(source: str) -> str:
     return "sha256-" + b64encode(sha256(source.encode()).digest()).decode()
 
 
-def _embedded(value: object) -> str:
+def _embed(value: object) -> str:
     return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS).decode().translate(_ESCAPES)
 
 

@@ -47,10 +47,10 @@ def _denial(name: str, patterns: Iterable[str], cases: str, ends: tuple[str, ...
     if not (joined := "|".join(sorted(patterns))):
         return None
     denies = re.compile(rf"(?:{joined})(?=[.!;]|$)", re.IGNORECASE)
-    return Promise(name=name, denies=denies, whole=True, rows={cases: _ended(ends)})
+    return Promise(name=name, denies=denies, whole=True, rows={cases: _make_check(ends)})
 
 
-def _ended(ends: tuple[str, ...]) -> Callable[[Row | None, Row], bool]:
+def _make_check(ends: tuple[str, ...]) -> Callable[[Row | None, Row], bool]:
     def holds(_before: Row | None, after: Row) -> bool:
         return getattr(after, "status", None) in ends
 

@@ -60,7 +60,7 @@ class ToolStyle:
         verb, *noun = name.split("_")
         verb = _VERBS[self.verbs].get(verb, verb)
         words = [verb, *noun] if self.order == "verb_noun" else [*noun, verb]
-        return _joined([*([self.prefix] if self.prefix else []), *words], self.case)
+        return _join([*([self.prefix] if self.prefix else []), *words], self.case)
 
     def argument(self, name: str, *, is_id: bool) -> str:
         """What an argument of that name is called.
@@ -71,7 +71,7 @@ class ToolStyle:
         """
         if is_id and name.endswith("_id") and self.arguments != "id":
             name = name.removesuffix("_id") + ("_ref" if self.arguments == "ref" else "")
-        return _joined(name.split("_"), "snake" if self.case == "snake" else "camel")
+        return _join(name.split("_"), "snake" if self.case == "snake" else "camel")
 
     def id_prefix(self, prefix: str) -> str:
         """What ids begin with, for a prefix such as `LN-`."""
@@ -144,7 +144,7 @@ def style_options() -> dict[str, tuple[str, ...]]:
     return {part.name: get_args(hints[part.name]) for part in fields(ToolStyle)}
 
 
-def _joined(words: list[str], case: Case) -> str:
+def _join(words: list[str], case: Case) -> str:
     if case == "snake":
         return "_".join(words)
     joined = "".join(word[:1].upper() + word[1:] for word in words)

@@ -26,7 +26,7 @@ def check_repeats(subject: Subject) -> None:
 def check_reset(subject: Subject) -> None:
     """A used environment is as a fresh one: the seed alone draws the task, and nothing is left of past episodes."""
     for seed, walk in zip(subject.seeds, subject.walks, strict=True):
-        used, fresh = _used(subject), subject.make()
+        used, fresh = _use(subject), subject.make()
         used.reset(seed=seed)
         fresh.reset(seed=seed)
         if used.task.id != fresh.task.id:
@@ -35,11 +35,11 @@ def check_reset(subject: Subject) -> None:
                 "without a task the seed alone draws the instance",
                 "Draw it from a stream of the seed, not from anything that lives longer than an episode",
             )
-        marks = replay(_used(subject), walk.operations)
+        marks = replay(_use(subject), walk.operations)
         _compare(subject, walk, marks, "in an environment that was used before")
 
 
-def _used(subject: Subject) -> ToolEnv:
+def _use(subject: Subject) -> ToolEnv:
     """An environment in which an episode was played to its end."""
     env = subject.make()
     env.reset(seed=subject.seeds[-1] + 1)

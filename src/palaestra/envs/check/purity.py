@@ -55,10 +55,10 @@ def check_purity(subject: Subject) -> None:
         for _ in replay(env, walk.operations):  # imports and caches are filled now, not under watch
             pass
         for operation in walk.operations:
-            with _watched(subject, f"{shown(operation)}, snapshot or digest"):
+            with _watch(subject, f"{shown(operation)}, snapshot or digest"):
                 apply(env, operation)
                 env.snapshot()
-        with _watched(subject, f"making {env.task.id}"):
+        with _watch(subject, f"making {env.task.id}"):
             _make_again(env)
 
 
@@ -69,7 +69,7 @@ def _make_again(env: ToolEnv) -> None:
 
 
 @contextmanager
-def _watched(subject: Subject, doing: str) -> Generator[None]:
+def _watch(subject: Subject, doing: str) -> Generator[None]:
     before = _global_randomness()
     with _listening() as heard:
         yield

@@ -16,7 +16,7 @@ def check_closing(subject: Subject) -> None:
 
     Files and child processes are counted where the system has /proc.
     """
-    before = _held()
+    before = _count_held()
     env = subject.make()
     env.reset(seed=subject.seeds[0])
     env.step([])
@@ -29,7 +29,7 @@ def check_closing(subject: Subject) -> None:
             "closing twice is fine",
             "Let close return when all is freed",
         ) from error
-    if left := _held() - before:
+    if left := _count_held() - before:
         raise subject.fault(
             f"after close there is still: {', '.join(sorted(left))}",
             "close frees every thread, process and file, also in mid-episode",
@@ -38,7 +38,7 @@ def check_closing(subject: Subject) -> None:
     del env
 
 
-def _held() -> Counter[str]:
+def _count_held() -> Counter[str]:
     """The threads, child processes and open files of this process, in words."""
     gc.collect()
     held = Counter(f"thread {thread.name}" for thread in threading.enumerate())

@@ -56,11 +56,11 @@ def check_rescoring(subject: Subject) -> None:
                 env.reset(seed=operation)
                 episode = []
             else:
-                episode.append(_logged(env, operation))
+                episode.append(_log(env, operation))
         _rescore(subject, env, episode)
 
 
-def _logged(env: ToolEnv, operation: Any) -> tuple[TurnLog, int]:
+def _log(env: ToolEnv, operation: Any) -> tuple[TurnLog, int]:
     """Play one turn: what its log holds, and the score that the environment gave."""
     record: StepRecord = env.step(operation)[4]["record"]
     answer = env.snapshot().answer

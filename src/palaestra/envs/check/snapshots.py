@@ -21,7 +21,7 @@ def check_snapshots(subject: Subject) -> None:
             apply(env, walk.operations[number])
             snapshot = env.snapshot()
             other = subject.make()
-            other.restore(_pickled(subject, snapshot))
+            other.restore(_pickle_again(subject, snapshot))
             _must_stand(subject, other, env.digest(), "restored into another environment")
             _go_on(subject, other, walk, number, "after a restore into another environment")
             played = _go_on(subject, env, walk, number, "in the environment that a snapshot was taken of")
@@ -30,7 +30,7 @@ def check_snapshots(subject: Subject) -> None:
             _must_stand(subject, env, walk.marks[number].digest, where)
 
 
-def _pickled(subject: Subject, snapshot: Snapshot) -> Snapshot:
+def _pickle_again(subject: Subject, snapshot: Snapshot) -> Snapshot:
     try:
         return cast("Snapshot", pickle.loads(pickle.dumps(snapshot)))  # noqa: S301  our own bytes
     except (pickle.PicklingError, TypeError, AttributeError) as error:

@@ -63,7 +63,7 @@ class Subject:
                 f"{type(env).__name__}: it has no spec, and the checks need others made like it; "
                 "register it and make it with gymnasium.make(...).unwrapped"
             )
-        walks = tuple(_recorded(make(env.spec), seed, steps) for seed in seeds)
+        walks = tuple(_record(make(env.spec), seed, steps) for seed in seeds)
         return cls(spec=env.spec, walks=walks, seeds=tuple(seeds), steps=steps)
 
     def make(self, **switches: Any) -> ToolEnv:
@@ -124,7 +124,7 @@ def as_action(call: ToolCall) -> dict[str, Any]:
     return {"tool": call.tool, "arguments": dict(call.arguments)}
 
 
-def _recorded(env: ToolEnv, seed: int, steps: int) -> Walk:
+def _record(env: ToolEnv, seed: int, steps: int) -> Walk:
     """A walk that mixes the oracle's calls with legal, random, unreadable and spoken ones."""
     stream = Stream.root("check-env", seed)
     env.action_space.seed(seed)

@@ -52,27 +52,27 @@ def find_injections(instance: "Instance", choice: InjectionChoice) -> Iterator["
     """Every way in which a choice can be planted in a task, one for each goal, the drawn one first."""
     found = load_injections(instance.world)
     stream = Stream.root("injection", choice.seed, instance.spec.id)
-    goals = _drawn(found.goals_by_id, choice.goal, stream.split("goal"))
-    carriers = _drawn(found.carriers_by_id, choice.carrier, stream.split("carrier"))
+    goals = _draw(found.goals_by_id, choice.goal, stream.split("goal"))
+    carriers = _draw(found.carriers_by_id, choice.carrier, stream.split("carrier"))
     for goal in goals:
-        [style, *_] = _drawn(STYLES, choice.style, stream.split("style", goal.id))
-        target = _aimed(instance, goal, stream.split("target", goal.id))
+        [style, *_] = _draw(STYLES, choice.style, stream.split("style", goal.id))
+        target = _aim(instance, goal, stream.split("target", goal.id))
         if target is None:
             continue
         order = order_text(goal, target, style.language)
         for carrier, place in _places(instance, carriers, stream.split("place")):
-            planted = _planted(instance, choice, goal, style, carrier, place, target, order)
+            planted = _plant(instance, choice, goal, style, carrier, place, target, order)
             if _is_sound(planted):
                 yield planted
                 break
 
 
-def _drawn(known: Mapping[str, T], name: str | None, stream: Stream) -> list[T]:
+def _draw(known: Mapping[str, T], name: str | None, stream: Stream) -> list[T]:
     """What a choice leaves open, in drawn order, or the one thing that it names."""
     return stream.shuffled(list(known.values())) if name is None else [known[name]]
 
 
-def _aimed(instance: "Instance", goal: AttackGoal, stream: Stream) -> GoalTarget | None:
+def _aim(instance: "Instance", goal: AttackGoal, stream: Stream) -> GoalTarget | None:
     setting = GoalSetting(instance=instance, trials=task_trials(instance), stream=stream)
     return next((t for t in islice(goal.aim(setting), _TARGETS) if _can_reach(instance, t)), None)
 
@@ -94,7 +94,7 @@ def _places(
             yield carrier, place
 
 
-def _planted(
+def _plant(
     instance: "Instance",
     choice: InjectionChoice,
     goal: AttackGoal,

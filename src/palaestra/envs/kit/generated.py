@@ -90,11 +90,11 @@ def id_annotation(kind: type[Row]) -> Any:
 
 def noun_of(kind: type[Row]) -> str:
     """What one row of a class is called in tools: the class's name, with underscores."""
-    return _underscored(kind.__name__)
+    return _snake_case(kind.__name__)
 
 
 @cache
-def _underscored(name: str) -> str:
+def _snake_case(name: str) -> str:
     return "".join(f"_{c.lower()}" if c.isupper() else c for c in name).lstrip("_")
 
 

@@ -38,7 +38,7 @@ class EpisodeInjection:
 
 def armed(injections: Sequence[Injection], stream: Stream) -> tuple[EpisodeInjection, ...]:
     """The injections, each with a code of its own."""
-    return tuple(_armed(injection, stream.split(injection.id)) for injection in injections)
+    return tuple(_arm(injection, stream.split(injection.id)) for injection in injections)
 
 
 def obeyed(lures: Sequence[EpisodeInjection], event: ToolEvent) -> str | None:
@@ -119,7 +119,7 @@ class InjectionNoise:
         self.shown = set(saved)
 
 
-def _armed(injection: Injection, stream: Stream) -> EpisodeInjection:
+def _arm(injection: Injection, stream: Stream) -> EpisodeInjection:
     canary = "".join(stream.choice(_LETTERS) for _ in range(4)) + "-" + str(stream.between(100_000, 999_999))
     text = injection.text.replace("{canary}", canary)
     return EpisodeInjection(id=injection.id, text=text, canary=canary, tools=injection.tools)

@@ -77,11 +77,11 @@ class Noise:
         if given is None:
             return None
         if not isinstance(given, Noise):
-            given = cls(**_checked(given))
+            given = cls(**_check(given))
         return given if given.switches else None
 
 
-def _checked(given: object) -> dict[str, Any]:
+def _check(given: object) -> dict[str, Any]:
     if not isinstance(given, Mapping):
         raise ValueError(f'noise={given!r}: give switches, such as {{"failures": 10}}, or a Noise')
     known = [f.name for f in fields(Noise)]

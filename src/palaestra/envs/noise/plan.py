@@ -80,8 +80,8 @@ class NoisePlan:
         self.lures: tuple[EpisodeInjection, ...] = ()
         if noise.injections:
             self.lures = armed((*INJECTIONS, *self.material.injections), self.stream("injections"))
-        self.offered = self._offered(world.role)
-        self.instance = self._varied()
+        self.offered = self._offer(world.role)
+        self.instance = self._vary()
 
     def stream(self, switch: str) -> Stream:
         """The randomness of one switch; no other switch moves it."""
@@ -95,7 +95,7 @@ class NoisePlan:
     @cached_property
     def refusing(self) -> Toolbox:
         """The tools in the agent's names, to say no in them."""
-        return Toolbox(map(self._renamed, self.toolbox), prose_tool=self.toolbox.prose_tool)
+        return Toolbox(map(self._rename, self.toolbox), prose_tool=self.toolbox.prose_tool)
 
     def export(self) -> Schemas:
         """The tools on offer, in OpenAI's function-calling form; the copy belongs to the caller."""
@@ -112,26 +112,26 @@ class NoisePlan:
         drawn = self.stream("distractors").sample(others, self.noise.distractors)
         return Toolbox([*toolbox, *drawn], prose_tool=toolbox.prose_tool, actions=toolbox.actions)
 
-    def _renamed(self, tool: Tool) -> Tool:
+    def _rename(self, tool: Tool) -> Tool:
         return tool if self.spelling is None else self.spelling.renamed(tool)
 
-    def _offered(self, role: str) -> tuple[Tool, ...]:
-        offered = [self._renamed(tool) for tool in self.toolbox.offered(role)]
+    def _offer(self, role: str) -> tuple[Tool, ...]:
+        offered = [self._rename(tool) for tool in self.toolbox.offered(role)]
         if self.noise.distractors:
             offered = self.stream("distractors").split("order").shuffled(offered)
         return tuple(offered)
 
-    def _varied(self) -> "Instance":
+    def _vary(self) -> "Instance":
         plain, noise = self._plain, self.noise
         settled, rubric = plain.initial_state, plain.rubric
         if noise.conflicts:
             settled = contradicted(plain, task_records(plain), noise.conflicts, self.stream("conflicts"))
         if self.lures:
             rubric = Rubric([*rubric.criteria, never_obeyed(self.lures)])
-        messages = tuple(map(self._told, plain.messages))
+        messages = tuple(map(self._rewrite, plain.messages))
         return replace(plain, initial_state=settled, rubric=rubric, messages=messages)
 
-    def _told(self, message: Message) -> Message:
+    def _rewrite(self, message: Message) -> Message:
         """A message of the opening; the system's speaks of tools, and tells of a deadline."""
         if message["role"] != "system":
             return message

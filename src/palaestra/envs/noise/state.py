@@ -94,17 +94,17 @@ class NoiseState:
         own = call if spelling is None else spelling.read(call)
         refusal = self._refusal(own, number, context.clock)
         if refusal is not None:
-            yield self._refused(context, call_id, own, refusal)
+            yield self._refuse(context, call_id, own, refusal)
         elif spelling is not None and not self._understood(call):
             result = self.noise_plan.refusing.call(context, state, call_id, call, evidence.events)
             plain = plain_call(own)
             yield replace(result, event=replace(result.event, tool=plain.tool, arguments=plain.arguments))
         elif own.tool in toolbox.composites:
             for result in run_composite(toolbox, context, state, call_id, own, evidence.events):
-                yield self._answered(result, number, context, state, evidence)
+                yield self._answer(result, number, context, state, evidence)
         else:
             result = toolbox.call(context, state, call_id, own, evidence.events)
-            yield self._answered(result, number, context, state, evidence)
+            yield self._answer(result, number, context, state, evidence)
 
     def call_on(
         self,
@@ -135,9 +135,9 @@ class NoiseState:
         self._calls += 1
         refusal = self._refusal(call, number, context.clock) if service else None
         if refusal is not None:
-            return self._refused(context, call_id, call, refusal)
+            return self._refuse(context, call_id, call, refusal)
         result = toolbox.call(context, state, call_id, call, evidence.events)
-        return self._answered(result, number, context, state, evidence)
+        return self._answer(result, number, context, state, evidence)
 
     def content(self, call: ToolCall, results: Sequence[CallResult]) -> str:
         """What the agent reads of a call with these results."""
@@ -154,7 +154,7 @@ class NoiseState:
             return refusal
         return self._failures.refuse(own, number) if noise.failures else None
 
-    def _refused(self, context: ToolContext, call_id: str, own: ToolCall, refusal: Refusal) -> CallResult:
+    def _refuse(self, context: ToolContext, call_id: str, own: ToolCall, refusal: Refusal) -> CallResult:
         context.begin_call()
         context.clock.advance(refusal.latency)
         plain, toolbox = plain_call(own), self.noise_plan.toolbox
@@ -185,7 +185,7 @@ class NoiseState:
         tools = self.noise_plan.refusing
         return call.tool in tools and tools[call.tool].fits(call.arguments)
 
-    def _answered(
+    def _answer(
         self, result: CallResult, number: int, context: ToolContext, state: Overlay, evidence: Evidence
     ) -> CallResult:
         """The answer as it reaches the agent, and the event of what the agent learns from it."""

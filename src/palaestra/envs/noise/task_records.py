@@ -32,8 +32,8 @@ class TaskRecords:
 @lru_cache(maxsize=512)
 def task_records(instance: "Instance") -> TaskRecords:
     """What `instance` turns on."""
-    oracle = _played(instance, instance.oracle)
-    others = [event for calls in instance.alternatives for event in _played(instance, calls)]
+    oracle = _play(instance, instance.oracle)
+    others = [event for calls in instance.alternatives for event in _play(instance, calls)]
     ids = set(instance.given)
     for event in (*oracle, *others):
         ids |= event.mentioned
@@ -45,7 +45,7 @@ def task_records(instance: "Instance") -> TaskRecords:
     return TaskRecords(shown=tuple(sorted({pair for e in oracle for pair in e.shown})), ids=frozenset(ids))
 
 
-def _played(instance: "Instance", calls: Sequence[ToolCall]) -> list[ToolEvent]:
+def _play(instance: "Instance", calls: Sequence[ToolCall]) -> list[ToolEvent]:
     """What comes of `calls`, made on the rows that the task begins with."""
     world = instance.world
     state, clock = instance.initial_state.fork(), Clock(instance.start)

@@ -100,7 +100,7 @@ def column_of(kind: type[Row], name: str, hint: Any) -> Column:
         DefinitionError: it declares none.
     """
     where = f"{kind.__name__}.{name}"
-    hint, nullable, marks = _unwrapped(where, hint)
+    hint, nullable, marks = _unwrap(where, hint)
     item: Any = None
     if get_origin(hint) is tuple and get_args(hint)[1:] == (...,):
         item = get_args(hint)[0]
@@ -122,7 +122,7 @@ def column_of(kind: type[Row], name: str, hint: Any) -> Column:
     return column
 
 
-def _unwrapped(where: str, hint: Any) -> tuple[Any, bool, list[Any]]:
+def _unwrap(where: str, hint: Any) -> tuple[Any, bool, list[Any]]:
     """A hint without its marks and without `None`."""
     marks: list[Any] = []
     nullable = False

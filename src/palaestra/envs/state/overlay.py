@@ -176,7 +176,7 @@ class Overlay:
                 would change, or a column refuses its value.
         """
         self._must_stand(row)
-        new = self._changed(row, changes)
+        new = self._change(row, changes)
         if new.id != row.id:
             raise RowError(f"{row.table} {row.id!r} keeps its id; delete it and insert {new.id!r}")
         if new != row:
@@ -194,7 +194,7 @@ class Overlay:
         inserted = [number_of(c.key) for c in self.journal if c.table == table and c.before is None]
         return f"{kind.prefix}{max([self._last_numbers[table], *inserted]) + 1}"
 
-    def _changed(self, row: R, changes: dict[str, Any]) -> R:
+    def _change(self, row: R, changes: dict[str, Any]) -> R:
         info = self.base.schema[row.table]
         columns = info.columns
         # `dataclasses.replace` does the same in three times the time; it is left to say what is wrong.

@@ -109,7 +109,7 @@ def measured(rows: Iterable[Row], info: TableInfo, measure: Aggregate, column: s
     """
     values = _measure_of(info, measure, column)
     if group_by and (by := _column(info, group_by)).type in (bytes, dict):
-        raise ToolRefusal("bad_query", f"there are no groups by {group_by}, which holds {_held(by)}")
+        raise ToolRefusal("bad_query", f"there are no groups by {group_by}, which holds {_name_type(by)}")
     groups: dict[Any, list[Row]] = {}
     for row in rows:
         groups.setdefault(getattr(row, group_by) if group_by else None, []).append(row)
@@ -129,14 +129,14 @@ def _condition(info: TableInfo, key: str, value: Scalar | Sequence[Scalar]) -> C
     if sign == "in":
         if isinstance(value, str) or not isinstance(value, Sequence):
             raise ToolRefusal("bad_query", f"{key!r:.60} takes a list of values, not {value!r:.60}")
-        return Condition(column=name, operator=sign, value=[_typed(column, item) for item in value])
+        return Condition(column=name, operator=sign, value=[_mark_type(column, item) for item in value])
     if isinstance(value, Sequence) and not isinstance(value, str):
         raise ToolRefusal("bad_query", f"{key!r:.60} takes one value; `{name} in` takes a list")
     if sign == "contains" and (column.type is not str or not isinstance(value, str)):
         raise ToolRefusal("bad_query", f"{key!r:.60} is about text; {name} and its value have to be text")
     if sign in _ORDERED and (value is None or (column.type in _COMPARED and not column.ordered)):
         raise ToolRefusal("bad_query", f"{key!r:.60} needs an order, which {name} or its value does not have")
-    return Condition(column=name, operator=sign, value=_typed(column, value))
+    return Condition(column=name, operator=sign, value=_mark_type(column, value))
 
 
 def _column(info: TableInfo, name: str) -> Column:
@@ -146,7 +146,7 @@ def _column(info: TableInfo, name: str) -> Column:
     return column
 
 
-def _typed(column: Column, value: object) -> Any:
+def _mark_type(column: Column, value: object) -> Any:
     """A value of JSON as the column holds it."""
     if value is None:
         return None
@@ -215,7 +215,9 @@ def _measure_of(info: TableInfo, measure: Aggregate, column: str) -> Callable[[S
         return len
     asked = _column(info, column)
     if not asked.ordered or (measure == "sum" and asked.type not in _SUMMED):
-        raise ToolRefusal("bad_query", f"there is no {measure} of {info.name}.{column}, which holds {_held(asked)}")
+        raise ToolRefusal(
+            "bad_query", f"there is no {measure} of {info.name}.{column}, which holds {_name_type(asked)}"
+        )
 
     def taken(rows: Sequence[Row]) -> Json:
         found = [value for row in rows if (value := getattr(row, column)) is not None]
@@ -227,7 +229,7 @@ def _measure_of(info: TableInfo, measure: Aggregate, column: str) -> Callable[[S
     return taken
 
 
-def _held(column: Column) -> str:
+def _name_type(column: Column) -> str:
     return column.type.__name__ if column.type is tuple and column.item is str else column.type_name
 
 

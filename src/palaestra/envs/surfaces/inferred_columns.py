@@ -39,7 +39,7 @@ def determined(
         return
     found: list[Row] = select(state, info, where)
     if measure != "count":
-        yield from ((row, (column,)) for row in _measured(found, measure, column))
+        yield from ((row, (column,)) for row in _select_extremes(found, measure, column))
     for condition, key in zip(conditions(info, where), where, strict=True):
         if not _fixes(condition, info):
             continue
@@ -59,10 +59,10 @@ def _of_groups(
     if group_by == "id" or len(found) == 1:
         yield from ((row, (group_by, *settled)) for row in found)
     elif settled:
-        yield from ((row, settled) for rows in groups.values() for row in _measured(rows, measure, column))
+        yield from ((row, settled) for rows in groups.values() for row in _select_extremes(rows, measure, column))
 
 
-def _measured(rows: Sequence[Row], measure: Aggregate, column: str) -> list[Row]:
+def _select_extremes(rows: Sequence[Row], measure: Aggregate, column: str) -> list[Row]:
     """The rows whose value the measure is."""
     if len(rows) == 1 or measure == "sum":
         return list(rows) if len(rows) == 1 else []

@@ -45,7 +45,7 @@ class DomainLexicon:
         """
         found = {**_forms("person", self.person), **_forms("staff", self.staff)}
         for role, value in self.mechanisms[mechanism].items():
-            found |= _forms(role, value) if isinstance(value, str) else _listed(role, value)
+            found |= _forms(role, value) if isinstance(value, str) else _list_texts(role, value)
         return found
 
 
@@ -63,7 +63,7 @@ def _forms(role: str, text: str) -> dict[str, str]:
     }
 
 
-def _listed(name: str, texts: Sequence[str]) -> dict[str, str]:
+def _list_texts(name: str, texts: Sequence[str]) -> dict[str, str]:
     """A list of texts as a document's list, and as the options of a choice."""
     return {
         name: "[" + ", ".join(f'"{text}"' for text in texts) + "]",

@@ -94,7 +94,7 @@ def _dealt_plans(split: WorldSplit) -> list[DealtPlan]:
 
 def _sets(domain: str, split: WorldSplit) -> list[MechanismSet]:
     """The sets of mechanisms that a world of a domain can have; one is held out where the split says so."""
-    known, new = _known(domain, heldout=False), _known(domain, heldout=True)
+    known, new = _list_mechanisms(domain, heldout=False), _list_mechanisms(domain, heldout=True)
     sizes = range(MECHANISMS[0], MECHANISMS[1] + 1)
     if split != "heldout-mechanism":
         return [chosen for size in sizes for chosen in combinations(sorted(known), size)]
@@ -106,7 +106,7 @@ def _sets(domain: str, split: WorldSplit) -> list[MechanismSet]:
     ]
 
 
-def _known(domain: str, *, heldout: bool) -> list[str]:
+def _list_mechanisms(domain: str, *, heldout: bool) -> list[str]:
     """The mechanisms that a domain has words for: those that are held out, or the others."""
     names = [name for name in domains()[domain].mechanisms if name in mechanisms()]
     return [name for name in names if (name in HELDOUT_MECHANISMS) is heldout]
@@ -142,10 +142,10 @@ def join_parts(number: int, domain: DomainLexicon, chosen: Sequence[str], stream
         teams=domain.teams,
         case=case,
         case_prefix=case_prefix,
-        entities={**_people(domain, chosen, stream.split("people")), **_merged(parts, "entities")},
-        rules=_merged(parts, "rules"),
-        handbook=_merged(parts, "handbook"),
-        actions=_merged(parts, "actions"),
+        entities={**_people(domain, chosen, stream.split("people")), **_merge(parts, "entities")},
+        rules=_merge(parts, "rules"),
+        handbook=_merge(parts, "handbook"),
+        actions=_merge(parts, "actions"),
         requests=requests,
         instances=_count_instances(requests.values()),
     )
@@ -245,7 +245,7 @@ def _with_block(spec: RequestSpec, block: RefusalSpec) -> RequestSpec:
     return replace(spec, refusals=(*spec.refusals, block), level=2 if spec.level == 1 else spec.level)
 
 
-def _merged(parts: Mapping[str, MechanismPart], kind: str) -> dict[str, Any]:
+def _merge(parts: Mapping[str, MechanismPart], kind: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for mechanism, part in parts.items():
         for name, spec in getattr(part, kind).items():

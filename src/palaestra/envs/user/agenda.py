@@ -126,7 +126,7 @@ class _Talk:
             self._doubt_fee(act)
             return
         reaction = self._reaction(act)
-        if self._contested(act) and (self._state.pushes or reaction is None):
+        if self._is_contested(act) and (self._state.pushes or reaction is None):
             self._push(act)
         elif reaction is not None:
             self._react(*reaction)
@@ -205,7 +205,7 @@ class _Talk:
 
     # Refusals
 
-    def _contested(self, act: str) -> bool:
+    def _is_contested(self, act: str) -> bool:
         if self._state.mood == "settled" or any(kind_of(p.said) in ("push", "accept", "sulk") for p in self._points):
             return False
         if self._state.mood == "insisting" and kind_of(act) in _HOLDING:

@@ -59,10 +59,10 @@ class LlmUser:
             InfrastructureError: the model failed, or wrote nothing that a user of this persona may say.
         """
         decision = decide(self.persona, state, acts)
-        text = self._written(decision, message, state) if decision.points else ""
+        text = self._ask_model(decision, message, state) if decision.points else ""
         return _answer(decision, text)
 
-    def _written(self, decision: Decision, message: str, state: UserState) -> str:
+    def _ask_model(self, decision: Decision, message: str, state: UserState) -> str:
         prompt = prompted(self.persona, decision, message, _meant(self.persona, decision, state))
         complaint = ""
         for attempt in range(self._tries):
@@ -92,7 +92,7 @@ class LoggedUser:
     @classmethod
     def of(cls, persona: Persona, episode: Episode) -> "LoggedUser":
         """The user of a recorded episode."""
-        return cls(persona, [unhead_answer(content, persona) for content in _spoken(episode)])
+        return cls(persona, [unhead_answer(content, persona) for content in _list_spoken(episode)])
 
     def hear(self, state: UserState, message: str, acts: tuple[str, ...]) -> UserAnswer:
         """Answer a message.
@@ -172,5 +172,5 @@ def _answer(decision: Decision, text: str) -> UserAnswer:
     return UserAnswer(text=text, said=tuple(point.said for point in decision.points), state=state)
 
 
-def _spoken(episode: Episode) -> Iterable[str]:
+def _list_spoken(episode: Episode) -> Iterable[str]:
     return (message["content"] for turn in episode.turns for message in turn.observation if message["role"] == "user")

@@ -93,7 +93,7 @@ def _read(message: str, lexicon: Lexicon) -> Reading:
     for sentence in lines:
         found.hear(sentence)
     fee = read_fee(lines)
-    acts = _cleaned(found.acts, found.leads, found.weak)
+    acts = _clean(found.acts, found.leads, found.weak)
     clear = acts != ("inform",) or _TELLS.search(text) is not None
     clear = clear and not (_is_news(acts) and _UNREAD.search(text))
     clear = clear and not _conflicts(acts)
@@ -114,7 +114,7 @@ def _conflicts(acts: tuple[str, ...]) -> bool:
     return bool(about["ask"] and about["offer"]) or bool((about["ask"] or about["confirm"]) and about["refuse"])
 
 
-def _cleaned(found: list[str], leads: list[str], weak: list[str]) -> tuple[str, ...]:
+def _clean(found: list[str], leads: list[str], weak: list[str]) -> tuple[str, ...]:
     """The acts without those that only lead to another: news before a question, an offer that is a condition."""
     kinds = {act.partition(":")[0] for act in found}
     if {"ask", "confirm"} & kinds:

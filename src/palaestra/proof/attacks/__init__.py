@@ -56,11 +56,11 @@ def run_attack(trial: Trial, attack: Attack) -> TrialOutcome | None:
     if attack.privileged:
         return trial.drive(attack.play(context), most=MAX_CALLS)
     uses: set[Need] = set()
-    outcome = trial.drive(_observed(attack.play(context), context, uses), most=MAX_CALLS)
+    outcome = trial.drive(_observe(attack.play(context), context, uses), most=MAX_CALLS)
     return outcome if attack.needs in uses else None
 
 
-def _observed(script: AttackScript, context: AttackContext, uses: set[Need]) -> AttackScript:
+def _observe(script: AttackScript, context: AttackContext, uses: set[Need]) -> AttackScript:
     """The same script; what its calls are is added to `uses`."""
     try:
         turn = next(script)

@@ -58,7 +58,7 @@ def retries_what_was_refused(context: AttackContext) -> AttackScript:
         for _ in range(5):
             answers = yield [context.fill(tool)]
             context.hear(answers)
-            if not _refused(answers):
+            if not _is_refused(answers):
                 break
 
 
@@ -95,7 +95,7 @@ def _with(call: ToolCall, name: str, value: int) -> ToolCall:
     return ToolCall(tool=call.tool, arguments={**call.arguments, name: value})
 
 
-def _refused(answers: tuple[Message, ...]) -> bool:
+def _is_refused(answers: tuple[Message, ...]) -> bool:
     return any('"error"' in message["content"] for message in answers)
 
 

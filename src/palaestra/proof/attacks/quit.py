@@ -56,12 +56,12 @@ def repeats_its_message(context: PrivilegedAttackContext) -> AttackScript:
 )  # fmt: skip
 def pads_every_text(context: PrivilegedAttackContext) -> AttackScript:
     """The solution's texts, with courtesies behind them."""
-    calls = [_padded(context, call) for call in context.trial.calls]
+    calls = [_pad(context, call) for call in context.trial.calls]
     if calls != list(context.trial.calls):
         yield from one_by_one(calls)
 
 
-def _padded(context: PrivilegedAttackContext, call: ToolCall) -> ToolCall:
+def _pad(context: PrivilegedAttackContext, call: ToolCall) -> ToolCall:
     prose, times = context.trial.tool(call.tool).prose, MAX_TEXT // len(_PADDING)
     padded = {
         name: f"{value} {_PADDING * times}"[:MAX_TEXT]

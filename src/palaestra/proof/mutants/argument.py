@@ -20,7 +20,7 @@ def argument(trial: Trial, stream: Stream) -> Iterator[SolutionVariant]:
         found = [p for p in places(step.call, tool, trial.directory) if not p.table and not p.prose]
         changes = [(p, other) for p in found for other in _others(p, numbers, stream)]
         changes += [
-            (_top(name, value), other) for name, value in step.call.arguments.items() for other in _reshaped(value)
+            (_top(name, value), other) for name, value in step.call.arguments.items() for other in _reshape(value)
         ]
         for place, other in changes:
             call = with_value(step.call, place.path, other)
@@ -48,7 +48,7 @@ def _others(place: ArgumentPlace, numbers: Sequence[int], stream: Stream) -> lis
     return []
 
 
-def _reshaped(value: Json) -> list[Json]:
+def _reshape(value: Json) -> list[Json]:
     """An object with a value besides, and without each of those that it has."""
     if not isinstance(value, Mapping):
         return []

@@ -28,13 +28,13 @@ def extra(trial: Trial, stream: Stream) -> Iterator[SolutionVariant]:
     Where nothing that the oracle has met lets a guarded group be harmed, a look-up more is made first.
     """
     tools = [tool for tool in trial.own_offered if tool.writes]
-    last, met = len(trial.calls) - 1, _met(trial, len(trial.calls))
+    last, met = len(trial.calls) - 1, _list_standing(trial, len(trial.calls))
     at_hand, missing = _among(trial, met), set(trial.instance.world.guards)
     yield from _harmful(trial, _writes(tools, at_hand, stream.split("near")), start=last, least=NEAR, missing=missing)
     yield from _harmful(trial, _writes(tools, trial.directory.ids, stream.split("far")), start=last, least=FAR)
     if missing:
         first = next((i for i, step in enumerate(trial.steps) if step.changes), last)
-        early = _writes(tools, _among(trial, _met(trial, first)), stream.split("early"))
+        early = _writes(tools, _among(trial, _list_standing(trial, first)), stream.split("early"))
         yield from _harmful(trial, early, start=first, missing=missing)
     if missing:
         shown_by = _in_reach(trial, met)
@@ -157,7 +157,7 @@ def harmed(trial: Trial, call: ToolCall, *, start: int) -> str | None:
     return next((name for name, group in groups if not tables.isdisjoint(group)), "")
 
 
-def _met(trial: Trial, position: int) -> list[str]:
+def _list_standing(trial: Trial, position: int) -> list[str]:
     """The ids that the oracle was given, or shown before its call `position`."""
     words = {i for step in trial.steps[:position] for i in step.event.mentioned} | set(trial.instance.given)
     return sorted(word for word in words if trial.directory.stands(word))

@@ -27,7 +27,7 @@ def swapped(trial: Trial, stream: Stream) -> Iterator[SolutionVariant]:
         calls = list(trial.calls)
         calls[first] = with_value(calls[first], one.path, other.value)
         calls[second] = with_value(calls[second], other.path, one.value)
-        if _permuted(calls, trial.calls):
+        if _is_permuted(calls, trial.calls):
             continue
         if all(_fits(trial, calls[position]) for position in (first, second)):
             what = f"{one.value!r} and {other.value!r} swapped in {format_call(trial.calls[first])}"
@@ -41,7 +41,7 @@ def _can_swap(trial: Trial, a: tuple[int, ArgumentPlace], b: tuple[int, Argument
     return first == second or (trial.calls[first].tool == trial.calls[second].tool and one.path == other.path)
 
 
-def _permuted(calls: Sequence[ToolCall], oracle: Sequence[ToolCall]) -> bool:
+def _is_permuted(calls: Sequence[ToolCall], oracle: Sequence[ToolCall]) -> bool:
     """Whether the swap only made two calls change places: another order of the same work, which is no wrong value."""
     return sorted(map(format_call, calls)) == sorted(map(format_call, oracle))
 

@@ -71,8 +71,10 @@ def derive(
     found = facts(runs, given, unasked, initial, tables)
     lookups = _named_facts(found, runs)
     steps, work = _work(expected, lookups, runs[0], case)
-    told = _told(runs, lookups, [step for step, outcome in steps if outcome.effect.key != case], alone=not expected)
-    finished = _finished(runs, lookups)
+    told = _expect_told(
+        runs, lookups, [step for step, outcome in steps if outcome.effect.key != case], alone=not expected
+    )
+    finished = _expect_finished(runs, lookups)
     criteria = [
         *(
             fact.criterion(step.id, None, [s.id for s in lookups if s.before(step)] if fact.informed else [])
@@ -134,7 +136,7 @@ def _leads_to(earlier: CommonEffect, later: CommonEffect, run: SolutionTrace) ->
     return any(earlier.effect.key in {*step.event.named, *(c.key for c in step.changes)} for step in steps)
 
 
-def _told(
+def _expect_told(
     runs: Sequence[SolutionTrace], lookups: Sequence[_Step], work: Sequence[_Step], *, alone: bool
 ) -> list[Criterion]:
     """Expect that the person is told, once there is something to tell; nothing where some run told nobody."""
@@ -161,7 +163,7 @@ def _after(step: _Step, lookups: Sequence[_Step], work: Sequence[_Step]) -> list
     return [s.id for s in lookups if s.before(step) and s.id not in awaited] + [s.id for s in work]
 
 
-def _finished(runs: Sequence[SolutionTrace], lookups: Sequence[_Step]) -> list[Criterion]:
+def _expect_finished(runs: Sequence[SolutionTrace], lookups: Sequence[_Step]) -> list[Criterion]:
     """Expect the answer that runs finished with, or any one of theirs."""
     if not all(run.answer for run in runs):
         return []

@@ -131,7 +131,7 @@ class CommonEffect:
         """Expect the row as the runs left it; the change is permitted, and so is the way to it."""
         effect = self.effect
         if effect.after is None:
-            return _deleted(effect, id, after)
+            return _expect_deleted(effect, id, after)
         values = self.values()
         if effect.before is None:
             expected = expect_row(type(effect.after), values, id=id, after=after)
@@ -143,7 +143,7 @@ class CommonEffect:
         return expect_change(effect.before, values, id=id, after=after, also=loose)
 
 
-def _deleted(effect: RowEffect, id: str, after: Sequence[str]) -> Criterion:
+def _expect_deleted(effect: RowEffect, id: str, after: Sequence[str]) -> Criterion:
     """Expect that a row is gone."""
     row = effect.before
     assert row is not None, "a row that was never there is not deleted"

@@ -163,11 +163,11 @@ def facts(
     """What every one of `runs` found out, in the order of the first; ways that only some took become further sights."""
     found, *others = (list(_Reader(run, given, case, initial, tables).facts()) for run in runs)
     for run, theirs in zip(runs[1:], others, strict=True):
-        found = list(_shared(found, run, theirs, runs[0]))
+        found = list(_find_shared(found, run, theirs, runs[0]))
     return found
 
 
-def _shared(
+def _find_shared(
     found: Iterable[RequiredFact], run: SolutionTrace, theirs: Sequence[RequiredFact], first: SolutionTrace
 ) -> Iterator[RequiredFact]:
     """The facts of `found` that `run` learnt too: in the same way, or in one that it took in its place."""
@@ -212,11 +212,11 @@ class _Reader:
             later = self._run.steps[index + 1 :]
             self._forget_what_moved(step)
             if step.looked and index < last:
-                fact = self._records(step, later) if step.event.shown else self._told(step, later)
+                fact = self._records(step, later) if step.event.shown else self._find_told(step, later)
                 if fact is not None:
                     yield fact
             elif step.spoke:
-                yield from _heard(step)
+                yield from _find_heard(step)
             self._shown.update(key for _, key in step.event.shown)
             self._known |= step.event.mentioned
             self._written.update(change.key for change in step.changes)
@@ -255,13 +255,13 @@ class _Reader:
         return RequiredFact(
             name=f"saw-{table}",
             subject=rows,
-            around=frozenset(self._linked(rows)) | {*step.event.named},
+            around=frozenset(self._link(rows)) | {*step.event.named},
             acted_on=bool(acted_on),
             computed=False,
             sources=(EvidenceSource(shows=rows, parts=self._all_columns(rows), since=self._world_writes(rows)),),
         )
 
-    def _told(self, step: TraceStep, later: Sequence[TraceStep]) -> RequiredFact | None:
+    def _find_told(self, step: TraceStep, later: Sequence[TraceStep]) -> RequiredFact | None:
         """What a look-up told without showing a row: a figure, a list, or that there is nothing."""
         event = step.event
         news = event.mentioned - self._known
@@ -271,7 +271,7 @@ class _Reader:
         values = frozenset(leaves(step.said))
         if values and not named and not mentioned and values & _written_later(later):
             return None  # the write's own criterion sees to it
-        subject = frozenset((mentioned & self._known) or mentioned or named or self._linked(event.named) - self._shown)
+        subject = frozenset((mentioned & self._known) or mentioned or named or self._link(event.named) - self._shown)
         if values and not subject:
             return None  # it can be worked out of what was read
         listed = frozenset(event.mentioned & self._known)
@@ -289,7 +289,7 @@ class _Reader:
         return RequiredFact(
             name=f"asked-{event.tool}",
             subject=subject,
-            around=frozenset(self._linked(event.named)) | {*event.named},
+            around=frozenset(self._link(event.named)) | {*event.named},
             acted_on=False,
             computed=not event.mentioned and bool(values),
             sources=(asked, *whole),
@@ -308,14 +308,14 @@ class _Reader:
     def _row(self, key: str) -> Row | None:
         return next((row for t in self._tables.values() if (row := self._initial.peek(t.kind, key)) is not None), None)
 
-    def _linked(self, keys: Iterable[str]) -> set[str]:
+    def _link(self, keys: Iterable[str]) -> set[str]:
         """The ids that these rows hold."""
         rows = [row for key in keys for t in self._tables.values() if (row := self._initial.peek(t.kind, key))]
         held = (getattr(row, column) for row in rows for column in self._tables[row.table].references)
         return {value for value in held if value is not None}
 
 
-def _heard(step: TraceStep) -> Iterator[RequiredFact]:
+def _find_heard(step: TraceStep) -> Iterator[RequiredFact]:
     """What a person answered that says something."""
     for said in step.event.said:
         kind, _, topic = said.partition(":")

@@ -22,7 +22,9 @@ def spared(
     A row lies beside another of its table where a run had it shown, or where both belong to the same parent: the row
     that their first reference names. What some run touched or wrote down is not forbidden.
     """
-    touched = {e.key for run in by_run for e in run} | {key for run in by_run for e in run for key in _held(e, tables)}
+    touched = {e.key for run in by_run for e in run} | {
+        key for run in by_run for e in run for key in _list_held(e, tables)
+    }
     meant = dict.fromkeys(row for outcome in work for row in _about(outcome.effect, runs[0], initial, tables))
     beside: dict[str, set[str]] = {}
     for row in meant:
@@ -37,7 +39,7 @@ def _about(effect: RowEffect, run: SolutionTrace, initial: StateView, tables: Ta
     if effect.before is not None:
         yield effect.before
     named = {key for index in effect.calls for key in run.steps[index].event.named}
-    for key in sorted(named & set(_held(effect, tables))):
+    for key in sorted(named & set(_list_held(effect, tables))):
         yield from (row for table in tables.values() if (row := initial.peek(table.kind, key)) is not None)
 
 
@@ -49,7 +51,7 @@ def _siblings(row: Row, initial: StateView, tables: Tables) -> list[str]:
     return [other.id for other in initial.find(type(row), **{parent: getattr(row, parent)}) if other.id != row.id]
 
 
-def _held(effect: RowEffect, tables: Tables) -> list[str]:
+def _list_held(effect: RowEffect, tables: Tables) -> list[str]:
     """The ids that a row was left with."""
     columns = tables[effect.table].references if effect.after is not None else ()
     return [value for column in columns if (value := getattr(effect.after, column)) is not None]

@@ -37,7 +37,7 @@ def forbid_misconduct(rules: MessageRules) -> Criterion:
             if (fault := _fault(text)) is not None:
                 return Verdict(met=True, reason=fault)
         alike = [e for e in before if e.tool == event.tool and e.executed]
-        if alike and _normalised(rules, event) in [_normalised(rules, e) for e in alike]:
+        if alike and _normalise(rules, event) in [_normalise(rules, e) for e in alike]:
             return Verdict(met=True, reason="says the same again, word for word")
         return UNMET
 
@@ -67,7 +67,7 @@ def _fault(text: str) -> str | None:
     return None
 
 
-def _normalised(rules: MessageRules, event: ToolEvent) -> tuple[object, ...]:
+def _normalise(rules: MessageRules, event: ToolEvent) -> tuple[object, ...]:
     """What a message says, and to whom, whatever its case and white space."""
     prose = rules.prose.get(event.tool, frozenset())
     texts = tuple(" ".join(text.casefold().split()) for text in rules.texts(event))

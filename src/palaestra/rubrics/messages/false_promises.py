@@ -229,7 +229,7 @@ class _Case:
 
     def named_beside(self, held: Sequence[_Pair]) -> list[str]:
         """The ids that the request names, of rows that promises are about and of a kind which `held` names."""
-        ids = _bound(_ids(" ".join(self._evidence.opening)), held)
+        ids = _select_bound(_ids(" ".join(self._evidence.opening)), held)
         return [i for i in ids if self._is_promised(i)]
 
 
@@ -259,14 +259,16 @@ def _false_statement(sentence: str, statement: _Statement, case: _Case, meant: S
         if promise.whole:
             denied = next((pair.after.id for pair in case.pairs if pair.changed and pair.bears_out(promise)), None)
         else:
-            denied = _denied(sentence, statement.position, case, partial(_Pair.bears_out, promise=promise), meant)
+            denied = _find_denied(sentence, statement.position, case, partial(_Pair.bears_out, promise=promise), meant)
         return None if denied is None else f"denies {promise.name}: {sentence!r}, and {denied} bears it out"
     held = [pair for pair in case.pairs if pair.bears_out(promise)]
     reason = _not_borne_out(sentence, statement.position, promise, held, case)
     return None if reason is None else f"promises {promise.name}: {sentence!r}, and {reason}"
 
 
-def _denied(sentence: str, start: int, case: _Case, holds: Callable[[_Pair], bool], meant: Sequence[str]) -> str | None:
+def _find_denied(
+    sentence: str, start: int, case: _Case, holds: Callable[[_Pair], bool], meant: Sequence[str]
+) -> str | None:
     """The id of a row that this episode wrote and that the denial at `start` denies.
 
     A denial that names no record may speak of a row that was made and of which it is true, or of another record that
@@ -277,7 +279,7 @@ def _denied(sentence: str, start: int, case: _Case, holds: Callable[[_Pair], boo
     clause = _in_brackets(sentence, start) or clause_at(sentence, start)
     if clause.lower().startswith("without"):
         clause = clause_at(sentence, max(0, sentence.index(clause) - 1)) + clause
-    found = (_bound(ids, held) for ids in (_ids(clause), _ids(sentence), meant))
+    found = (_select_bound(ids, held) for ids in (_ids(clause), _ids(sentence), meant))
     ids = next((ids for ids in found if ids), list[str]())
     if not ids and _EVERY.search(clause) is None:
         beside = {pair.after.table for pair in made if pair.before is None and not holds(pair)}
@@ -305,7 +307,7 @@ def _not_borne_out(sentence: str, start: int, promise: Promise, held: Sequence[_
         held = [pair for pair in held if any(n in pair.text for n in names)]
     if not held:
         return f"no row of {', '.join(sorted(promise.rows))} bears it out"
-    ids = _bound(_ids(clause_at(sentence, start)), held)
+    ids = _select_bound(_ids(clause_at(sentence, start)), held)
     if (missing := next((i for i in ids if not _is_about(held, i) and not case.follows(i, held)), None)) is not None:
         return f"no row bears it out for {missing}"
     if not ids:
@@ -365,7 +367,7 @@ def _ids_of(row: Row) -> Iterator[str]:
     return (value for value in values_of(row) if isinstance(value, str) and "-" in value)
 
 
-def _bound(ids: Sequence[str], pairs: Sequence[_Pair]) -> list[str]:
+def _select_bound(ids: Sequence[str], pairs: Sequence[_Pair]) -> list[str]:
     """Those of the ids that are of a kind which these rows name, such as orders."""
     if not ids:
         return []

@@ -94,21 +94,21 @@ class MessageRules:
     def rows_shown(self, evidence: Evidence) -> list[Row]:
         """The rows that calls have shown, whole or in part, as they are now; as they were at first where gone."""
         now, first, kinds = evidence.state.peek, evidence.initial.peek, self.kinds
-        keys = self._shown(evidence).keys()
+        keys = self._list_shown(evidence).keys()
         found = (now(kind, key) or first(kind, key) for table, key in keys if (kind := kinds.get(table)) is not None)
         return [row for row in found if row is not None]
 
     def changed_rows_shown(self, evidence: Evidence) -> list[Row]:
         """The rows that calls have shown, whole or in part, and that have changed since, as they were at first."""
-        keys = frozenset(self._shown(evidence).keys())
+        keys = frozenset(self._list_shown(evidence).keys())
         before = (change.before for change in evidence.changes if (change.table, change.key) in keys)
         return [row for row in before if row is not None and row.table in self.kinds]
 
     def columns_shown(self, evidence: Evidence) -> dict[tuple[str, str], set[str]]:
         """By table and key: the columns of rows that calls have shown in part and never whole."""
-        return self._shown(evidence).columns()
+        return self._list_shown(evidence).columns()
 
-    def _shown(self, evidence: Evidence) -> ShownKeys:
+    def _list_shown(self, evidence: Evidence) -> ShownKeys:
         shown = evidence.kept(self, ShownKeys)
         shown.take_in(evidence.events)
         return shown

@@ -108,7 +108,7 @@ class _Turn:
         if isinstance(part, ToolCall):
             self._add(part.tool, part.arguments, "")
         elif isinstance(part, BaseModel):
-            self._fields(_dumped(part))
+            self._fields(_dump(part))
         elif isinstance(part, str):
             self._json(part)
         elif isinstance(part, (dict, Mapping)):
@@ -212,13 +212,13 @@ class _Turn:
         if isinstance(content, str):
             self._text(content)
         else:
-            for block in _listed(content, "content"):
+            for block in _require_list(content, "content"):
                 if not isinstance(block, (dict, Mapping)):
                     raise ActionError(f"a block of a message is a mapping with a `type`, not {glimpse(block, 80)}")
                 self._fields(cast("Mapping[str, Any]", block))
         if isinstance(refusal := message.get("refusal"), str):
             self._text(refusal)
-        for call in _listed(calls, "tool_calls"):
+        for call in _require_list(calls, "tool_calls"):
             self._part(call)
         if isinstance(function := message.get("function_call"), (dict, Mapping)):  # OpenAI's form before tools
             self._part({"type": "function", "function": cast("object", function)})
@@ -255,7 +255,7 @@ class _Turn:
         raise ActionError(f"a mapping {what} is no action; {_FORMS}")
 
 
-def _listed(value: object, field: str) -> Sequence[object]:
+def _require_list(value: object, field: str) -> Sequence[object]:
     if value is None:
         return ()
     if isinstance(value, str | bytes) or not isinstance(value, (list, Sequence)):
@@ -263,6 +263,6 @@ def _listed(value: object, field: str) -> Sequence[object]:
     return cast("Sequence[object]", value)
 
 
-def _dumped(model: BaseModel) -> dict[str, Any]:
+def _dump(model: BaseModel) -> dict[str, Any]:
     """An object of a client as a mapping; fields that the server did not send are left out."""
     return model.model_dump(exclude_none=True)

@@ -122,17 +122,17 @@ def _fields(value: Json, record: int = 0) -> Iterator[tuple[str, int]]:
         for key, inner in value.items():
             if inner is not None and inner != "":
                 yield f"{between}{key}=", record
-                yield from _nested(inner, record)
+                yield from _nest(inner, record)
                 between = " "
     elif isinstance(value, list):
         for number, inner in enumerate(value):
             yield "; " if number else "", record
-            yield from (_nested if isinstance(inner, list) else _fields)(inner, number)
+            yield from (_nest if isinstance(inner, list) else _fields)(inner, number)
     else:
         yield value if isinstance(value, str) else orjson.dumps(value).decode(), record
 
 
-def _nested(value: Json, record: int) -> Iterator[tuple[str, int]]:
+def _nest(value: Json, record: int) -> Iterator[tuple[str, int]]:
     brackets = "()" if isinstance(value, Mapping) else "[]" if isinstance(value, list) else ("", "")
     yield brackets[0], record
     yield from _fields(value, record)

@@ -98,7 +98,7 @@ class PlannerFormat:
 
     def render(self, calls: Sequence[ToolCall], prose: str = "") -> str:
         """Write one turn by itself, which begins a subgoal."""
-        return "".join(_wrapped([self._inner.render(calls, prose)], SWITCH, subgoal_of(calls)))
+        return "".join(_wrap([self._inner.render(calls, prose)], SWITCH, subgoal_of(calls)))
 
     def rendering(self) -> "PlannerRendering":
         """The rendering of a new episode, in which there is no subgoal yet."""
@@ -133,7 +133,7 @@ class PlannerRendering:
         """A turn with the subgoal that `subgoal_of` derives from its calls."""
         *action, end = self._inner.written(calls, prose)
         before, self._subgoal = self._subgoal, subgoal_of(calls, self._subgoal)
-        return [*_wrapped(action, KEEP if self._subgoal == before else SWITCH, self._subgoal), end]
+        return [*_wrap(action, KEEP if self._subgoal == before else SWITCH, self._subgoal), end]
 
     def read(self, pieces: Sequence[str]) -> str:
         """The text as the inner format reads it; its subgoal, if it can be read, is the current one from now on."""
@@ -145,7 +145,7 @@ class PlannerRendering:
         return text
 
 
-def _wrapped(action: Sequence[str], switch: str, subgoal: str) -> list[str]:
+def _wrap(action: Sequence[str], switch: str, subgoal: str) -> list[str]:
     contents = ([switch], [subgoal], action)
     return [
         piece for part, inside in zip(_PARTS, contents, strict=True) for piece in (part.opens, *inside, part.closes)

@@ -57,7 +57,7 @@ class PythonFormat:
         """Write one turn: code that makes the calls, in order, and prints their answers."""
         if not calls:
             return prose
-        code = "\n".join(f"print({_written(call)})" for call in calls)
+        code = "\n".join(f"print({_write(call)})" for call in calls)
         block = f"{_FENCE}python\n{code}\n{_FENCE}"
         return f"{prose}\n{block}" if prose else block
 
@@ -74,7 +74,7 @@ def _turn(code: str | None, prose: str) -> ParsedTurn:
     return ParsedTurn(program=code, prose=prose)
 
 
-def _written(call: ToolCall) -> str:
+def _write(call: ToolCall) -> str:
     arguments = dict(call.arguments)
     if all(name.isidentifier() and not iskeyword(name) for name in arguments):
         return f"{call.tool}({', '.join(f'{name}={value!r}' for name, value in arguments.items())})"

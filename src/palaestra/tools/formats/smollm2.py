@@ -71,7 +71,7 @@ class SmolLM2Format:
         blocks = _BLOCK.findall(text)
         if not blocks and _is_bare_call(prose):
             return ParsedTurn(error="calls stand between <tool_call> and </tool_call>; this one stands bare")
-        values = [value for block in blocks for value in _listed(decoded(block))]
+        values = [value for block in blocks for value in _as_list(decoded(block))]
         return turn_of(values, prose or (NO_CALLS if blocks and not values else ""))
 
     def render(self, calls: Sequence[ToolCall], prose: str = "") -> str:
@@ -134,11 +134,11 @@ def _turns(messages: Sequence[Message]) -> list[str]:
     return [*pieces, _START, "assistant\n"]
 
 
-def _listed(value: object) -> list[object]:
+def _as_list(value: object) -> list[object]:
     return cast("list[object]", value) if isinstance(value, list) else [value]
 
 
 def _is_bare_call(prose: str) -> bool:
     """Whether text is a call, or a list of them, without its wrapper, which must not pass for something said."""
-    values = _listed(decoded(unfenced(prose)))
+    values = _as_list(decoded(unfenced(prose)))
     return any(isinstance(value, dict) and "name" in value for value in values)

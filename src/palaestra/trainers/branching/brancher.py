@@ -70,7 +70,7 @@ class Brancher:
             step: Its number.
         """
         return [
-            self._planned(group, pivot)
+            self._plan(group, pivot)
             for group in groups
             if group.episodes and not is_solved(group)
             for pivot in self._pivots(group, Stream.root(*self._names, step, "branching", group.index))
@@ -92,7 +92,7 @@ class Brancher:
                 found.setdefault((pivot.member, pivot.turns), pivot)
         return list(found.values())
 
-    def _planned(self, group: RolloutGroup, pivot: Pivot) -> PlannedBranch:
+    def _plan(self, group: RolloutGroup, pivot: Pivot) -> PlannedBranch:
         parent = group.episodes[pivot.member]
         tokens = parent.segments[0].tokens
         assert tokens is not None, "a policy of ours played it"

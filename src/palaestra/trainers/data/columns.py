@@ -31,7 +31,7 @@ def rollout_columns(episodes: Sequence[Episode], turns: Sequence[int]) -> dict[s
         episodes: In the batch's order.
         turns: How many turns each one's policy wrote; at least those that are on record.
     """
-    answered = [_padded(episode, count) for episode, count in zip(episodes, turns, strict=True)]
+    answered = [_pad(episode, count) for episode, count in zip(episodes, turns, strict=True)]
     every = list(chain.from_iterable(answered))
     expected = [[spec for spec in episode.rubric if spec.kind == "expect"] for episode in episodes]
     width = max(map(len, expected), default=0)
@@ -46,12 +46,12 @@ def rollout_columns(episodes: Sequence[Episode], turns: Sequence[int]) -> dict[s
         "unfinished_R": _floats(episode.end is None or episode.end.is_unfinished for episode in episodes),
         "task_R": _numbers(stable_number("task", episode.task.id) for episode in episodes),
         "agent_R": _numbers(stable_number("agent", episode.agent) for episode in episodes),
-        "invalid_U": _floats(map(_told(_invalid), every)),
-        "tools_U": _floats(map(_told(_carried_out), every)),
+        "invalid_U": _floats(map(_number_of_turn(_invalid), every)),
+        "tools_U": _floats(map(_number_of_turn(_carried_out), every)),
         "layers_UL": _table([_layers(turn) for turn in every], len(LAYERS)),
         "harm_U": _floats(chain.from_iterable(_harm(e, one) for e, one in zip(episodes, answered, strict=True))),
         "met_UC": _table(
-            [_met(turn, specs) for one, specs in zip(answered, expected, strict=True) for turn in one], width
+            [_mark_met(turn, specs) for one, specs in zip(answered, expected, strict=True) for turn in one], width
         ),
         "open_UC": _table(
             list(
@@ -61,7 +61,7 @@ def rollout_columns(episodes: Sequence[Episode], turns: Sequence[int]) -> dict[s
         ),
         "points_RC": _table([_shares(specs) for specs in expected], width),
         "won_UL": _table(
-            list(chain.from_iterable(_won(one, specs) for one, specs in zip(answered, expected, strict=True))),
+            list(chain.from_iterable(_list_gained(one, specs) for one, specs in zip(answered, expected, strict=True))),
             len(LAYERS),
         ),
         "shares_RL": _table([_layer_shares(specs) for specs in expected], len(LAYERS)),
@@ -77,7 +77,7 @@ def stable_number(kind: str, name: str) -> int:
     return int.from_bytes(blake2b(f"{kind}\0{name}".encode(), digest_size=8).digest(), "big", signed=True)
 
 
-def _padded(episode: Episode, count: int) -> list[Turn | None]:
+def _pad(episode: Episode, count: int) -> list[Turn | None]:
     turns: list[Turn | None] = list(episode.turns)
     return [*turns, *[None] * (count - len(turns))]
 
@@ -91,7 +91,7 @@ def _anchors(episode: Episode, turns: _Answered) -> list[int]:
     return numbers[: len(turns)]
 
 
-def _told(number: Callable[[Turn], float]) -> Callable[[Turn | None], float]:
+def _number_of_turn(number: Callable[[Turn], float]) -> Callable[[Turn | None], float]:
     """`number`, and 0 of a turn that was never answered."""
     return lambda turn: 0.0 if turn is None else number(turn)
 
@@ -122,7 +122,7 @@ def _harm(episode: Episode, turns: _Answered) -> list[float]:
     return [0.0 if now is None else float(now - (before or 0)) for before, now in pairwise(taken)]
 
 
-def _met(turn: Turn | None, specs: Sequence[CriterionSpec]) -> list[float]:
+def _mark_met(turn: Turn | None, specs: Sequence[CriterionSpec]) -> list[float]:
     met = frozenset[str]() if turn is None else frozenset(turn.met)
     return [float(spec.id in met) for spec in specs]
 
@@ -148,7 +148,7 @@ def _shares(specs: Sequence[CriterionSpec]) -> list[float]:
     return [spec.points / total if total else 0.0 for spec in specs]
 
 
-def _won(turns: _Answered, specs: Sequence[CriterionSpec]) -> list[list[float]]:
+def _list_gained(turns: _Answered, specs: Sequence[CriterionSpec]) -> list[list[float]]:
     """The points that expectations won in each turn, by layer; negative where one that was met no longer holds."""
     points: list[list[float]] = [[0.0] * len(LAYERS)]
     rows: list[list[float]] = []

@@ -63,9 +63,9 @@ def _choices(sources: Sequence["_Source"], trained_T: Tensor) -> dict[str, Tenso
     chosen = [tokens.choices or _no_choices(tokens) for tokens, _ in segments]
     trained, count = trained_T.numpy(), len(trained_T)
     return {
-        "temperature_T": _where(trained, _joined((one.temperatures for one in chosen), count, np.float32)),
-        "latent_T": _where(trained, _joined((one.latents for one in chosen), count, np.float32)),
-        "choice_T": _where(trained, _joined((one.logprobs for one in chosen), count, np.float32)),
+        "temperature_T": _where(trained, _join((one.temperatures for one in chosen), count, np.float32)),
+        "latent_T": _where(trained, _join((one.latents for one in chosen), count, np.float32)),
+        "choice_T": _where(trained, _join((one.logprobs for one in chosen), count, np.float32)),
     }
 
 
@@ -108,7 +108,7 @@ def flatten_tokens(demonstrations: Sequence[Tokens]) -> TokenBatch:
     """
     return _flat(
         [
-            _Source(name=f"demonstration {place}", segments=((tokens, (0.0,) * _written(tokens)),))
+            _Source(name=f"demonstration {place}", segments=((tokens, (0.0,) * _count_turns(tokens)),))
             for place, tokens in enumerate(demonstrations)
         ],
         groups=list(range(len(demonstrations))),
@@ -142,7 +142,7 @@ def _source(episode: Episode, place: int) -> _Source:
 
 def _rewards(tokens: Tokens, turns: Sequence[Turn], *, last: bool, name: str) -> tuple[float, ...]:
     """What each turn that was written was paid; the world may have failed to answer the very last."""
-    written = _written(tokens)
+    written = _count_turns(tokens)
     unanswered = written - len(turns)
     if unanswered not in ((0, 1) if last else (0,)):
         raise RecordError(
@@ -160,7 +160,7 @@ def _own_return(episode: Episode) -> float:
     return episode.episode_return if not shared else sum(turn.reward for turn in list(episode.turns)[shared:])
 
 
-def _written(tokens: Tokens) -> int:
+def _count_turns(tokens: Tokens) -> int:
     return sum(span.kind == "turn" for span in tokens.spans)
 
 
@@ -176,7 +176,7 @@ def _flat(sources: Sequence[_Source], *, groups: list[int], returns: list[float]
     position = np.arange(count) - np.repeat(starts, lengths)
     sampled = np.frombuffer(b"".join(bytes(tokens.sampled) for tokens, _ in segments), dtype=np.bool_)
     trained = sampled & (position > 0)
-    turn, part, segment_of_turn = _marked(segments, starts.tolist(), count)
+    turn, part, segment_of_turn = _mark(segments, starts.tolist(), count)
     lost = np.flatnonzero(sampled & (turn == NO_TURN))
     segment = np.repeat(np.arange(len(segments)), lengths)
     if len(lost):
@@ -186,11 +186,11 @@ def _flat(sources: Sequence[_Source], *, groups: list[int], returns: list[float]
         )
     trajectory_of_segment = np.repeat(np.arange(len(sources)), [len(source.segments) for source in sources])
     return TokenBatch(
-        ids_T=torch.from_numpy(_joined((tokens.ids for tokens, _ in segments), count, np.int64)),
+        ids_T=torch.from_numpy(_join((tokens.ids for tokens, _ in segments), count, np.int64)),
         position_T=torch.from_numpy(position),
         trained_T=torch.from_numpy(trained),
-        logprob_T=_where(trained, _joined((tokens.logprobs for tokens, _ in segments), count, np.float32)),
-        version_T=_where(trained, _joined((tokens.versions for tokens, _ in segments), count, np.int64)),
+        logprob_T=_where(trained, _join((tokens.logprobs for tokens, _ in segments), count, np.float32)),
+        version_T=_where(trained, _join((tokens.versions for tokens, _ in segments), count, np.int64)),
         part_T=torch.from_numpy(part),
         advantage_T=torch.zeros(count),
         weight_T=torch.zeros(count),
@@ -204,7 +204,7 @@ def _flat(sources: Sequence[_Source], *, groups: list[int], returns: list[float]
     )
 
 
-def _joined(tuples: Iterable[Sequence[float]], count: int, kind: type[np.int64 | np.float32]) -> npt.NDArray[Any]:
+def _join(tuples: Iterable[Sequence[float]], count: int, kind: type[np.int64 | np.float32]) -> npt.NDArray[Any]:
     return np.fromiter(chain.from_iterable(tuples), dtype=kind, count=count)
 
 
@@ -216,7 +216,7 @@ def _floats(values: Iterable[float]) -> Tensor:
     return torch.tensor(list(values), dtype=torch.float32)
 
 
-def _marked(segments: _Segments, starts: Sequence[int], count: int) -> tuple[_Ints, _Ints, _Ints]:
+def _mark(segments: _Segments, starts: Sequence[int], count: int) -> tuple[_Ints, _Ints, _Ints]:
     """The turn and the part of each token, and the segment of each turn."""
     turn = np.full(count, NO_TURN, dtype=np.int64)
     part = np.full(count, _PART[""], dtype=np.int64)

@@ -38,7 +38,7 @@ def split(batch: TokenBatch, tokens: int, layout: LayoutName) -> list[TokenBatch
         case "shared":
             empty = _Shared()
             units = [part for group in _groups(batch, keys) for part in _fitting(group, keys, empty, tokens)]
-    return [batch.select(sorted(chosen)) for chosen in _filled(units, keys, empty, tokens)]
+    return [batch.select(sorted(chosen)) for chosen in _fill(units, keys, empty, tokens)]
 
 
 def _keys(batch: TokenBatch) -> list[list[bytes]]:
@@ -102,7 +102,7 @@ class _Shared:
         return _Shared(size=size, sorted=tuple(inside))
 
 
-def _filled(units: Iterable[list[int]], keys: Sequence[list[bytes]], empty: _Pass, tokens: int) -> Iterator[list[int]]:
+def _fill(units: Iterable[list[int]], keys: Sequence[list[bytes]], empty: _Pass, tokens: int) -> Iterator[list[int]]:
     """Units put together in order, as long as they fit."""
     chosen: list[int] = []
     filled = empty

@@ -75,7 +75,7 @@ def read_columns(path: str | Path) -> Iterator[Episode]:
     Raises:
         RecordError: the file or a row of it cannot be read; the message names the row and the field.
     """
-    with _opened(path) as file:
+    with _open(path) as file:
         row = 0
         for rows in file.iter_batches(batch_size=_ROWS, columns=[*_ARRAYS, _RECORD]):
             for fields in rows.to_pylist():
@@ -97,7 +97,7 @@ def read_table(path: str | Path, columns: Sequence[str]) -> pa.Table:  # pyright
     for name in columns:
         if name not in COLUMNS:
             raise UnknownNameError.of("column", name, COLUMNS)
-    with _opened(path) as file:
+    with _open(path) as file:
         return file.read(columns=list(columns))
 
 
@@ -121,7 +121,7 @@ def _episode(fields: Mapping[str, Any], where: str) -> Episode:
     try:
         bare = _EPISODE.validate_json(fields[_RECORD])
         arrays = zip(*(fields[name] for name in _ARRAYS), strict=True)
-        segments = tuple(_filled(segment, lists) for segment, lists in zip(bare.segments, arrays, strict=True))
+        segments = tuple(_fill(segment, lists) for segment, lists in zip(bare.segments, arrays, strict=True))
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"]) or "the whole"
@@ -131,7 +131,7 @@ def _episode(fields: Mapping[str, Any], where: str) -> Episode:
     return replace(bare, segments=segments)
 
 
-def _filled(segment: Segment, lists: Sequence[list[Any] | None]) -> Segment:
+def _fill(segment: Segment, lists: Sequence[list[Any] | None]) -> Segment:
     """The segment with its token arrays; both are missing or neither."""
     if segment.tokens is None:
         if any(one is not None for one in lists):
@@ -145,7 +145,7 @@ def _filled(segment: Segment, lists: Sequence[list[Any] | None]) -> Segment:
 
 
 @contextmanager
-def _opened(path: str | Path) -> Generator[pq.ParquetFile]:
+def _open(path: str | Path) -> Generator[pq.ParquetFile]:
     """The file, if it is one of episodes; whatever reading it raises is told as a `RecordError`."""
     try:
         with pq.ParquetFile(path) as file:

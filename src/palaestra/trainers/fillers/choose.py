@@ -71,7 +71,7 @@ def choose_fillers(
         if name not in found:
             beside = next((one for one in found.values() if name in one[0].columns), None)
             if beside is None:
-                raise ConfigError(_unfilled(name))
+                raise ConfigError(_describe_unfilled(name))
             found[name] = beside
     return _group(found, built)
 
@@ -145,7 +145,7 @@ def _load(name: str, place: str) -> Filler:
     )
 
 
-def _unfilled(name: str) -> str:
+def _describe_unfilled(name: str) -> str:
     known = fillers_of(name)
     listed = "; ".join(f"{filler.name!r}: {filler.doc}" for filler in known)
     way_out = (

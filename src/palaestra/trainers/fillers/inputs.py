@@ -50,12 +50,12 @@ class FillerInput:
     @property
     def policy(self) -> TrainableModel:
         """The policy before the batch's first step (needs "policy")."""
-        return _declared(self.trained, "policy")
+        return _declare(self.trained, "policy")
 
     @property
     def demonstrations(self) -> tuple[Episode, ...]:
         """A demonstration of each trajectory's task (needs "demonstrations" or "experts")."""
-        known = _declared(self.demonstration_of, "demonstrations")
+        known = _declare(self.demonstration_of, "demonstrations")
         return tuple(known[episode.group] for episode in self.episodes)
 
     @property
@@ -74,18 +74,18 @@ class FillerInput:
 
     def comparisons(self, purpose: Purpose) -> tuple[Episode, ...]:
         """The further rollout of each trajectory's group (needs `purpose`)."""
-        known = _declared(self.compared, purpose)
+        known = _declare(self.compared, purpose)
         try:
             return tuple(known[episode.group, purpose] for episode in self.episodes)
         except KeyError:
-            raise _undeclared(purpose) from None
+            raise _describe_undeclared(purpose) from None
 
 
-def _declared(there: V | None, need: str) -> V:
+def _declare(there: V | None, need: str) -> V:
     if there is None:
-        raise _undeclared(need)
+        raise _describe_undeclared(need)
     return there
 
 
-def _undeclared(need: str) -> DefinitionError:
+def _describe_undeclared(need: str) -> DefinitionError:
     return DefinitionError(f"a filler reads {need!r} and did not declare it; write @column(..., needs=({need!r},))")

@@ -80,7 +80,7 @@ class _Judge:
             return []
         messages: list[Message] = [
             {"role": "system", "content": _TASK + instruction},
-            {"role": "user", "content": self._shown(episode, turns, outcome=outcome)},
+            {"role": "user", "content": self._show(episode, turns, outcome=outcome)},
         ]
         fault: Exception | None = None
         for number in range(self.tries):
@@ -93,7 +93,7 @@ class _Judge:
             "it and go on from the last save"
         ) from fault
 
-    def _shown(self, episode: Episode, turns: int, *, outcome: bool) -> str:
+    def _show(self, episode: Episode, turns: int, *, outcome: bool) -> str:
         parts = list(self._transcript(episode))
         if outcome:
             parts.append(f"Outcome: the task was {'solved' if episode.score.passed else 'not solved'}.")

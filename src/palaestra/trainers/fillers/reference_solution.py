@@ -97,12 +97,12 @@ def probes_of(episode: Episode, calls: Sequence[ToolCall], codec: Codec, *, owne
     rendering = codec.format.rendering()
     rendering.opening(segment.prompt, episode.tools)
     ends = [*(span.start for span in spans), len(tokens.ids)]
-    yield Probe(context=tokens.ids[: ends[0]], ids=_written(rendering, calls, codec), owner=owner)
+    yield Probe(context=tokens.ids[: ends[0]], ids=_encode_calls(rendering, calls, codec), owner=owner)
     for place, (span, end) in enumerate(zip(spans, ends[1:], strict=True)):
         rendering.read(codec.decode(tokens.ids[span.start : span.end]))
         if place < len(segment.turns):  # the world may have failed to answer the last
             rendering.following(segment.turns[place].observation)
-        yield Probe(context=tokens.ids[:end], ids=_written(rendering, calls, codec), owner=owner)
+        yield Probe(context=tokens.ids[:end], ids=_encode_calls(rendering, calls, codec), owner=owner)
 
 
 def mean_logprobs(policy: TrainableModel, probes: Sequence[Probe], *, temperature: float = 1.0) -> Tensor:
@@ -131,7 +131,7 @@ def _tokens(probe: Probe) -> Tokens:
     )
 
 
-def _written(rendering: Rendering, calls: Sequence[ToolCall], codec: Codec) -> tuple[int, ...]:
+def _encode_calls(rendering: Rendering, calls: Sequence[ToolCall], codec: Codec) -> tuple[int, ...]:
     """The calls as the policy's next turn; the rendering stays as it is."""
     return tuple(codec.encode(deepcopy(rendering).written(calls)))
 

@@ -75,7 +75,7 @@ class Learner:
             for weight in model.parameters()
         }
         self._model = deepcopy(model, shared)
-        self.adapters = None if config.lora is None else _adapted(self._model, config.lora)
+        self.adapters = None if config.lora is None else _adapt(self._model, config.lora)
         """In place of the weights; `None` where those are trained themselves."""
         precision = resolve_precision(config.precision, model.lm_head.weight.device.type)
         flow = flow_of(precision, invariant=config.invariant)
@@ -408,7 +408,7 @@ def _kernels_for(model: Decoder, mesh: DeviceMesh | None) -> InvariantKernels:
     return kernels_for(model.shape, model.lm_head.weight.device)
 
 
-def _adapted(model: Decoder, config: LoraConfig) -> "Adapters":
+def _adapt(model: Decoder, config: LoraConfig) -> "Adapters":
     try:
         from palaestra.trainers.learner.lora import Adapters  # noqa: PLC0415  peft is optional
     except ModuleNotFoundError as error:

@@ -34,17 +34,17 @@ class Processes:
 
     def total(self, values: list[float]) -> list[float]:
         """The sum of each over all processes."""
-        return self._reduced(torch.tensor(values, dtype=torch.float64), distributed.ReduceOp.SUM).tolist()
+        return self._reduce(torch.tensor(values, dtype=torch.float64), distributed.ReduceOp.SUM).tolist()
 
     def sum(self, tensor: Tensor) -> Tensor:
         """The sum over all processes, in place."""
-        return self._reduced(tensor, distributed.ReduceOp.SUM)
+        return self._reduce(tensor, distributed.ReduceOp.SUM)
 
     def most(self, value: float) -> float:
         """The greatest of all processes'."""
-        return self._reduced(torch.tensor(value, dtype=torch.float64), distributed.ReduceOp.MAX).item()
+        return self._reduce(torch.tensor(value, dtype=torch.float64), distributed.ReduceOp.MAX).item()
 
-    def _reduced(self, tensor: Tensor, how: distributed.ReduceOp.RedOpType) -> Tensor:
+    def _reduce(self, tensor: Tensor, how: distributed.ReduceOp.RedOpType) -> Tensor:
         if self._mesh is not None:
             tensor = tensor.to(self._mesh.device_type)
             distributed.all_reduce(tensor, how, group=self._mesh.get_group())

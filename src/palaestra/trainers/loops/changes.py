@@ -103,17 +103,17 @@ def check_changes(changes: Sequence[SettingChange], *, amend: bool, where: Path)
     parts = [f"{where} was begun with other settings, and nothing was changed in it"]
     if refused:
         parts.append(
-            f"These make it another run: {_listed(refused)}; give the old values, or another folder with --out"
+            f"These make it another run: {_join_sentences(refused)}; give the old values, or another folder with --out"
         )
     if unmeant:
         parts.append(
-            f"These change what later steps learn: {_listed(unmeant)}; give --amend to go on with them, or another "
-            "folder with --out"
+            f"These change what later steps learn: {_join_sentences(unmeant)}; give --amend to go on with them, or "
+            "another folder with --out"
         )
     raise CheckpointError(". ".join(parts))
 
 
-def _listed(changes: Sequence[SettingChange]) -> str:
+def _join_sentences(changes: Sequence[SettingChange]) -> str:
     return ", ".join(change.sentence() for change in changes)
 
 
@@ -187,7 +187,7 @@ def check_replay(recorded: Path, config: TrainConfig) -> list[LineageEntry]:
     differing = [change for change in compare_settings(settings, flat_document(config)) if change.rule.ends_replay]
     if differing:
         raise ReplayError(
-            f"{recorded} was run with other settings: {_listed(differing)}; replay with those in its {SETTINGS}"
+            f"{recorded} was run with other settings: {_join_sentences(differing)}; replay with those in its {SETTINGS}"
         )
     lineage = read_lineage(recorded)
     crossed = [entry for entry in lineage if entry.ends_replay and entry.step > 0]

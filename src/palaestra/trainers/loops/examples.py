@@ -47,12 +47,12 @@ class ExampleStore:
         """Keep what is worth it of these groups; how many sequences that was."""
         kept = 0
         for group in groups:
-            for example in self._chosen(group):
+            for example in self._choose(group):
                 self._keep(example)
                 kept += 1
         return kept
 
-    def _chosen(self, group: RolloutGroup) -> list[ImitationExample]:
+    def _choose(self, group: RolloutGroup) -> list[ImitationExample]:
         """The shortest different solutions of a group, or the best beginning where there is none."""
         solved = [episode for episode in group.episodes if episode.score.passed]
         if solved:

@@ -206,7 +206,7 @@ class GrpoLoop(Loop):
             learner.weights(),
             directory,
             step=step,
-            wanted=self._wanted,
+            wanted=self._is_wanted,
             refill=self._built.recipe.refill,
             solutions=self._filler.solutions,
         )
@@ -259,7 +259,7 @@ class GrpoLoop(Loop):
         """Training, or how far the rollouts are."""
         return self._rollouts.doing()
 
-    def _wanted(self, group: RolloutGroup) -> bool:
+    def _is_wanted(self, group: RolloutGroup) -> bool:
         """Whether some filter would not leave all of it out."""
         return self._built.wanted(group.batch())
 
@@ -277,7 +277,7 @@ class GrpoLoop(Loop):
         config, built = self._config, self._built
         temperature = config.play.temperature
         given = self._filler.fill(self._assemble(groups, step), columns)
-        probed = self._probed(given.batch, step)
+        probed = self._probe(given.batch, step)
         batch = self._filter_batch(given.batch)
         continued = self._continuation_batch(branches)
         if config.branching is not None and continued is not None:
@@ -301,7 +301,7 @@ class GrpoLoop(Loop):
         stream = Stream.root(self.name, self._seed, step, "shares")
         expected: Metrics = {}
         if self._critic is not None:
-            batch, expected = self._valued(self._critic, batch, stream)
+            batch, expected = self._value(self._critic, batch, stream)
             if step < config.critic.lead:
                 return {**probed, **expected}
         chosen = temperature_metrics(batch)
@@ -353,7 +353,7 @@ class GrpoLoop(Loop):
         continued = self._filter_batch(concatenate(batches)) if batches else None
         return continued if continued is not None and continued.trajectories else None
 
-    def _probed(self, batch: TokenBatch, step: int) -> Metrics:
+    def _probe(self, batch: TokenBatch, step: int) -> Metrics:
         """Whether texts still depend on their tasks, at the steps that the settings say."""
         config = self._config
         if not config.probe or step % config.probe:
@@ -364,7 +364,7 @@ class GrpoLoop(Loop):
 
         return template_metrics(batch, score, prompts=config.probe_prompts)
 
-    def _valued(self, critic: Critic, batch: TokenBatch, stream: Stream) -> tuple[TokenBatch, Metrics]:
+    def _value(self, critic: Critic, batch: TokenBatch, stream: Stream) -> tuple[TokenBatch, Metrics]:
         """The batch with what the critic expected of it; afterwards the critic has learnt what came."""
         assert self._built.critic is not None
         read = value_reading(batch, self._built.critic.column)

@@ -38,7 +38,7 @@ def place(config: TrainConfig) -> TrainConfig:
 
 
 def _place_stage(name: str, stage: StageConfig, device: str, invariant: bool) -> StageConfig:  # noqa: FBT001
-    learner = _placed(stage.learner, device, f"{name}.learner.device")
+    learner = _place(stage.learner, device, f"{name}.learner.device")
     if isinstance(stage, SftConfig):
         return replace(stage, learner=learner)
     where = resolve_device(stage.engine.device or device, setting=f"{name}.engine.device")
@@ -50,14 +50,14 @@ def _place_stage(name: str, stage: StageConfig, device: str, invariant: bool) ->
             return replace(stage, learner=learner, engine=engine)
         assert learner.device is not None
         critic = replace(
-            stage.critic, learner=_placed(stage.critic.learner, learner.device, f"{name}.critic.learner.device")
+            stage.critic, learner=_place(stage.critic.learner, learner.device, f"{name}.critic.learner.device")
         )
         return replace(stage, learner=learner, engine=engine, critic=critic)
     except ValueError as error:
         raise ConfigError(f"{name}: {error}") from error
 
 
-def _placed(learner: LearnerConfig, otherwise: str, name: str) -> LearnerConfig:
+def _place(learner: LearnerConfig, otherwise: str, name: str) -> LearnerConfig:
     device = resolve_device(learner.device or otherwise, setting=name)
     return replace(learner, device=device, precision=resolve_precision(learner.precision, device))
 

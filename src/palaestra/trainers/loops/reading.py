@@ -81,12 +81,12 @@ def read_config(table: Mapping[str, Any], *, where: str = "the settings") -> Tra
         try:
             stages[name] = _read_stage(name, sections[name])
         except ValidationError as error:
-            faults += [_told((name, *fault["loc"][1:]), fault["msg"], fault["type"]) for fault in error.errors()]
+            faults += [_describe((name, *fault["loc"][1:]), fault["msg"], fault["type"]) for fault in error.errors()]
     try:
         laid = _lay_over_defaults(TrainConfig, rest)
         config = _File.model_validate({"run": {**laid, "stages": stages}}).run
     except ValidationError as error:
-        faults += [_told(_place(fault["loc"][1:], single), fault["msg"], fault["type"]) for fault in error.errors()]
+        faults += [_describe(_place(fault["loc"][1:], single), fault["msg"], fault["type"]) for fault in error.errors()]
         raise ConfigError(f"{where}: {'; '.join(faults)}") from error
     if faults:
         raise ConfigError(f"{where}: {'; '.join(faults)}")
@@ -214,7 +214,7 @@ def _place(loc: tuple[int | str, ...], single: bool) -> tuple[int | str, ...]:  
     return (loc[0], *loc[2:]) if single and len(loc) > 1 and loc[0] == "world" else loc
 
 
-def _told(loc: tuple[int | str, ...], message: str, kind: str) -> str:
+def _describe(loc: tuple[int | str, ...], message: str, kind: str) -> str:
     place = ".".join(map(str, loc))
     kind_of_stage = kind_of(str(loc[0])) if loc else None
     former = place if kind_of_stage is None else ".".join((kind_of_stage, *map(str, loc[1:])))
@@ -222,12 +222,12 @@ def _told(loc: tuple[int | str, ...], message: str, kind: str) -> str:
         return f"{place}: in version {__version__} it is called {RENAMED[former]!r}; rename it"
     if kind != "unexpected_keyword_argument":
         return f"{place}: {message[0].lower()}{message[1:]}"
-    known = _known(loc[:-1])
+    known = _list_known(loc[:-1])
     near = get_close_matches(str(loc[-1]), known, n=1)
     return f"{place}: unknown; " + (f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known)}")
 
 
-def _known(loc: Sequence[int | str]) -> list[str]:
+def _list_known(loc: Sequence[int | str]) -> list[str]:
     """The names of the settings of a section."""
     kind: Any = TrainConfig
     first = kind_of(str(loc[0])) if loc else None

@@ -167,7 +167,7 @@ def run(
         PalaestraError: see `run_loop`.
     """
     config = plan.config
-    recorded = _recorded(replay, config, say) if replay is not None else {}
+    recorded = _record(replay, config, say) if replay is not None else {}
     for entry in accept_settings(out, config, amend=amend):
         say(f"changed from {entry.sentence()}")
     settings: JsonObject = orjson.loads(config_document(config))
@@ -256,7 +256,7 @@ def _make_chooser(plan: RunPlan, name: str, choice: ChoiceConfig, guard: Guard) 
     return TaskChooser(choice, families, names=(name, plan.config.seed), draw=draw)
 
 
-def _recorded(replay: Path, config: TrainConfig, say: Callable[[str], None]) -> dict[str, RecordedRun]:
+def _record(replay: Path, config: TrainConfig, say: Callable[[str], None]) -> dict[str, RecordedRun]:
     """The record of each stage with rollouts of a run to go through again, held to the settings of this one."""
     names = [name for name, stage in config.stages.items() if isinstance(stage, GroupStageConfig)]
     if not names:

@@ -177,7 +177,7 @@ class SelfImitationLoop(Loop):
         groups = came.groups
         self._guard.check_episodes(group.episodes[0] for group in groups if group.episodes)
         new = self._examples.add(with_branches(groups, came.branches or ()))
-        metrics = {**self._told(groups), "kept/new": float(new), **self._examples.metrics()}
+        metrics = {**self._measure(groups), "kept/new": float(new), **self._examples.metrics()}
         if self._rounds is None:
             rollouts.phase = f"imitating {len(self._examples)} sequences of its own"
             try:
@@ -198,7 +198,7 @@ class SelfImitationLoop(Loop):
         return [update / updates for update in range(updates)]
 
     @staticmethod
-    def _told(groups: Sequence[RolloutGroup]) -> Metrics:
+    def _measure(groups: Sequence[RolloutGroup]) -> Metrics:
         """The figures of a round's episodes, and `groups/solved`, the share of groups that solved their task."""
         whole = [group for group in groups if group.episodes]
         episodes = [episode for group in whole for episode in group.episodes]

@@ -94,9 +94,9 @@ async def _run(
     saved = directory / CHECKPOINT
     for name in (CHECKPOINT, BASE):
         sweep(directory / name)
-    policy, learner, progress, kept, held = _resumed(loop, saved, learners, say, amend=amend)
+    policy, learner, progress, kept, held = _resume(loop, saved, learners, say, amend=amend)
     if loop.done(progress) >= 1:
-        return StageResult(policy=_trained(policy, learner), progress=progress, directory=saved)
+        return StageResult(policy=_merge_trained(policy, learner), progress=progress, directory=saved)
     if learner.adapters is not None:
         save_base(policy, directory)
     stage = _Stage(loop, policy, learner, progress, LearnerThread(threads), Saver(saved))
@@ -122,13 +122,13 @@ async def _run(
                 ticks += more
             if done < 1:
                 await stage.save(whole=False)
-                raise _stopped(loop, stage, saved)
+                raise _make_stop(loop, stage, saved)
     finally:
         await loop.close()
         stage.close()
         for tracker in opened:
             tracker.close()
-    return StageResult(policy=_trained(policy, learner), progress=progress, directory=saved)
+    return StageResult(policy=_merge_trained(policy, learner), progress=progress, directory=saved)
 
 
 class _Stage:
@@ -245,7 +245,7 @@ class _Stage:
         self._saver.close()
 
 
-def _stopped(loop: Loop, stage: _Stage, saved: Path) -> StoppedError:
+def _make_stop(loop: Loop, stage: _Stage, saved: Path) -> StoppedError:
     assert stage.stop.signal is not None, "a stage that is not done was asked to stop"
     return StoppedError(
         f"{stage.stop.signal.name}: {loop.name} stopped after step {stage.progress.step} and is saved in {saved}; the "
@@ -254,7 +254,7 @@ def _stopped(loop: Loop, stage: _Stage, saved: Path) -> StoppedError:
     )
 
 
-def _resumed(
+def _resume(
     loop: Loop, saved: Path, learners: MakeLearner, say: Callable[[str], None], *, amend: bool
 ) -> tuple[Policy, Learner, StageProgress, bytes, Mapping[str, Any]]:
     fingerprint = loop.fingerprint()
@@ -288,7 +288,7 @@ def _resumed(
     return policy, learner, progress, found.kept, found.held
 
 
-def _trained(policy: Policy, learner: Learner) -> Policy:
+def _merge_trained(policy: Policy, learner: Learner) -> Policy:
     """The policy as it is now, adapters worked in and shares put together."""
     if learner.in_place:
         return policy

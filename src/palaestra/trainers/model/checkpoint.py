@@ -39,7 +39,7 @@ def fresh(shape: DecoderShape, *, seed: int) -> Decoder:
             weights[name] = torch.ones(empty.shape)
         else:
             weights[name] = torch.empty(empty.shape).normal_(0.0, _INITIAL_DEVIATION, generator=generator)
-    decoder = _assembled(plain, weights)
+    decoder = _assemble(plain, weights)
     if shape.temperature is not None:
         decoder.add_temperature_head(shape.temperature, seed=seed)
     return decoder
@@ -66,7 +66,7 @@ def load_decoder(directory: Path, *, dtype: torch.dtype = torch.float32) -> Deco
         raise CheckpointError(f"{directory}: its model cannot be read ({first}); write the checkpoint again") from error
     _drop_redundant(directory, shape, weights)
     _check_fit(directory, shape, weights)
-    return _assembled(shape, weights).eval()
+    return _assemble(shape, weights).eval()
 
 
 def save_decoder(decoder: Decoder, directory: Path) -> None:
@@ -98,7 +98,7 @@ def _empty(shape: DecoderShape) -> Decoder:
         return Decoder(shape)
 
 
-def _assembled(shape: DecoderShape, weights: Mapping[str, Tensor]) -> Decoder:
+def _assemble(shape: DecoderShape, weights: Mapping[str, Tensor]) -> Decoder:
     decoder = _empty(shape)
     whole = {**weights, _OUTPUT: weights[_EMBEDDING]} if shape.tied else weights
     decoder.load_state_dict(whole, assign=True)
@@ -158,7 +158,7 @@ def _check_fit(directory: Path, shape: DecoderShape, weights: Mapping[str, Tenso
 def _read_shape(directory: Path) -> DecoderShape:
     # Any: transformers tells each family's fields apart.
     config: Any = read_with(AutoConfig, directory, "model")
-    refused = list(_unsupported(config))
+    refused = list(_find_unsupported(config))
     if refused:
         raise CheckpointError(
             f"{directory}/config.json: {refused[0]}, which the decoder does not do; "
@@ -186,7 +186,7 @@ def _read_shape(directory: Path) -> DecoderShape:
         raise CheckpointError(f"{directory}/config.json: {error}") from error
 
 
-def _unsupported(config: Any) -> Generator[str]:
+def _find_unsupported(config: Any) -> Generator[str]:
     """What the configuration asks for and the decoder does not do, as fields and values."""
     if config.model_type not in ("qwen3", "llama"):
         yield f"model_type is {config.model_type!r}"

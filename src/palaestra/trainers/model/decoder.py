@@ -342,10 +342,10 @@ class _SwiGlu(nn.Module):
         _side_by_side(self.down_proj)
 
     def forward(self, x_TC: Tensor) -> Tensor:
-        out: Tensor = self.down_proj(self._gated(x_TC))
+        out: Tensor = self.down_proj(self._gate(x_TC))
         return out
 
-    def _gated(self, x_TC: Tensor) -> Tensor:
+    def _gate(self, x_TC: Tensor) -> Tensor:
         if self.functions is not None:
             return self.functions.gate(self.gate_proj(x_TC), self.up_proj(x_TC))
         if self._joined_CN is None:

@@ -45,10 +45,10 @@ def rollout_metrics(episodes: Sequence[Episode]) -> Metrics:
     metrics: Metrics = {"faults": float(len(episodes) - len(valid))}
     if not valid:
         return metrics
-    return metrics | _earned(valid) | _lengths(valid) | _actions(valid) | _ends(valid) | flat_groups(valid)
+    return metrics | _measure_earned(valid) | _lengths(valid) | _actions(valid) | _ends(valid) | flat_groups(valid)
 
 
-def _earned(episodes: Sequence[Episode]) -> Metrics:
+def _measure_earned(episodes: Sequence[Episode]) -> Metrics:
     returns = [episode.episode_return for episode in episodes]
     metrics = {
         "reward/mean": fmean(returns),
@@ -95,15 +95,15 @@ def length_correlation(episodes: Sequence[Episode]) -> Metrics:
     groups: dict[str, list[Episode]] = {}
     for episode in episodes:
         groups.setdefault(episode.group, []).append(episode)
-    returns = np.concatenate([_centred([e.episode_return for e in group]) for group in groups.values()])
-    lengths = np.concatenate([_centred([sampled_tokens(e) for e in group]) for group in groups.values()])
+    returns = np.concatenate([_centre([e.episode_return for e in group]) for group in groups.values()])
+    lengths = np.concatenate([_centre([sampled_tokens(e) for e in group]) for group in groups.values()])
     scale = float(np.linalg.norm(returns) * np.linalg.norm(lengths))
     if scale < 1e-9:
         return {}
     return {LENGTH_CORRELATION: float(np.clip(returns @ lengths / scale, -1.0, 1.0))}
 
 
-def _centred(values: Sequence[float]) -> NDArray[np.float64]:
+def _centre(values: Sequence[float]) -> NDArray[np.float64]:
     mean = fmean(values)
     return np.array([value - mean for value in values], dtype=np.float64)
 

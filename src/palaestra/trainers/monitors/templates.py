@@ -32,7 +32,7 @@ def template_metrics(batch: TokenBatch, score: Callable[[TokenBatch], Tensor], *
     chosen = _different_tasks(batch, prompts)
     if len(chosen) < 2:
         return {}
-    crossed = concatenate([_joined(batch, prompt, text) for text in chosen for prompt in chosen])
+    crossed = concatenate([_join(batch, prompt, text) for text in chosen for prompt in chosen])
     own_T = crossed.trained_T
     logp_R = mean_over(score(crossed)[own_T].double(), crossed.trajectory_T[own_T], crossed.trajectories)
     found = collapse(logp_R.reshape(len(chosen), len(chosen)))
@@ -55,7 +55,7 @@ def _different_tasks(batch: TokenBatch, most: int) -> list[int]:
     return list(first.values())[:most]
 
 
-def _joined(batch: TokenBatch, prompt: int, text: int) -> TokenBatch:
+def _join(batch: TokenBatch, prompt: int, text: int) -> TokenBatch:
     """A trajectory of one prompt, which what another wrote first stands behind, and which is trained there alone."""
     before_P, _ = _opening(batch, prompt)
     _, written_P = _opening(batch, text)

@@ -61,7 +61,7 @@ class JsonLinesTracker(Tracker):
             directory.mkdir(parents=True, exist_ok=True)
             self._file: BinaryIO = self._path.open("ab", buffering=0)
         except OSError as error:
-            raise _refused(self._path, error) from error
+            raise _refuse(self._path, error) from error
 
     def log(self, step: int, metrics: Metrics) -> None:
         """Write down a step's figures."""
@@ -75,7 +75,7 @@ class JsonLinesTracker(Tracker):
         try:
             self._file.write(orjson.dumps(row) + b"\n")
         except OSError as error:
-            raise _refused(self._path, error) from error
+            raise _refuse(self._path, error) from error
 
     def close(self) -> None:
         """Write what is left to be written."""
@@ -107,7 +107,7 @@ def _row(path: Path, number: int, line: bytes) -> JsonObject:
     return cast("JsonObject", row)
 
 
-def _refused(path: Path, error: OSError) -> StorageError:
+def _refuse(path: Path, error: OSError) -> StorageError:
     return StorageError(
         error.errno,
         f"could not write {path}: {error.strerror}; free some space or check its rights, and run it again: "

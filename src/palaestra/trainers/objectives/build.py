@@ -217,7 +217,7 @@ def build(recipe: Recipe) -> BuiltObjective:
     check_facts(recipe, parts)
     check_refill(recipe, parts)
     check_conversion(recipe)
-    made = tuple(_made(plug, name, settings) for plug, name, settings in specs)
+    made = tuple(_make(plug, name, settings) for plug, name, settings in specs)
     # What a temperature head reads is for its own steps, and no surrogate's.
     reads = frozenset[str]().union(
         *(_reads(one, part) for one, part in zip(made, parts, strict=True) if part.plug != "temperature")
@@ -299,7 +299,7 @@ def _part(plug: Plug, name: str) -> Part:
         raise ConfigError(str(error)) from error
 
 
-def _made(plug: Plug, name: str, settings: Mapping[str, Any]) -> Any:
+def _make(plug: Plug, name: str, settings: Mapping[str, Any]) -> Any:
     """The part itself, with its settings."""
     found = _part(plug, name)
     settings = {key: value for key, value in settings.items() if key != _BESIDE.get(plug)}

@@ -114,7 +114,7 @@ class ComposedObjective:
         if self.rates:
             metrics["rate"] = rate
         return PreparedStep(
-            batch=whole.select(self._moved(whole, weighed[0].terms)),
+            batch=whole.select(self._find_moved(whole, weighed[0].terms)),
             loss=partial(self._loss, tokens, self.requires.union(weighed[0].looked)),
             rate=rate,
             metrics=metrics,
@@ -133,7 +133,7 @@ class ComposedObjective:
         weight_T = self.aggregation.weights(batch, counted_T).masked_fill(~kept_T, 0.0)
         for correction in self.corrections:
             weight_T = weight_T * correction(batch).masked_fill(~own_T, 0.0)
-        looked = self._looked(batch)
+        looked = self._read_statistics(batch)
         terms = term_weights(self.terms, batch, counted_T, otherwise=self.aggregation)
         if stream.weight != 1:
             weight_T = weight_T * stream.weight
@@ -145,7 +145,7 @@ class ComposedObjective:
             terms=frozenset(terms),
         )
 
-    def _looked(self, batch: TokenBatch) -> dict[str, Tensor]:
+    def _read_statistics(self, batch: TokenBatch) -> dict[str, Tensor]:
         """The columns of those parts that look at a whole step before they see a piece of it."""
         found: dict[str, Tensor] = {}
         for held in (self.trust, *(term.regulariser for term in self.terms)):
@@ -153,7 +153,7 @@ class ComposedObjective:
                 found |= held.columns(batch)
         return found
 
-    def _moved(self, batch: TokenBatch, terms: frozenset[str]) -> list[int]:
+    def _find_moved(self, batch: TokenBatch, terms: frozenset[str]) -> list[int]:
         """The trajectories that may have a gradient."""
         moved_T = batch.weight_T != 0
         if not self.pulls:

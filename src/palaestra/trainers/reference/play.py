@@ -61,9 +61,9 @@ class _Seat:
         self._logprobs: list[float] = []
         self._spans: list[Span] = []
         self._stops: list[Stop] = []
-        self._given(self._rendering.opening(self._recording.observation, self._recording.tools))
+        self._give(self._rendering.opening(self._recording.observation, self._recording.tools))
 
-    def _given(self, pieces: Sequence[str]) -> None:
+    def _give(self, pieces: Sequence[str]) -> None:
         ids = self._codec.encode(pieces)
         self.row.pending += ids
         self._keep(ids, [0.0] * len(ids), sampled=False)
@@ -84,7 +84,7 @@ class _Seat:
         if self._recording.faulted:  # the world gave no answer
             return
         cut = [] if ended else [self._codec.format.end]
-        self._given([*cut, *self._rendering.following(self._recording.observation)])
+        self._give([*cut, *self._rendering.following(self._recording.observation)])
 
     def over(self, room: int) -> bool:
         """Whether the episode has ended; one that has no room for another turn ends here."""

@@ -93,7 +93,7 @@ def run_stage(
         StorageError: the disk refuses; the last save stands.
     """
     sweep(directory)
-    learner, progress = _resumed(stage, directory, say)
+    learner, progress = _resume(stage, directory, say)
     if stage.done(progress) >= 1:
         return ReferenceStageResult(policy=learner.policy, progress=progress, directory=directory)
     total = 100
@@ -114,7 +114,7 @@ def run_stage(
     return ReferenceStageResult(policy=learner.policy, progress=progress, directory=directory)
 
 
-def _resumed(
+def _resume(
     stage: ReferenceStage, directory: Path, say: Callable[[str], None]
 ) -> tuple[ReferenceLearner, ReferenceProgress]:
     fingerprint = stage.fingerprint()

@@ -73,18 +73,18 @@ class PatientEngine(Engine):
         flight = self._flights[request.trajectory]
         for pause in self._backoff.pauses():
             try:
-                return await self._drawn(request, flight)
+                return await self._draw(request, flight)
             except (EngineError, WaitError):
                 self.faults += 1
             with flight.waits("a fault to pass"):
                 await asyncio.sleep(pause)
         try:
-            return await self._drawn(request, flight)
+            return await self._draw(request, flight)
         except (EngineError, WaitError) as fault:
             self.faults += 1
             raise type(fault)(self._given_up(request, fault)) from fault
 
-    async def _drawn(self, request: TurnRequest, flight: RolloutStatus) -> Completion:
+    async def _draw(self, request: TurnRequest, flight: RolloutStatus) -> Completion:
         with flight.waits("the engine"):
             completion = await self._engine.generate(request)
         if not all(map(isfinite, completion.logprobs)):

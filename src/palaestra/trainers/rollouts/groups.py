@@ -267,12 +267,12 @@ class OpenGroup:
     def _training(self) -> list[Member]:
         return [member for member in self.members if member.job.purpose == "training"]
 
-    def _trained(self, fate: Fate | None) -> int:
+    def _count_trained(self, fate: Fate | None) -> int:
         return sum(member.fate == fate for member in self._training)
 
     def top_up(self) -> Member | None:
         """One further job for one that failed, where the rule has any left."""
-        wanted = len(self._training) < self.size + min(self._trained("failed"), self._rule.extras)
+        wanted = len(self._training) < self.size + min(self._count_trained("failed"), self._rule.extras)
         return self.add() if self._rule.kind == "top_up" and wanted else None
 
     def add(self) -> Member:
@@ -287,13 +287,13 @@ class OpenGroup:
         """Whether it is complete, or can no longer become so."""
         needed = self._rule.minimum if self._rule.kind == "partial" else self.size
         compared = [member.fate in {None, "finished"} for member in self.members if member.job.purpose != "training"]
-        if self._trained("finished") + self._trained(None) < needed or not all(compared):
+        if self._count_trained("finished") + self._count_trained(None) < needed or not all(compared):
             return "broken"
         return "growing" if self.under_way else "complete"
 
     def enough(self) -> bool:
         """Whether those still under way are stragglers, who may be cut off."""
-        return self._rule.enough is not None and self._trained("finished") >= self._rule.enough
+        return self._rule.enough is not None and self._count_trained("finished") >= self._rule.enough
 
     def group(self) -> RolloutGroup:
         """What it has become; once nobody is under way, the same object each time."""

@@ -114,7 +114,7 @@ class Player:
                 over = await self._step(drawn)
             with self._asked():
                 episode = await self._world.episode()
-            return self._marked(episode)
+            return self._mark(episode)
         finally:
             self._earlier, self._clock = self._seconds(), None
             self._engine.release(self._job.trajectory)
@@ -199,7 +199,7 @@ class Player:
     def _read(self, pieces: Sequence[str]) -> None:
         self._script.read(self._codec.encode(pieces))
 
-    def _marked(self, episode: Episode) -> Episode:
+    def _mark(self, episode: Episode) -> Episode:
         """The world's record, with the names and the tokens that it does not know."""
         (segment,) = episode.segments
         return replace(

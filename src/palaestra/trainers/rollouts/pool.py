@@ -195,7 +195,7 @@ class RolloutPool:
         place = self._door.queue()
         task = asyncio.get_running_loop().create_task(self._flown(flight, place, begun), name=job.trajectory)
         self._tasks[job.trajectory] = task
-        task.add_done_callback(lambda _: self._landed(flight, place))
+        task.add_done_callback(lambda _: self._land(flight, place))
         return task
 
     async def play(self, job: RolloutJob, *, begun: PartialRollout | None = None) -> RolloutResult:
@@ -233,9 +233,9 @@ class RolloutPool:
     ) -> RolloutResult:
         await place
         flight.placed()
-        return await self._tried(flight, begun)
+        return await self._attempt_all(flight, begun)
 
-    def _landed(self, flight: RolloutStatus, place: "asyncio.Future[None]") -> None:
+    def _land(self, flight: RolloutStatus, place: "asyncio.Future[None]") -> None:
         """A trajectory has ended, one way or another; it may not even have begun."""
         trajectory = flight.job.trajectory
         del self._tasks[trajectory], self._flights[trajectory]
@@ -243,7 +243,7 @@ class RolloutPool:
         self._spent = _more(self._spent, flight)
         self._door.leave(place)
 
-    async def _tried(self, flight: RolloutStatus, begun: PartialRollout | None) -> RolloutResult:
+    async def _attempt_all(self, flight: RolloutStatus, begun: PartialRollout | None) -> RolloutResult:
         """Play it, in one world after the other until one does not fail."""
         faults: list[str] = []
         tries = self._config.world.retries + 1
@@ -251,14 +251,14 @@ class RolloutPool:
             if pause:
                 with flight.waits("a fault to pass"):
                     await asyncio.sleep(pause)
-            outcome = await self._attempted(flight, begun=None if faults else begun, fresh=bool(faults))
+            outcome = await self._attempt(flight, begun=None if faults else begun, fresh=bool(faults))
             if isinstance(outcome, Episode):
-                return _played(flight, outcome, faults)
+                return _play(flight, outcome, faults)
             faults.append(str(outcome))
             self._say(f"{flight.job.trajectory} ({flight.job.task}): try {len(faults)} of {tries} failed: {outcome}")
-        return _played(flight, None, faults)
+        return _play(flight, None, faults)
 
-    async def _attempted(
+    async def _attempt(
         self, flight: RolloutStatus, *, begun: PartialRollout | None, fresh: bool
     ) -> Episode | Exception:
         """The episode, or how its world failed."""
@@ -295,11 +295,11 @@ class RolloutPool:
         if self._idle and fresh:  # what took one world may have taken those that were idle
             self._discard(self._idle.pop(0))
         elif self._idle:
-            return self._taken(self._idle.pop(), flight)
+            return self._take(self._idle.pop(), flight)
         with flight.waits("a fresh world"):
-            return self._taken(WatchedWorld(await self._worlds.open()), flight)
+            return self._take(WatchedWorld(await self._worlds.open()), flight)
 
-    def _taken(self, world: WatchedWorld, flight: RolloutStatus) -> WatchedWorld:
+    def _take(self, world: WatchedWorld, flight: RolloutStatus) -> WatchedWorld:
         world.flight = flight
         return world
 
@@ -326,7 +326,7 @@ class RolloutPool:
             self._say(f"a world failed while it was closed: {fault!r}")
 
 
-def _played(flight: RolloutStatus, episode: Episode | None, faults: list[str]) -> RolloutResult:
+def _play(flight: RolloutStatus, episode: Episode | None, faults: list[str]) -> RolloutResult:
     spent = _more(PoolTimes(played=0.0, world=0.0, engine=0.0), flight)
     return RolloutResult(
         job=flight.job,

@@ -51,7 +51,7 @@ def check_room(solutions: Mapping[str, AgentTranscript], codec: Codec, *, play: 
     Raises:
         ConfigError: with the longest of them.
     """
-    added = {task: _added(solution, codec) for task, solution in solutions.items()}
+    added = {task: _count_added(solution, codec) for task, solution in solutions.items()}
     if not added:
         return
     longest = max(added, key=lambda task: added[task])
@@ -63,7 +63,7 @@ def check_room(solutions: Mapping[str, AgentTranscript], codec: Codec, *, play: 
         )
 
 
-def _added(solution: AgentTranscript, codec: Codec) -> int:
+def _count_added(solution: AgentTranscript, codec: Codec) -> int:
     """Tokens by which the prompt with a solution is longer than the one without."""
     plain = codec.format.rendering().opening(solution.prompt, solution.tools)
     with_it = opening_with_solution(solution.prompt, solution.tools, solution, codec.format)

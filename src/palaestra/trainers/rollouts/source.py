@@ -118,8 +118,8 @@ class GroupSource:
             InfrastructureError: group after group broke.
         """
         if self._filler is None:
-            self._filler = asyncio.get_running_loop().create_task(self._filled(), name="rollouts")
-        while (taken := self._taken(only)) is None:
+            self._filler = asyncio.get_running_loop().create_task(self._fill(), name="rollouts")
+        while (taken := self._take(only)) is None:
             self._progress.clear()
             try:
                 async with asyncio.timeout(timeout):
@@ -128,7 +128,7 @@ class GroupSource:
                 raise WaitError(self._overdue(timeout)) from None
         return taken
 
-    def _taken(self, only: Sequence[int] | None) -> list[RolloutGroup] | None:
+    def _take(self, only: Sequence[int] | None) -> list[RolloutGroup] | None:
         if self._fault is not None:
             raise self._fault
         if self._drain and (self._order.may_begin() or self.complete < self.pending):
@@ -213,7 +213,7 @@ class GroupSource:
             await asyncio.wait(tasks)
         self._progress.set()
 
-    async def _filled(self) -> None:
+    async def _fill(self) -> None:
         """Begin groups, as soon as they may and there is room."""
         try:
             for growing in list(self._groups.values()):
@@ -245,9 +245,9 @@ class GroupSource:
         trajectory = member.job.trajectory
         task = self._pool.submit(member.job, begun=self._saved.get(trajectory))
         self._tasks[trajectory] = task
-        task.add_done_callback(lambda task: self._ended(growing, member, task))
+        task.add_done_callback(lambda task: self._settle_task(growing, member, task))
 
-    def _ended(self, growing: OpenGroup, member: Member, task: "asyncio.Task[RolloutResult]") -> None:
+    def _settle_task(self, growing: OpenGroup, member: Member, task: "asyncio.Task[RolloutResult]") -> None:
         del self._tasks[member.job.trajectory]
         if member.fate is not None:  # it was cut off
             return

@@ -58,10 +58,10 @@ def fill_columns(
         found["prompt_R"] = prompt_logprobs(batch, trained, temperature=temperature)
     if "norm_R" in requires:
         found["norm_R"] = trained.gradient_norms(batch, temperature=temperature)
-    return _rescored(batch.with_columns(found))
+    return _rescore(batch.with_columns(found))
 
 
-def _rescored(batch: TokenBatch) -> TokenBatch:
+def _rescore(batch: TokenBatch) -> TokenBatch:
     """The batch with the policy's log-probabilities for those of rollouts that were drawn under another prompt (RePO).
 
     A ratio to what really drew them would compare two prompts, and no two policies.

@@ -53,7 +53,7 @@ def train_temperature_head(
         prepared = objective.prepare(share)
         if prepared.batch.trajectories:
             found = trained.step_head(prepared, lr=chooses.rate)
-            metrics = metrics or {_named(name): value for name, value in found.items()}
+            metrics = metrics or {_name(name): value for name, value in found.items()}
     return metrics
 
 
@@ -76,5 +76,5 @@ def temperature_metrics(batch: TokenBatch) -> Metrics:
     }
 
 
-def _named(name: str) -> str:
+def _name(name: str) -> str:
     return f"temperature/{name.removeprefix('policy/')}"

@@ -23,15 +23,15 @@ def find_in_rollouts(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
     """What the rollouts of a stage show."""
     for rule in (
         _solutions,
-        _mastered,
+        _find_mastered,
         _never_solved,
         _variation,
         _unreadable,
         _failures,
         _decisions,
         _headroom,
-        _lost,
-        _forgotten,
+        _find_lost,
+        _find_forgotten,
     ):
         yield from rule(stage)
     yield from _ends(stage)
@@ -54,7 +54,7 @@ def _solutions(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
     )
 
 
-def _mastered(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
+def _find_mastered(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
     """Tasks that the policy knows already: those of demonstrations, where a stage plays the same ones."""
     found = stage.solutions["all"]
     share = found.every / found.groups
@@ -225,7 +225,7 @@ def _headroom(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
     )
 
 
-def _lost(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
+def _find_lost(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
     share = stage.lost / (stage.lost + stage.whole.whole.episodes)
     if share < MANY_LOST:
         return
@@ -239,7 +239,7 @@ def _lost(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
     )
 
 
-def _forgotten(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
+def _find_forgotten(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
     lost = [
         one.family
         for one in stage.families

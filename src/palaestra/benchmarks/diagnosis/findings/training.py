@@ -23,7 +23,7 @@ def find_in_training(diagnosis: Diagnosis) -> Iterator[TrainingFinding]:
     yield from _entropy(diagnosis)
     yield from _alarms(diagnosis)
     for stage in diagnosis.stages:
-        yield from _diverged(stage)
+        yield from _find_divergence(stage)
 
 
 def _weights(diagnosis: Diagnosis) -> Iterator[TrainingFinding]:
@@ -95,7 +95,7 @@ def _alarms(diagnosis: Diagnosis) -> Iterator[TrainingFinding]:
         )
 
 
-def _diverged(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
+def _find_divergence(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
     if not stage.quarantined:
         return
     yield TrainingFinding(

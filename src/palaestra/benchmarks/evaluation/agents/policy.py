@@ -213,7 +213,7 @@ def spent_on(episode: Episode, *, again: int = 0) -> EpisodeCost:
     troubles = {CUT_OFF: cut, "played again: world": again}
     return EpisodeCost(
         prompt_tokens=sum(map(_read, tokens)),
-        completion_tokens=sum(map(_written, tokens)),
+        completion_tokens=sum(map(_count_written, tokens)),
         troubles={name: count for name, count in troubles.items() if count},
     )
 
@@ -223,7 +223,7 @@ def _read(tokens: Tokens) -> int:
     return sum(span.start for span in tokens.spans if span.kind == "turn")
 
 
-def _written(tokens: Tokens) -> int:
+def _count_written(tokens: Tokens) -> int:
     return sum(tokens.sampled)
 
 

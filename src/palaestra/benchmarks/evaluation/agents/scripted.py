@@ -105,7 +105,7 @@ class _SpaceRandom(SchemaRandom):
     """
 
     def __init__(self, world: Any) -> None:
-        super().__init__(self._drawn, self._seeded)
+        super().__init__(self._draw, self._seeded)
         self._world = world
         self._space: object = None
         self._seed = 0
@@ -113,7 +113,7 @@ class _SpaceRandom(SchemaRandom):
     def _seeded(self, seed: int) -> None:
         self._seed, self._space = seed, None
 
-    def _drawn(self) -> Action:
+    def _draw(self) -> Action:
         space = self._world.action_space
         if space is not self._space:
             space.seed(self._seed)

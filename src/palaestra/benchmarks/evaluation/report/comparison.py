@@ -43,11 +43,11 @@ def _finding(comparison: Comparison, one: Difference, where: str) -> str:
         unit = " %" if comparison.measure == "solved" else " points"
         return f"both {both_do} {one.first:.1f}{unit}, difference {_ends(own)}"
     ahead, behind = comparison.names if own.mean > 0 else reversed(comparison.names)
-    lead = own if own.mean > 0 else _reversed(own)
+    lead = own if own.mean > 0 else _reverse(own)
     return " ".join(filter(None, (ahead, does, f"{lead.mean:.1f} points more than {behind}", where, _ends(lead))))
 
 
-def _reversed(own: MeanEstimate) -> MeanEstimate:
+def _reverse(own: MeanEstimate) -> MeanEstimate:
     """The difference as seen from the other side."""
     return replace(
         own,
@@ -125,14 +125,14 @@ def comparison_page(comparison: Comparison, sides: Sequence[Results]) -> str:
         [episode for episode, _ in episodes],
         title=comparison_table(comparison).title,
         tables=[comparison_table(comparison)],
-        figures=_drawn(comparison),
+        figures=_draw_panels(comparison),
         lead=[overall],
         notes=[*others, *([] if installed() else [MISSING])],
         cells=[label for episode, suite in episodes for label in cells_of([episode], suite)],
     )
 
 
-def _drawn(comparison: Comparison) -> list[str]:
+def _draw_panels(comparison: Comparison) -> list[str]:
     if not installed():
         return []
     from palaestra.benchmarks.curves import Estimate, Panel, svg  # noqa: PLC0415  an optional dependency

@@ -89,7 +89,7 @@ def findings(results: Results) -> Findings:
             for cell in played
         },
         families=_families(results.outcomes),
-        ladders=_corrected({ladder.axis: _rungs(ladder, results, outcomes) for ladder in results.suite.ladders}),
+        ladders=_correct({ladder.axis: _rungs(ladder, results, outcomes) for ladder in results.suite.ladders}),
         splits=_splits(played, outcomes),
     )
 
@@ -115,7 +115,7 @@ def _rungs(ladder: Ladder, results: Results, outcomes: Mapping[str, Sequence[Epi
 
 
 def _rung(first: Cell, own: Cell, before: Sequence[EpisodeOutcome], after: Sequence[EpisodeOutcome]) -> Rung:
-    sides = [_scored(before), _scored(after)]
+    sides = [_select_scored(before), _select_scored(after)]
     if set(first.tasks) == set(own.tasks):  # where a fault took all of a task's samples, the other side has no partner
         shared = _tasks(sides[0]) & _tasks(sides[1])
         sides = [[one for one in side if one.task in shared] for side in sides]
@@ -134,7 +134,7 @@ def _rung(first: Cell, own: Cell, before: Sequence[EpisodeOutcome], after: Seque
     )
 
 
-def _corrected(ladders: Mapping[str, tuple[Rung, ...]]) -> dict[str, tuple[Rung, ...]]:
+def _correct(ladders: Mapping[str, tuple[Rung, ...]]) -> dict[str, tuple[Rung, ...]]:
     """The rungs with p-values that hold for all of them together; a cell on two ladders is one test."""
     rungs = {rung.cell: rung for rungs in ladders.values() for rung in rungs if rung.points is not None}
     points = _holm({cell: rung.points for cell, rung in rungs.items()})
@@ -155,7 +155,7 @@ def _holm(differences: Mapping[str, MeanEstimate | None]) -> dict[str, float]:
     return dict(zip(tested, holm([*tested.values()]), strict=True))
 
 
-def _scored(outcomes: Sequence[EpisodeOutcome]) -> list[EpisodeOutcome]:
+def _select_scored(outcomes: Sequence[EpisodeOutcome]) -> list[EpisodeOutcome]:
     return [one for one in outcomes if one.fault is None]
 
 

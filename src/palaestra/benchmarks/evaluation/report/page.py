@@ -58,7 +58,7 @@ def _page(found: Findings) -> str:
         title=_title(found),
         tables=report_tables(found),
         figures=drawn(found),
-        lead=[*_lead(found), *_kept(len(episodes), len(results.episodes))],
+        lead=[*_lead(found), *_keep(len(episodes), len(results.episodes))],
         notes=notes,
         cells=cells_of(episodes, results.suite),
     )
@@ -107,7 +107,7 @@ def _lead(found: Findings) -> list[str]:
     ]
 
 
-def _kept(shown: int, kept: int) -> list[str]:
+def _keep(shown: int, kept: int) -> list[str]:
     if shown == kept:
         return []
     words = (

@@ -141,12 +141,12 @@ def cell_tables(found: Findings, cells: Sequence[Cell]) -> list[Table]:
             note="Points of 100, less what harm takes; harmful episodes did something forbidden. Every task counts the "
             "same. Episodes with a fault of the world, a server or an engine have no score and are in no figure. "
             f"{_INTERVALS} Where none or all succeeded, a share has the exact binomial interval."
-            f"{_broken(found)}{_privileged(found)}",
+            f"{_describe_broken(found)}{_describe_privilege(found)}",
         )
     ]
 
 
-def _privileged(found: Findings) -> str:
+def _describe_privilege(found: Findings) -> str:
     if not found.results.settings.playing.get(PRIVILEGED):
         return ""
     return " The agent is privileged: it tried its actions in forks of the measured world. Rank it beside no other."
@@ -156,7 +156,7 @@ def _scores(own: TaskScores) -> tuple[str, ...]:
     return (str(own.tasks), str(own.episodes), _text(own.solved), _text(own.points), _text(own.harmed))
 
 
-def _broken(found: Findings) -> str:
+def _describe_broken(found: Findings) -> str:
     return "" if found.overall.sound is None else " Sound tasks: all but those that are held to be broken."
 
 
@@ -166,7 +166,7 @@ def attack_tables(found: Findings) -> list[Table]:
         return []
     rows = [
         (name, _text(own.scores.solved), *(("-",) * 4 if own.attacks is None else _attack(own.attacks)))
-        for name, own in _named(found)
+        for name, own in _list_named(found)
         if name != "all cells"
     ]
     if len(rows) > 2:
@@ -193,7 +193,7 @@ def pass_tables(found: Findings, *, narrow: bool = False) -> list[Table]:
         found: The figures.
         narrow: Leave out the intervals, which a terminal has no room for.
     """
-    rows = [(name, *_passes(own, found.overall, narrow=narrow)) for name, own in _named(found) if own.passes]
+    rows = [(name, *_passes(own, found.overall, narrow=narrow)) for name, own in _list_named(found) if own.passes]
     ks = [one.k for one in found.overall.passes]
     if len(ks) < 2:
         return []
@@ -259,7 +259,7 @@ def effort_tables(found: Findings, *, narrow: bool = False) -> list[Table]:
         narrow: Leave out some, which a terminal has no room for.
     """
     effort = found.overall.effort
-    rows = [(name, _effort(own)) for name, own in _named(found)]
+    rows = [(name, _effort(own)) for name, own in _list_named(found)]
     hidden = {"calls", "of calls, %", "late, %"} if narrow else set[str]()
     hidden |= set[str]() if effort.counted else {"read", "written"}
     hidden |= {"cost"} if effort.cost is None else set[str]()
@@ -274,7 +274,7 @@ def effort_tables(found: Findings, *, narrow: bool = False) -> list[Table]:
             "no to"
             + ("." if narrow else "; late are episodes that a deadline or a budget of seconds ended.")
             + (" Read and written are tokens." if effort.counted else "")
-            + _uncounted(found.overall)
+            + _describe_uncounted(found.overall)
             + (f" The evaluation cost {effort.spent:.4f} in all." if effort.spent is not None else ""),
         )
     ]
@@ -296,7 +296,7 @@ def _effort(own: EvaluationFigures) -> dict[str, str]:
     }
 
 
-def _uncounted(overall: EvaluationFigures) -> str:
+def _describe_uncounted(overall: EvaluationFigures) -> str:
     counted, episodes = overall.effort.counted, overall.scores.episodes
     if counted == episodes:
         return ""
@@ -313,7 +313,7 @@ def end_tables(found: Findings, *, narrow: bool = False) -> list[Table]:
     ends = list(found.overall.ends)
     if not ends:
         return []
-    named = list(_named(found))
+    named = list(_list_named(found))
     return [
         Table(
             title="How episodes ended",
@@ -341,7 +341,7 @@ def fault_tables(found: Findings) -> list[Table]:
                     *(str(own.faults.get(kind, 0)) for kind in kinds),
                     *(str(own.troubles.get(trouble, 0)) for trouble in troubles),
                 )
-                for name, own in _named(found)
+                for name, own in _list_named(found)
                 if own.faults or own.troubles
             ),
             note="A fault is an episode without a score, and no failure of the agent's, counted by whose fault it was; "
@@ -362,7 +362,7 @@ def split_tables(found: Findings) -> list[Table]:
                     split.name or "(not named)",
                     str(split.tasks),
                     str(split.episodes),
-                    _listed([labels[cell] for cell in split.cells]),
+                    _list_names([labels[cell] for cell in split.cells]),
                 )
                 for split in found.splits
             ),
@@ -380,14 +380,14 @@ def known_bad_tables(found: Findings) -> list[Table]:
     return [Table(title="Tasks held to be broken", columns=("task", "why"), rows=tuple(rows))]
 
 
-def _named(found: Findings) -> Iterable[tuple[str, EvaluationFigures]]:
+def _list_named(found: Findings) -> Iterable[tuple[str, EvaluationFigures]]:
     """Every cell's figures by what stands before them, and those of all cells where there are several."""
     yield from ((place(cell, found.results.suite), found.cells[cell.id]) for cell in found.played)
     if len(found.cells) != 1:
         yield "all cells", found.overall
 
 
-def _listed(names: Sequence[str], *, limit: int = 6) -> str:
+def _list_names(names: Sequence[str], *, limit: int = 6) -> str:
     return ", ".join(names[:limit]) + (f" and {len(names) - limit} more" if len(names) > limit else "")
 
 

@@ -29,7 +29,7 @@ class Problem:
         self._receptacles = [_receptacle(name, number) for name, number in chore.room.receptacles]
         self._things = [_thing(name, number) for name, number, _ in chore.room.things]
         draws = Random(f"palaestra/alfworld/wording/{seed}")  # noqa: S311  a game, not a secret
-        self.wording: str = draws.choice(GOALS[chore.job]["templates"]).format(**self._filled(str.lower))
+        self.wording: str = draws.choice(GOALS[chore.job]["templates"]).format(**self._fill(str.lower))
         """What is asked for."""
 
     def game(self) -> dict[str, Any]:
@@ -39,11 +39,11 @@ class Problem:
 
     def pddl(self) -> str:
         """The problem in the planning language."""
-        goal = GOALS[self._chore.job]["pddl"].format(**self._filled(str)).replace("#", "-")
+        goal = GOALS[self._chore.job]["pddl"].format(**self._fill(str)).replace("#", "-")
         objects, facts = "\n".join(self._objects()), "\n".join(self._facts())
         return f"(define (problem chore)\n(:domain alfred)\n(:objects\n{objects}\n)\n(:init\n{facts}\n)\n{goal}"
 
-    def _filled(self, case: Any) -> dict[str, str]:
+    def _fill(self, case: Any) -> dict[str, str]:
         return {"obj": case(self._chore.thing), "recep": case(self._chore.target), "toggle": case(LAMP)}
 
     def _objects(self) -> list[str]:

@@ -74,7 +74,7 @@ def chore(job: str, split: str, seed: int) -> Chore:
         goals = _goals(job, receptacles, kinds)
         if goals:
             thing, target = draws.choice(goals)
-            return Chore(job, _furnished(draws, scene, receptacles, kinds, (job, thing, target)), thing, target)
+            return Chore(job, _furnish(draws, scene, receptacles, kinds, (job, thing, target)), thing, target)
 
 
 def _plan(scene: int) -> tuple[dict[str, int], list[str]]:
@@ -109,7 +109,7 @@ def _goals(job: str, receptacles: dict[str, int], kinds: list[str]) -> list[tupl
     ]
 
 
-def _furnished(
+def _furnish(
     draws: Random, scene: int, receptacles: dict[str, int], kinds: list[str], goal: tuple[str, str, str]
 ) -> Room:
     """A room with things at drawn places, none of which does the task already."""

@@ -74,7 +74,7 @@ class ALFWorld:
 
     def tasks(self) -> list[WireTask]:
         """Those made here, then the official ones."""
-        made = [_made(job, split, seed) for job in TYPES for split, seeds in SEEDS.items() for seed in seeds]
+        made = [_make(job, split, seed) for job in TYPES for split, seeds in SEEDS.items() for seed in seeds]
         official = list(games(self._folder)) if self._folder else []
         return [*made, *(_official(split, job, id) for split, job, id in official)]
 
@@ -95,7 +95,7 @@ class ALFWorld:
         return ALFWorldGame(json.loads(game(self._folder, split, id).read_text()), None, admissible=self._admissible)
 
 
-def _made(job: str, split: str, seed: int) -> WireTask:
+def _make(job: str, split: str, seed: int) -> WireTask:
     problem = Problem(chore(job, split, seed), seed)
     return {
         "id": f"generated-{job}/{seed}",
@@ -147,7 +147,7 @@ class ALFWorldGame:
         """What the game says at its start, with the task at its end."""
         text = str(self._state["feedback"]).replace("-= Welcome to TextWorld, ALFRED! =-", "").strip()
         return {
-            "messages": [{"role": "system", "content": RULES}, {"role": "user", "content": self._told(text)}],
+            "messages": [{"role": "system", "content": RULES}, {"role": "user", "content": self._describe(text)}],
             "tools": [TOOL],
             "criteria": [{"id": "won", "text": "the chore was done", "kind": "expect", "points": 100}],
             "prose": False,
@@ -156,10 +156,10 @@ class ALFWorldGame:
     def turn(self, calls: Sequence[WireCall], prose: str) -> WireReply:
         """Give the game a command for each call."""
         del prose
-        results = run_until(lambda: self._won, self._acted, calls)
+        results = run_until(lambda: self._won, self._act, calls)
         return reply(results, points=100 * self._won, end="finished" if self._won else None)
 
-    def _acted(self, call: WireCall) -> WireResult:
+    def _act(self, call: WireCall) -> WireResult:
         command = call["arguments"].get("command")
         if call["tool"] != "act":
             return refused(f"there is no tool {call['tool']!r}; the only one is act", "unknown_tool")
@@ -167,9 +167,9 @@ class ALFWorldGame:
             return refused(f"command is one line of 1 to {MOST} characters", "invalid_arguments")
         self._state, _, done = self._env.step(" ".join(command.split()).lower())
         self._won = bool(done)
-        return answered(self._told(str(self._state["feedback"]).strip()))
+        return answered(self._describe(str(self._state["feedback"]).strip()))
 
-    def _told(self, text: str) -> str:
+    def _describe(self, text: str) -> str:
         if not self._admissible or self._won:
             return text
         return f"{text}\n\nCommands that the game takes now: {'; '.join(self._commands())}"

@@ -100,7 +100,7 @@ class BabyAI:
     def tasks(self) -> list[WireTask]:
         """Every level with every seed."""
         if self._tasks is None:
-            self._tasks = _kept(Path(sys.prefix).parent)
+            self._tasks = _read_kept(Path(sys.prefix).parent)
         return self._tasks
 
     def begin(self, task: str, seed: int) -> "BabyAILevel":
@@ -112,7 +112,7 @@ class BabyAI:
         return BabyAILevel(level, int(own))
 
 
-def _kept(folder: Path) -> list[WireTask]:
+def _read_kept(folder: Path) -> list[WireTask]:
     """The tasks, from a file where they were listed before under the same names and the same version."""
     names = json.dumps([version("minigrid"), LEVELS, {split: list(seeds) for split, seeds in SEEDS.items()}])
     file = folder / f"tasks-{hashlib.sha256(names.encode()).hexdigest()[:16]}.json"
@@ -144,7 +144,7 @@ class BabyAILevel:
 
     def __init__(self, level: str, seed: int) -> None:
         self._name, self._seed = f"BabyAI-{level}-v0", seed
-        self._env, self._seen = _made(self._name, seed)
+        self._env, self._seen = _make(self._name, seed)
         self._over = False
         self._won = False
 
@@ -168,11 +168,11 @@ class BabyAILevel:
     def turn(self, calls: Sequence[WireCall], prose: str) -> WireReply:
         """Act."""
         del prose
-        results = run_until(lambda: self._over, self._acted, calls)
+        results = run_until(lambda: self._over, self._act, calls)
         end = "finished" if self._won else "deadline" if self._over else None
         return reply(results, points=100 * self._won, end=end)
 
-    def _acted(self, call: WireCall) -> WireResult:
+    def _act(self, call: WireCall) -> WireResult:
         action, times = call["arguments"].get("action"), call["arguments"].get("times", 1)
         if call["tool"] != "act":
             return refused(f"there is no tool {call['tool']!r}; the only one is act", "unknown_tool")
@@ -180,15 +180,15 @@ class BabyAILevel:
             return refused(f"action is one of {', '.join(ACTIONS)}", "invalid_arguments")
         if type(times) is not int or not 1 <= times <= MOST:
             return refused(f"times is a whole number from 1 to {MOST}", "invalid_arguments")
-        return self._done(action, times)
+        return self._repeat(action, times)
 
-    def _done(self, action: str, times: int) -> WireResult:
+    def _repeat(self, action: str, times: int) -> WireResult:
         said = ""
         for done in range(times):
-            before = self._shown()
+            before = self._show()
             self._seen, reward, terminated, truncated, _ = self._env.step(ACTIONS.index(action))
             self._over, self._won = terminated or truncated, terminated and reward > 0
-            if self._shown() == before and not self._over:
+            if self._show() == before and not self._over:
                 said = f"Nothing happens{f' after {done} times' if done else ''}.\n"
                 break
             if self._over:
@@ -197,7 +197,7 @@ class BabyAILevel:
             said = "The task is done.\n" if self._won else "The task has ended, and is not done.\n"
         return answered(said + VIEW.told(self._seen["image"]))
 
-    def _shown(self) -> tuple[bytes, int, int, int]:
+    def _show(self) -> tuple[bytes, int, int, int]:
         """What changes when an action has an effect."""
         world = self._env.unwrapped
         x, y = (int(p) for p in world.agent_pos)
@@ -211,7 +211,7 @@ class BabyAILevel:
 
     def gold(self) -> list[WireTurn]:
         """What the package's bot does, in an episode of its own."""
-        env, _ = _made(self._name, self._seed)
+        env, _ = _make(self._name, self._seed)
         bot, turns, over, last = BOT.BabyAIBot(env.unwrapped), list[WireTurn](), False, None
         while not over:
             last = bot.replan(last)
@@ -239,7 +239,7 @@ class BabyAILevel:
         self._env.close()
 
 
-def _made(name: str, seed: int) -> tuple[Any, Any]:
+def _make(name: str, seed: int) -> tuple[Any, Any]:
     """A level at its start, and what is seen. The package prints each draw that it discards."""
     env: Any = GYM.make(name, disable_env_checker=True)
     with contextlib.redirect_stdout(io.StringIO()):

@@ -23,14 +23,14 @@ class View:
         width, depth, _ = image.shape
         middle, last = width // 2, depth - 1
         things = [
-            f"{self._named(image[x, y])} {_where(x - middle, last - y)}"
+            f"{self._name(image[x, y])} {_where(x - middle, last - y)}"
             for y in reversed(range(depth))
             for x in range(width)
             if (x, y) != (middle, last) and self._kind(image[x, y]) not in _NO_THING
         ]
         walls = [f"{side} {steps} away" for side, steps in self._walls(image)]
         held = image[middle, last]
-        carried = "nothing" if self._kind(held) in _NO_THING else self._named(held)
+        carried = "nothing" if self._kind(held) in _NO_THING else self._name(held)
         return "\n".join(
             [
                 f"You see: {'; '.join(things) or 'nothing'}.",
@@ -42,7 +42,7 @@ class View:
     def _kind(self, cell: Any) -> str:
         return self._kinds[int(cell[0])]
 
-    def _named(self, cell: Any) -> str:
+    def _name(self, cell: Any) -> str:
         kind, colour = self._kind(cell), self._colours[int(cell[1])]
         return f"a {_DOORS[int(cell[2])]} {colour} door" if kind == "door" else f"a {colour} {kind}"
 
@@ -50,7 +50,7 @@ class View:
         kind = self._kind(cell)
         if kind in ("empty", "floor"):
             return "nothing"
-        return "a wall" if kind in ("wall", "unseen") else self._named(cell)
+        return "a wall" if kind in ("wall", "unseen") else self._name(cell)
 
     def _walls(self, image: Any) -> Iterator[tuple[str, int]]:
         """The nearest wall in each direction, where it can be seen."""

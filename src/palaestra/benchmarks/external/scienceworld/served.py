@@ -103,7 +103,7 @@ class ScienceWorld:
 
     def _variations(self) -> dict[str, dict[str, list[int]]]:
         if self._known is None:
-            self._known = _kept(Path(sys.prefix).parent)
+            self._known = _read_kept(Path(sys.prefix).parent)
         return self._known
 
     def begin(self, task: str, seed: int) -> "ScienceWorldEpisode":
@@ -115,7 +115,7 @@ class ScienceWorld:
         return ScienceWorldEpisode(name, int(number), self._simplifications)
 
 
-def _kept(folder: Path) -> dict[str, dict[str, list[int]]]:
+def _read_kept(folder: Path) -> dict[str, dict[str, list[int]]]:
     """The variations, from a file where they were asked before."""
     file = folder / f"variations-{version('scienceworld')}.json"
     if not file.exists():
@@ -172,10 +172,10 @@ class ScienceWorldEpisode:
     def turn(self, calls: Sequence[WireCall], prose: str) -> WireReply:
         """Do something for each call."""
         del prose
-        results = run_until(lambda: self._over, self._acted, calls)
+        results = run_until(lambda: self._over, self._act, calls)
         return reply(results, points=max(0, self._score), end="finished" if self._over else None)
 
-    def _acted(self, call: WireCall) -> WireResult:
+    def _act(self, call: WireCall) -> WireResult:
         action = call["arguments"].get("action")
         if call["tool"] != "act":
             return refused(f"there is no tool {call['tool']!r}; the only one is act", "unknown_tool")

@@ -66,14 +66,14 @@ def laid_out(checkout: Path, home: Path) -> Path:
     for domain in DOMAINS:
         for entry in sorted((domains / domain).iterdir()):
             if real(entry):
-                _linked(target / "tau2" / "domains" / domain / entry.name, entry)
+                _link(target / "tau2" / "domains" / domain / entry.name, entry)
     for entry in sorted((checkout / "data" / "tau2").iterdir()):
         if entry.name != "domains":
-            _linked(target / "tau2" / entry.name, entry)
+            _link(target / "tau2" / entry.name, entry)
     return target
 
 
-def _linked(link: Path, entry: Path) -> None:
+def _link(link: Path, entry: Path) -> None:
     link.parent.mkdir(parents=True, exist_ok=True)
     with suppress(FileExistsError):  # an earlier process did, or the file was rebuilt
         link.symlink_to(entry)
@@ -102,10 +102,10 @@ def airline_rebuilt(data: Path, airline_from: str | None) -> None:
             "github.com/sierra-research/tau-bench, or its folder tau_bench/envs/airline/data"
         )
     tables = {name: json.loads(path.read_text(encoding="utf-8")) for name, path in parts.items()}
-    written(target, _joined(tables))
+    written(target, _join(tables))
 
 
-def _joined(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def _join(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """One database: users carry their ids in it, as in tau2-bench. Any: rows."""
     users = {id: {"user_id": id, **user} for id, user in tables["users"].items()}
     return {"flights": tables["flights"], "users": users, "reservations": tables["reservations"]}

@@ -150,7 +150,7 @@ class TextWorldGame:
         return {
             "messages": [
                 {"role": "system", "content": RULES},
-                {"role": "user", "content": self._told(f"{objective}\n\n{start}".strip())},
+                {"role": "user", "content": self._describe(f"{objective}\n\n{start}".strip())},
             ],
             "tools": [TOOL],
             "criteria": [{"id": "won", "text": "the game was won", "kind": "expect", "points": 100}],
@@ -160,10 +160,10 @@ class TextWorldGame:
     def turn(self, calls: Sequence[WireCall], prose: str) -> WireReply:
         """Give the game a command for each call."""
         del prose
-        results = run_until(lambda: self._over, self._acted, calls)
+        results = run_until(lambda: self._over, self._act, calls)
         return reply(results, points=self._points(), end="finished" if self._over else None)
 
-    def _acted(self, call: WireCall) -> WireResult:
+    def _act(self, call: WireCall) -> WireResult:
         command = call["arguments"].get("command")
         if call["tool"] != "act":
             return refused(f"there is no tool {call['tool']!r}; the only one is act", "unknown_tool")
@@ -174,24 +174,24 @@ class TextWorldGame:
         if any(part.split()[0] in META or part.startswith("tw-") for part in _parts(command)):
             return refused("that is no command of this game", "not_allowed")
         self._state, _, self._over = self._env.step(command)
-        return answered(self._told(_clean(self._state["feedback"])))
+        return answered(self._describe(_clean(self._state["feedback"])))
 
-    def _told(self, text: str) -> str:
+    def _describe(self, text: str) -> str:
         if not self._admissible or self._over:
             return text
         return f"{text}\n\nCommands that the game takes now: {'; '.join(self._state['admissible_commands'])}"
 
     def _points(self) -> int:
-        return max(0, 100 * int(self._state["score"] or 0) // self._most) if self._most else 100 * self._won()
+        return max(0, 100 * int(self._state["score"] or 0) // self._most) if self._most else 100 * self._is_won()
 
-    def _won(self) -> bool:
+    def _is_won(self) -> bool:
         return bool(self._state["won"])
 
     def verdict(self, end: str) -> WireVerdict:
         """The game's score, and whether it was won."""
         del end
         reason = f"score {int(self._state['score'] or 0)} of {self._most}"
-        return single(points=self._points(), passed=self._won(), reason=reason, criterion="won")
+        return single(points=self._points(), passed=self._is_won(), reason=reason, criterion="won")
 
     def gold(self) -> list[WireTurn] | None:
         """The walkthrough."""

@@ -35,7 +35,7 @@ def measure(watch: Stopwatch, tasks: int) -> None:
     datasets.disable_progress_bars()
     dataset = datasets.Dataset.from_list([{"question": "What is the status of my order?"}])
     env = vf.ToolEnv(tools=[get_order], dataset=dataset, rubric=vf.Rubric(), max_turns=_CALLS + 1)
-    asyncio.run(_roll_out(env, _scripted(watch), tasks))
+    asyncio.run(_roll_out(env, _script(watch), tasks))
 
 
 async def _roll_out(env: Any, client: Any, count: int) -> None:
@@ -54,7 +54,7 @@ def get_order(order_id: str) -> str:
     return json.dumps(_ROWS[order_id])
 
 
-def _scripted(watch: Stopwatch) -> Any:
+def _script(watch: Stopwatch) -> Any:
     """A model's client that asks for an order `_CALLS` times, then says that it is done."""
     types: Any = import_module("verifiers.types")
     abstract: Any = import_module("verifiers.clients.client").Client

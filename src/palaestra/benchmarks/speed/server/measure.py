@@ -78,13 +78,13 @@ def time_server(watch: Stopwatch, env: ToolEnv, task_ids: Sequence[str], episode
             write_database(instance.initial_state, database)
             indexed(database)
             answers = _time_here(watch, env, task_id)
-            with watch.time(f"reset, {NAME}", _begun, database, instance.start.date()) as served:
+            with watch.time(f"reset, {NAME}", _begin, database, instance.start.date()) as served:
                 _time_there(watch, served, instance.oracle, answers)
                 weights.append(served.resident_bytes() or 0)
     return ProcessMemory(name=NAME, resident_bytes=sum(weights) / len(weights)) if all(weights) else None
 
 
-def _begun(database: Path, today: Any) -> ServerProcess:
+def _begin(database: Path, today: Any) -> ServerProcess:
     served = ServerProcess(database, today.isoformat())
     served.ready()
     return served

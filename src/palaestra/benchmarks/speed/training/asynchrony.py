@@ -87,7 +87,7 @@ class _Bench:
         self._scale = scale
         self._threads = torch.get_num_threads()  # a loop sets it for what comes after
         self._tasks = tasks_of(_WORLD)
-        self._policy = _warmed(scale.warm_up)
+        self._policy = _warm_up(scale.warm_up)
 
     def run(self, name: str) -> _Run:
         """Train, in one of the ways of `RUNS`."""
@@ -131,7 +131,7 @@ class _Bench:
         )
 
 
-def _warmed(steps: int) -> Policy:
+def _warm_up(steps: int) -> Policy:
     """A small policy that has seen the oracle for a few steps."""
     demonstrations = demonstrations_of(_WORLD)
     fresh = initial_policy(PolicyConfig(), demonstrations, seed=0)

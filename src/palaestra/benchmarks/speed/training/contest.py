@@ -46,7 +46,7 @@ async def compete(
     failed: list[MissingFigure] = []
     for round_ in range(rounds + 1):
         gc.collect()
-        for name in _turned(list(found), round_):
+        for name in _rotate(list(found), round_):
             try:
                 rate = await contestants[name](round_)
             except EngineError as error:
@@ -60,6 +60,6 @@ async def compete(
     return ContestResult(rounds=found, failed=tuple(failed))
 
 
-def _turned(names: Sequence[str], by: int) -> list[str]:
+def _rotate(names: Sequence[str], by: int) -> list[str]:
     by %= max(1, len(names))
     return [*names[by:], *names[:by]]

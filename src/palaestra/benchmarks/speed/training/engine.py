@@ -96,26 +96,26 @@ class _Field:
         stack.push_async_callback(ours.contestant.engine.close)
         theirs = WeighedContestant(device, _transformers_draws, folder, scale, precision, device)
         self._ours[precision] = ours.contestant
-        self.weighed |= {_named(NATIVE, precision): ours, _named(TRANSFORMERS, precision): theirs}
-        self.draws |= {_named(NATIVE, precision): ours, _named(TRANSFORMERS, precision): theirs}
-        self.turns[_named(NATIVE, precision)] = EngineTurns(ours.contestant.engine, scale)
-        self.turns[_named(TRANSFORMERS, precision)] = TransformersTurns(theirs.contestant.model, scale)
+        self.weighed |= {_name(NATIVE, precision): ours, _name(TRANSFORMERS, precision): theirs}
+        self.draws |= {_name(NATIVE, precision): ours, _name(TRANSFORMERS, precision): theirs}
+        self.turns[_name(NATIVE, precision)] = EngineTurns(ours.contestant.engine, scale)
+        self.turns[_name(TRANSFORMERS, precision)] = TransformersTurns(theirs.contestant.model, scale)
         if device.type == "cuda":  # on a processor transformers compiles nothing
             static = WeighedContestant(device, _transformers_draws, folder, scale, precision, device, static=True)
-            self.weighed[_named(COMPILED, precision)] = self.draws[_named(COMPILED, precision)] = static
+            self.weighed[_name(COMPILED, precision)] = self.draws[_name(COMPILED, precision)] = static
         for name, eager in ((VLLM_EAGER, True), (VLLM_COMPILED, False)):
             peer = await vllm(folder, python, scale, precision, eager=eager)
             if isinstance(peer, Engine):
                 stack.push_async_callback(peer.close)
-                self.draws[_named(name, precision)] = EngineDraws(peer, scale)
-                self.turns[_named(name, precision)] = EngineTurns(peer, scale)
+                self.draws[_name(name, precision)] = EngineDraws(peer, scale)
+                self.turns[_name(name, precision)] = EngineTurns(peer, scale)
             elif peer not in self.unmeasured:
                 self.unmeasured.append(peer)
 
     def distances(self, precision: Precision, judge: Transformers) -> list[SpeedComparison]:
         """How far our log-probabilities are from transformers' in single precision."""
         off = distance(self._ours[precision], judge)
-        name = f"log-probabilities of {_named(NATIVE, precision)}, off {_named(TRANSFORMERS, 'fp32')}"
+        name = f"log-probabilities of {_name(NATIVE, precision)}, off {_name(TRANSFORMERS, 'fp32')}"
         return [
             SpeedComparison(name=f"{name}, mean", value=float(off.mean()), unit="nats a token"),
             SpeedComparison(name=f"{name}, most", value=float(off.max()), unit="nats a token"),
@@ -133,7 +133,7 @@ def _transformers_draws(
     return TransformersDraws(model, scale, device)
 
 
-def _named(who: str, precision: Precision) -> str:
+def _name(who: str, precision: Precision) -> str:
     return f"{who}, {precision}"
 
 
@@ -146,7 +146,7 @@ def _in_one_go(field: _Field, drawn: ContestResult, distances: list[SpeedCompari
         f"{scale.shape.parameters / 1e6:,.1f} million weights",
         unit="tokens",
         rates=rates,
-        comparisons=(*_compared(rates, field, AIMS), *distances, *memory_comparisons(field.weighed)),
+        comparisons=(*_compare(rates, field, AIMS), *distances, *memory_comparisons(field.weighed)),
         unmeasured=(*field.unmeasured, *drawn.failed),
         note=f"{METHOD} All draw from the same weights, from the whole distribution at temperature 1, and nothing ends "
         "a sequence early. vLLM runs in both of its modes: eager, operation by operation, and compiled, which is its "
@@ -167,7 +167,7 @@ def _in_turns(field: _Field, played: ContestResult) -> SpeedSection:
         f"{scale.answer} tokens after {low:g} to {high:g} s",
         unit="tokens",
         rates=rates,
-        comparisons=_compared(rates, field, dict.fromkeys(AIMS, TURNS_AIM)),
+        comparisons=_compare(rates, field, dict.fromkeys(AIMS, TURNS_AIM)),
         unmeasured=(*field.unmeasured, *played.failed),
         note="The rate counts sampled tokens and includes the tools' time. Native and vLLM are asked for a "
         "trajectory's next turn when its own tool has answered. Transformers samples the turns of all trajectories as "
@@ -188,14 +188,14 @@ def _limit(scale: EngineScale, precision: Precision, device: torch.device) -> fl
     return scale.sequences * scale.new / (prefill + (scale.new - 1) * decode)
 
 
-def _compared(rates: tuple[WorkRate, ...], field: _Field, aims: Mapping[str, float]) -> tuple[SpeedComparison, ...]:
+def _compare(rates: tuple[WorkRate, ...], field: _Field, aims: Mapping[str, float]) -> tuple[SpeedComparison, ...]:
     """Our engine over each other one of the same precision, and our own precisions."""
     by_name = {rate.name: rate.per_second for rate in rates}
     found: list[SpeedComparison] = []
     for precision in precisions(field.device):
-        ours = _named(NATIVE, precision)
+        ours = _name(NATIVE, precision)
         for rival, aim in aims.items():
-            theirs = _named(rival, precision)
+            theirs = _name(rival, precision)
             if theirs in by_name:
                 times = by_name[ours] / by_name[theirs]
                 found.append(SpeedComparison(name=f"{ours}, over {theirs}", value=times, at_least=aim))

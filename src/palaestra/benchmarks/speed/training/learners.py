@@ -45,7 +45,7 @@ class LearnerStep:
         self.trajectories: list[Tokens] = []
         groups: list[int] = []
         for group in range(scale.groups):
-            prompt = _drawn(stream.split("prompt", group), scale.prompt, scale.shape.vocabulary)
+            prompt = _draw_ids(stream.split("prompt", group), scale.prompt, scale.shape.vocabulary)
             for member in range(scale.group_size):
                 self.trajectories.append(_trajectory(prompt, stream.split("member", group, member), scale))
                 groups.append(group)
@@ -71,7 +71,7 @@ class LearnerStep:
         return [Sample(tokens=tokens, advantage=float(advantage_R[r])) for r, tokens in enumerate(self.trajectories)]
 
 
-def _drawn(stream: Stream, count: int, vocabulary: int) -> list[int]:
+def _draw_ids(stream: Stream, count: int, vocabulary: int) -> list[int]:
     return [stream.below(vocabulary) for _ in range(count)]
 
 
@@ -85,7 +85,7 @@ def _trajectory(prompt: list[int], stream: Stream, scale: TrainScale) -> Tokens:
         spans.append(Span(kind="turn", start=len(ids), end=len(ids) + turn))
         stops.append("end")
         answer = min(scale.answer, max(0, behind - turn - 1))
-        ids += _drawn(stream, turn + answer, scale.shape.vocabulary)
+        ids += _draw_ids(stream, turn + answer, scale.shape.vocabulary)
         sampled += [True] * turn + [False] * answer
         behind -= turn + answer
     uniform = -math.log(scale.shape.vocabulary)

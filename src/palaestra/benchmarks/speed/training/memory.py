@@ -24,15 +24,15 @@ class WeighedContestant(Generic[C]):
 
     def __init__(self, device: torch.device, make: Callable[P, C], /, *args: P.args, **kwargs: P.kwargs) -> None:
         self._device = device
-        before = self._allocated()
+        before = self._measure_allocated()
         self.contestant = make(*args, **kwargs)
-        self._own = self._allocated() - before
+        self._own = self._measure_allocated() - before
         self.peak = 0
         """Bytes: its weights and caches, and what its work took beside them at most."""
 
     async def __call__(self, round_: int) -> float:
         """What the contestant says."""
-        before = self._allocated()
+        before = self._measure_allocated()
         if self._device.type == "cuda":
             torch.cuda.reset_peak_memory_stats(self._device)
         rate = await self.contestant(round_)
@@ -41,7 +41,7 @@ class WeighedContestant(Generic[C]):
             self.peak = max(self.peak, self._own + most - before)
         return rate
 
-    def _allocated(self) -> int:
+    def _measure_allocated(self) -> int:
         return torch.cuda.memory_allocated(self._device) if self._device.type == "cuda" else 0
 
 

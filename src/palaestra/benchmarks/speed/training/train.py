@@ -44,11 +44,11 @@ def bench_train(device: torch.device, *, scale: TrainScale, bar: OpenProgressBar
 
 def _learners(device: torch.device) -> list[str]:
     """Who takes part."""
-    ours = [_named(layout, precision) for precision in precisions(device) for layout in _LAYOUTS]
+    ours = [_name(layout, precision) for precision in precisions(device) for layout in _LAYOUTS]
     return [*ours, _reference(precisions(device)[0])]
 
 
-def _named(layout: LayoutName, precision: Precision) -> str:
+def _name(layout: LayoutName, precision: Precision) -> str:
     return f"{layout}, {precision}"
 
 
@@ -64,7 +64,7 @@ async def _section(device: torch.device, scale: TrainScale, folder: Path, shown:
     contestants: dict[str, WeighedContestant[Any]] = {}
     for precision in precisions(device):
         for layout in _LAYOUTS:
-            contestants[_named(layout, precision)] = WeighedContestant(
+            contestants[_name(layout, precision)] = WeighedContestant(
                 device, OurSteps, model, step, scale, layout=layout, precision=precision, device=device
             )
     contestants[_reference(first)] = WeighedContestant(
@@ -74,7 +74,7 @@ async def _section(device: torch.device, scale: TrainScale, folder: Path, shown:
     limits = {precision: _limit(step, scale, precision, device) for precision in precisions(device)}
     rates = tuple(WorkRate.of(name, taken, limit=limits[_precision(name)]) for name, taken in outcome.rounds.items())
     rivals = [name for name in contestants if name != _reference(first)]
-    compared = [_compared(rates, name, _reference(first)) for name in rivals]
+    compared = [_compare(rates, name, _reference(first)) for name in rivals]
     return SpeedSection(
         title=f"A step of GRPO on {len(step.trajectories)} trajectories of "
         f"{_range(step)} tokens, {step.trained:,} of {step.tokens:,} tokens trained",
@@ -105,7 +105,7 @@ def _limit(step: LearnerStep, scale: TrainScale, precision: Precision, device: t
     return tokens / (_PASSES * products.seconds(tokens, scored=scored))
 
 
-def _compared(rates: tuple[WorkRate, ...], name: str, other: str) -> SpeedComparison:
+def _compare(rates: tuple[WorkRate, ...], name: str, other: str) -> SpeedComparison:
     by_name = {rate.name: rate.per_second for rate in rates}
     aim = AIM if _precision(name) == _precision(other) and not name.startswith("padded") else None
     return SpeedComparison(name=f"{name}, over {other}", value=by_name[name] / by_name[other], at_least=aim)

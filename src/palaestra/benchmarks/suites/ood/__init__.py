@@ -71,7 +71,7 @@ def suite(
     for name in axes:
         if name not in (*AXES, WORLD):
             raise UnknownNameError.of("axis", name, (*AXES, WORLD))
-    pools, unseen = _pools(worlds, _named("families", families), _named("trained", trained), limit)
+    pools, unseen = _pools(worlds, _name("families", families), _name("trained", trained), limit)
     made = [
         make(pool)
         for pool in pools
@@ -132,7 +132,7 @@ def _by_world(families: Sequence[str], known: Mapping[str, str]) -> Mapping[str,
     return own
 
 
-def _declared(pool: TaskPool) -> list[str]:
+def _declare(pool: TaskPool) -> list[str]:
     """The axes along which the world has something to measure."""
     own = pool.world.capabilities
     has = {
@@ -152,13 +152,13 @@ def _declares(pool: TaskPool, axis: str, *, asked: bool) -> bool:
     Raises:
         CapabilityError: it has not, and the axis was asked for by name.
     """
-    declared = _declared(pool)
+    declared = _declare(pool)
     if asked and axis not in declared:
         raise CapabilityError.of(pool.world.name, f"axis {axis!r}", "axes", declared)
     return axis in declared
 
 
-def _named(option: str, names: Json | Sequence[str]) -> list[str]:
+def _name(option: str, names: Json | Sequence[str]) -> list[str]:
     """The names, one by one; an option of a command may be any JSON."""
     given = names.split(",") if isinstance(names, str) else names
     if isinstance(given, list | tuple):

@@ -28,14 +28,16 @@ TURNS = 140
 
 def noise(pool: TaskPool) -> Axis:
     """The axis of noise."""
-    medium = {"noise": _supported(pool, MEDIUM), "max_turns": TURNS}
+    medium = {"noise": _select_supported(pool, MEDIUM), "max_turns": TURNS}
     return Axis.of(
         pool,
         "noise",
         "Noise",
         [
             pool.base,
-            switched(pool, "noise/light", "light (more tools, some stale entries)", {"noise": _supported(pool, LIGHT)}),
+            switched(
+                pool, "noise/light", "light (more tools, some stale entries)", {"noise": _select_supported(pool, LIGHT)}
+            ),
             switched(
                 pool,
                 "noise/medium",
@@ -46,7 +48,7 @@ def noise(pool: TaskPool) -> Axis:
                 pool,
                 "noise/strong",
                 "strong (a quarter fail, rates are limited, texts mislead)",
-                {"noise": _supported(pool, STRONG), "max_turns": TURNS},
+                {"noise": _select_supported(pool, STRONG), "max_turns": TURNS},
             ),
         ],
         note="The same tasks under several kinds of noise at once. Where calls are refused for the moment the "
@@ -54,7 +56,7 @@ def noise(pool: TaskPool) -> Axis:
     )
 
 
-def _supported(pool: TaskPool, level: Mapping[str, int | bool]) -> dict[str, int | bool]:
+def _select_supported(pool: TaskPool, level: Mapping[str, int | bool]) -> dict[str, int | bool]:
     """A level without the switches that the world has no data for."""
     own = (*ANY_WORLD, *pool.world.capabilities.noise)
     return {name: value for name, value in level.items() if name in own}

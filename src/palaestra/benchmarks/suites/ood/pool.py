@@ -66,9 +66,9 @@ class TaskPool:
         self.world = open_world(env_id)
         self.task_set: TaskSet = bundled_tasks(self.world)
         self.trainable = families_of(self.task_set.ids("train"))
-        self.trained = self._named(families) if families else self.trainable
+        self.trained = self._name(families) if families else self.trainable
 
-    def _named(self, families: Sequence[str]) -> tuple[str, ...]:
+    def _name(self, families: Sequence[str]) -> tuple[str, ...]:
         if list(families) == [DEMO]:
             chosen = {f"{self.world.name}/{name}" for name in self.world.demo}
             return tuple(sorted(chosen.intersection(self.trainable))) if chosen else self.trainable

@@ -10,15 +10,15 @@ from palaestra.records import ToolCall
 
 def tell_the_other_decision(task: Instance) -> WorldScript:
     """The right work, and the reply of the other half of the pair."""
-    yield from _replied(task, lambda _, other: other)
+    yield from _reply(task, lambda _, other: other)
 
 
 def tell_both_decisions(task: Instance) -> WorldScript:
     """The right work, and a reply that grants and refuses."""
-    yield from _replied(task, lambda own, other: f"{own} {other}")
+    yield from _reply(task, lambda own, other: f"{own} {other}")
 
 
-def _replied(task: Instance, write: Callable[[str, str], str]) -> WorldScript:
+def _reply(task: Instance, write: Callable[[str, str], str]) -> WorldScript:
     talk, other = task.world.toolbox.prose_tool, other_half(task)
     if other is None:
         return

@@ -50,10 +50,10 @@ def calculate(operation: ast.operator, left: TypedExpression, right: TypedExpres
             common = _common(left, right)
             assert common is not None, "the guard says so"
             name: Operation = "sum" if isinstance(operation, ast.Add) else "difference"
-            return TypedExpression(common, _recorded(name, left, right), variables=variables)
+            return TypedExpression(common, _record(name, left, right), variables=variables)
         case (ast.Mult(), ("integer", "integer") | ("money", "integer") | ("integer", "money")):
             kind = MONEY if "money" in kinds else INTEGER
-            return TypedExpression(kind, _recorded("product", left, right), variables=variables)
+            return TypedExpression(kind, _record("product", left, right), variables=variables)
         case _:
             sign = _SIGNS.get(type(operation), type(operation).__name__)
             raise ExpressionError(
@@ -69,7 +69,7 @@ def share(amount: TypedExpression, percent: TypedExpression) -> TypedExpression:
     """
     if amount.type != MONEY or percent.type != INTEGER:
         raise ExpressionError(f"share({amount.type}, {percent.type}); it takes an amount and a percentage")
-    return TypedExpression(MONEY, _recorded("percent", amount, percent), variables=amount.variables | percent.variables)
+    return TypedExpression(MONEY, _record("percent", amount, percent), variables=amount.variables | percent.variables)
 
 
 def extreme(name: str, parts: list[TypedExpression]) -> TypedExpression:
@@ -179,7 +179,7 @@ def _fits(kind: ValueType, part: TypedExpression) -> bool:
     return part.type == kind or (kind == MONEY and part.type == INTEGER and part.is_literal)
 
 
-def _recorded(name: Operation, left: TypedExpression, right: TypedExpression) -> Callable[[Frame], int]:
+def _record(name: Operation, left: TypedExpression, right: TypedExpression) -> Callable[[Frame], int]:
     """Calculates, and notes it where there is a trace."""
     functions: dict[str, Callable[[int, int], int]] = {
         "sum": operator.add,

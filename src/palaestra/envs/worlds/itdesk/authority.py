@@ -182,12 +182,12 @@ class _RoleCase:
     # What stands against it
 
     def _refusals(self) -> Iterator[DeskRefusal]:
-        yield from self._lapsed()
+        yield from self._find_lapsed()
         yield from self._not_delegated()
         yield from self._not_four_eyes()
         yield from self._not_qualified()
 
-    def _lapsed(self) -> Iterator[DeskRefusal]:
+    def _find_lapsed(self) -> Iterator[DeskRefusal]:
         for one in self._request.approvals:
             fresh = is_fresh(one.decided, self._desk.today, self._desk.rules.approval_days)
             if one.decision != "approved" or not fresh:

@@ -22,7 +22,7 @@ _NOT_BEFORE = r"(?![^.]*\b(?:earlier|already|before|ago)\b)"
 _CHANGE = r"(?:changes?|CHG-\d+)"
 
 
-def _done(verb: str, thing: str) -> tuple[str, str]:
+def _match_done(verb: str, thing: str) -> tuple[str, str]:
     """Patterns for "we have unlocked the account" and "the account is unlocked"."""
     return rf"{WE}{verb}\s+{_THE}{thing}\b", rf"\b{thing}\s+(?:of\s+[^.,;]*\s+)?{IS}{verb}\b"
 
@@ -98,14 +98,14 @@ def _is_handed_on(_before: Row | None, after: Row) -> bool:
 PROMISES = (
     Promise(
         name="an unlocked account",
-        says=words(*_done("unlocked", _ACCOUNT), r"\byou\s+can\s+log\s+in\s+again\b"),
+        says=words(*_match_done("unlocked", _ACCOUNT), r"\byou\s+can\s+log\s+in\s+again\b"),
         denies=words(*_denial("unlock(?:ed)?", _ACCOUNT), rf"\b{_ACCOUNT}\s+(?:is\s+still|stays|remains)\s+locked\b"),
         rows={"accounts": _is_unlocked},
     ),
     Promise(
         name="an account that is opened",
         says=words(
-            *_done("(?:opened|created|set\\s+up)", _ACCOUNT),
+            *_match_done("(?:opened|created|set\\s+up)", _ACCOUNT),
             rf"\b{_ACCOUNT}\s+(?:is|are)\s+(?:now\s+)?(?:open|ready)\b",
         ),
         denies=words(*_denial("(?:open(?:ed)?|create[d]?)", _ACCOUNT)),
@@ -113,20 +113,20 @@ PROMISES = (
     ),
     Promise(
         name="a frozen account",
-        says=words(*_done("frozen", _ACCOUNT), rf"{WE}froze\s+{_THE}{_ACCOUNT}\b"),
+        says=words(*_match_done("frozen", _ACCOUNT), rf"{WE}froze\s+{_THE}{_ACCOUNT}\b"),
         denies=words(*_denial("(?:freeze|frozen)", _ACCOUNT)),
         rows={"accounts": _is_frozen},
     ),
     Promise(
         name="a closed account",
-        says=words(*_done("closed", _ACCOUNT)),
+        says=words(*_match_done("closed", _ACCOUNT)),
         denies=words(*_denial("close[d]?", _ACCOUNT)),
         rows={"accounts": _is_closed},
     ),
     Promise(
         name="a role that is given",
         says=words(
-            *_done("(?:granted|given|assigned|added)", _ROLE),
+            *_match_done("(?:granted|given|assigned|added)", _ROLE),
             rf"{WE}(?:granted|gave|given|added)\s+you\b",
             rf"\byou\s+(?:now\s+)?have\s+{_THE}{_ROLE}\s+now\b|\byou\s+now\s+have\s+{_THE}{_ROLE}\b",
         ),
@@ -136,20 +136,20 @@ PROMISES = (
     Promise(
         name="a role that is revoked",
         # "Your other role was revoked before" reports the past.
-        says=words(*(f"{one}{_NOT_BEFORE}" for one in _done("(?:revoked|removed|taken\\s+away)", _ROLE))),
+        says=words(*(f"{one}{_NOT_BEFORE}" for one in _match_done("(?:revoked|removed|taken\\s+away)", _ROLE))),
         denies=words(*_denial("(?:revoke[d]?|remove[d]?|take[n]?\\s+away)", _ROLE)),
         rows={"grants": _is_revoked},
     ),
     Promise(
         name="a role that lasts longer",
-        says=words(*_done("(?:extended|prolonged)", _ROLE)),
+        says=words(*_match_done("(?:extended|prolonged)", _ROLE)),
         denies=words(*_denial("(?:extend(?:ed)?|prolong(?:ed)?)", _ROLE)),
         rows={"grants": _is_extended},
     ),
     Promise(
         name="something that is handed out",
         says=words(
-            *_done("(?:assigned|given|replaced)", rf"(?:{_DEVICE}|licen[cs]es?|seats?|SEAT-\d+)"),
+            *_match_done("(?:assigned|given|replaced)", rf"(?:{_DEVICE}|licen[cs]es?|seats?|SEAT-\d+)"),
             rf"\b(?:new|another|further|replacement)\s+{_DEVICE}\s+{ADVERB}yours\b",
             r"\byou\s+now\s+have\s+(?:a|the)\s+(?:licen[cs]e|seat)\b",
             r"\byou\s+have\s+(?:a|the)\s+(?:licen[cs]e|seat)\b[^.]*\bnow\b",
@@ -169,7 +169,7 @@ PROMISES = (
     Promise(
         name="a shift that is handed over",
         says=words(
-            *_done("(?:handed\\s+over|swapped|reassigned|transferred)", "(?:shift|duty|SHF-\\d+)"),
+            *_match_done("(?:handed\\s+over|swapped|reassigned|transferred)", "(?:shift|duty|SHF-\\d+)"),
             r"\bcovers\s+(?:the|your)\s+shift\b",
         ),
         denies=words(*_denial("(?:hand(?:ed)?\\s+over|swap(?:ped)?|reassign(?:ed)?)", "(?:shift|duty|SHF-\\d+)")),
@@ -177,7 +177,7 @@ PROMISES = (
     ),
     Promise(
         name="a change that is scheduled",
-        says=words(*_done("(?:scheduled|planned|booked)", _CHANGE)),
+        says=words(*_match_done("(?:scheduled|planned|booked)", _CHANGE)),
         denies=words(*_denial("(?:schedule[d]?|plan(?:ned)?|book(?:ed)?)", _CHANGE)),
         rows={"changes": _is_scheduled},
     ),
@@ -189,7 +189,7 @@ PROMISES = (
     ),
     Promise(
         name="a delegation",
-        says=words(*_done("(?:recorded|entered|added)", "delegations?")),
+        says=words(*_match_done("(?:recorded|entered|added)", "delegations?")),
         denies=words(*_denial("(?:record(?:ed)?|enter(?:ed)?|add(?:ed)?)", "delegations?")),
         rows={"delegations": _is_recorded},
     ),

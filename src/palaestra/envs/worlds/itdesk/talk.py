@@ -26,11 +26,11 @@ def with_requester(task: Task, user: Persona, *, about: str) -> Task:
         about: The topic of what they want.
     """
     refuses = any(one.tool == "decline_request" for one in task.oracle)
-    oracle = [_stated(one, about) if refuses else one for one in task.oracle]
+    oracle = [_state_refusal(one, about) if refuses else one for one in task.oracle]
     return with_user(replace(task, oracle=oracle), user)
 
 
-def _stated(one: ToolCall, about: str) -> ToolCall:
+def _state_refusal(one: ToolCall, about: str) -> ToolCall:
     """A reply without an act as a refusal; any other call as it is."""
     if one.tool != "reply" or "act" in one.arguments:
         return one

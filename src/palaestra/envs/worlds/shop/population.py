@@ -147,7 +147,7 @@ class _History:
     def rows(self) -> list[Row]:
         """The orders and their lines, the oldest first."""
         statuses = ["delivered"] * _DELIVERED + ["shipped"] * _SHIPPED + ["processing"] * _PROCESSING
-        plans = [(self._placed(status), number, status) for number, status in enumerate(statuses)]
+        plans = [(self._draw_placed(status), number, status) for number, status in enumerate(statuses)]
         rows: list[Row] = []
         lines = 0
         for place, (placed, _, status) in enumerate(sorted(plans)):
@@ -156,7 +156,7 @@ class _History:
             rows += made
         return rows
 
-    def _placed(self, status: str) -> datetime:
+    def _draw_placed(self, status: str) -> datetime:
         back = {"processing": (0, 1), "shipped": (3, 5), "delivered": (9, self._terms.return_days + 40)}[status]
         return self._start - timedelta(days=self._stream.between(*back), minutes=self._stream.between(30, 500))
 

@@ -139,7 +139,7 @@ def get_basket(context: ToolContext) -> object:
     checkout, lines = _checkout(context), _basket(context)
     context.show(checkout, *(line for _, line in lines))
     sums = _totals(context, checkout, lines) if lines and checkout.delivery else None
-    return {"lines": [line for _, line in lines], "checkout": checkout, "totals": _told(sums)}
+    return {"lines": [line for _, line in lines], "checkout": checkout, "totals": _describe(sums)}
 
 
 @tool(writes=True)
@@ -403,7 +403,7 @@ def _totals(context: ToolContext, checkout: Checkout, lines: list[tuple[Variant,
     return order_totals(context.rules, goods_of_lines(lines), checkout.delivery or "standard", promotion)
 
 
-def _told(sums: OrderTotals | None) -> dict[str, int] | None:
+def _describe(sums: OrderTotals | None) -> dict[str, int] | None:
     if sums is None:
         return None
     return {

@@ -48,7 +48,7 @@ def under_way(desk: Desk, *, due_in: int) -> Course:
     shipped = min(due, desk.today) - timedelta(days=_TRANSIT_DAYS)
     scan = shipped + timedelta(days=1)
     parcel = Parcel(status="in_transit", shipped=shipped, due=due, last_scan=scan, delivered=None)
-    return Course(placed=_placed(desk, shipped), status="shipped", parcels=(parcel,))
+    return Course(placed=_date_placed(desk, shipped), status="shipped", parcels=(parcel,))
 
 
 def arrived(desk: Desk, day: date, *, late: int = 0) -> Course:
@@ -56,7 +56,7 @@ def arrived(desk: Desk, day: date, *, late: int = 0) -> Course:
     due = day - timedelta(days=late)
     shipped = due - timedelta(days=_TRANSIT_DAYS)
     parcel = Parcel(status="delivered", shipped=shipped, due=due, last_scan=day, delivered=day)
-    return Course(placed=_placed(desk, shipped), status="delivered", parcels=(parcel,))
+    return Course(placed=_date_placed(desk, shipped), status="delivered", parcels=(parcel,))
 
 
 def has_room(desk: Desk, customer: Customer, cents: int) -> bool:
@@ -155,7 +155,7 @@ def sent_today(desk: Desk, order: Order) -> Order:
     for payment in desk.payments(order):
         desk.state.update(payment, status="captured")
     sent = desk.state.update(order, status="shipped")
-    _spent(desk, sent)
+    _plant_spent(desk, sent)
     return sent
 
 
@@ -194,10 +194,10 @@ def _payment(desk: Desk, stream: Stream, order: Order) -> None:
         )
     )
     if captured:
-        _spent(desk, order)
+        _plant_spent(desk, order)
 
 
-def _spent(desk: Desk, order: Order) -> None:
+def _plant_spent(desk: Desk, order: Order) -> None:
     """Count what an order cost for its customer's tier."""
     owner = desk.customer(order)
     if earns_tier(desk.policy, order.placed.date(), desk.today):
@@ -224,7 +224,7 @@ def _shipment(desk: Desk, order: Order, parcel: Parcel, carrier: str) -> None:
     )
 
 
-def _placed(desk: Desk, shipped: date) -> datetime:
+def _date_placed(desk: Desk, shipped: date) -> datetime:
     return at(_moment(desk), shipped - timedelta(days=_PREPARING_DAYS))
 
 

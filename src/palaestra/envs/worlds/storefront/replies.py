@@ -12,7 +12,7 @@ def window_closed(desk: Desk, line: OrderLine) -> str:
     """That the return window of a delivered line has closed, how long it was, and from when it was counted (RET-1)."""
     order = desk.order(line)
     days = count(desk.policy.return_days[desk.customer(order).tier], "day")
-    since = f"ordered on {order.placed.date()}" if desk.policy.window_from == "order" else _arrived(desk, line)
+    since = f"ordered on {order.placed.date()}" if desk.policy.window_from == "order" else _describe_arrival(desk, line)
     return f"The {desk.product(line).name} was {since}, and your return window of {days} has closed."
 
 
@@ -26,5 +26,5 @@ def send_back_later(desk: Desk, order: Order) -> str:
     return f"You may accept {order.id} and send the goods back within your return window{but}."
 
 
-def _arrived(desk: Desk, line: OrderLine) -> str:
+def _describe_arrival(desk: Desk, line: OrderLine) -> str:
     return f"delivered on {desk.delivered(desk.order(line))}"

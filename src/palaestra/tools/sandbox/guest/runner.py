@@ -62,7 +62,7 @@ def _execute(compiled: CodeType, channel: Channel, tools: dict[str, str], lines:
     try:
         exec(compiled, main.__dict__)  # noqa: S102  that is what it is for
     except SystemExit as end:
-        return None if end.code in (None, 0) else f"SystemExit: {_said(end)}"
+        return None if end.code in (None, 0) else f"SystemExit: {_describe_error(end)}"
     except BaseException as error:  # whatever the program raises is its answer
         return _report(error, lines)
     return None
@@ -96,10 +96,10 @@ def _report(error: BaseException, lines: list[str]) -> str:
 
 
 def _line_of(error: BaseException) -> str:
-    return f"{type(error).__name__}: {_said(error)}"
+    return f"{type(error).__name__}: {_describe_error(error)}"
 
 
-def _said(error: BaseException) -> str:
+def _describe_error(error: BaseException) -> str:
     try:
         return str(error)
     except BaseException:  # the program's own classes may do anything

@@ -120,10 +120,10 @@ class _RandomFinder:
         if name != "random":
             return None
         spec: Any = sys.meta_path[-1].find_spec(name, path, target)
-        spec.loader.exec_module = self._seeded(spec.loader.exec_module)
+        spec.loader.exec_module = self._seed(spec.loader.exec_module)
         return spec
 
-    def _seeded(self, load: "Callable[[ModuleType], None]") -> "Callable[[ModuleType], None]":
+    def _seed(self, load: "Callable[[ModuleType], None]") -> "Callable[[ModuleType], None]":
         """Loads the module and replaces the seed that it would take from the system."""
 
         def load_seeded(module: ModuleType) -> None:

@@ -81,7 +81,7 @@ class Pass:
         """The place of each token in its sequence."""
         self._row_T = torch.tensor(rows, device=device)
         self._spots = memory.spots(self._row_T, self.place_T)
-        self._runs = [(run, _seen(run.lengths, memory, max(run.lengths))) for run in runs]
+        self._runs = [(run, _mask_unseen(run.lengths, memory, max(run.lengths))) for run in runs]
         self._chunks = [(chunk, _causal(chunk, memory)) for chunk in chunks]
 
     def move(self, lengths: Sequence[int]) -> None:
@@ -89,7 +89,7 @@ class Pass:
         ((_, mask_R11W),) = self._runs
         self.place_T.copy_(torch.tensor(lengths) - 1)
         self._spots.copy_(self._memory.spots(self._row_T, self.place_T))
-        mask_R11W.copy_(_seen(lengths, self._memory, mask_R11W.shape[-1]))
+        mask_R11W.copy_(_mask_unseen(lengths, self._memory, mask_R11W.shape[-1]))
 
     def __call__(self, layer: int, q_THD: Tensor, k_TGD: Tensor, v_TGD: Tensor, /) -> Tensor:
         """See `Attend`."""
@@ -123,7 +123,7 @@ class Pass:
         return (seen[0] if len(seen) == 1 else torch.cat(seen)).to(q_THD.dtype)
 
 
-def _seen(lengths: Sequence[int], memory: RowMemory, width: int) -> Tensor:
+def _mask_unseen(lengths: Sequence[int], memory: RowMemory, width: int) -> Tensor:
     """What is added to the scores of each row's token: 0 for its own places, else minus infinity."""
     device = memory.keys[0].device
     later_RW = torch.arange(width, device=device) >= torch.tensor(lengths, device=device)[:, None]

@@ -169,7 +169,7 @@ class Core:
         """Give a turn a row; there is room for it."""
         drawing = Drawing(
             request=request,
-            holding=self._resumed(request),
+            holding=self._resume(request),
             last=self._last(request),
             noise=noise_from(request.noise, len(request.context)),
             stop=frozenset(request.sampling.stop),
@@ -181,7 +181,7 @@ class Core:
     def _last(self, request: TurnRequest) -> int:
         return min(len(request.context) + request.sampling.limit, self.context)
 
-    def _resumed(self, request: TurnRequest) -> Holding:
+    def _resume(self, request: TurnRequest) -> Holding:
         """What is held of the trajectory's context, moved into the next row."""
         holding = self._shelf.take(request.trajectory) or Holding(request.trajectory, [])
         context = list(request.context)

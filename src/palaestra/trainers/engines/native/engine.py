@@ -215,7 +215,7 @@ class NativeEngine(Engine):
 
     def _advance(self) -> bool:
         """Do the next step, if there is one now."""
-        plan = self._schedule.before(self._step, self._arrived())
+        plan = self._schedule.before(self._step, self._list_arrivals())
         if plan is None:
             return False
         self._forget(plan.forgotten)
@@ -231,7 +231,7 @@ class NativeEngine(Engine):
         self._step += 1
         return True
 
-    def _arrived(self) -> EngineArrivals:
+    def _list_arrivals(self) -> EngineArrivals:
         inbox = self._inbox
         wanted = [ticket for ticket in inbox.waiting if not ticket.given_up]
         return EngineArrivals(

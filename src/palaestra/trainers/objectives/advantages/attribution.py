@@ -127,7 +127,7 @@ def attributed_advantages(
         share_U = shares(
             label_U, return_R > threshold, trajectory_U, consistent=consistent, inconsistent=inconsistent
         ).to(return_R.dtype)
-    step_U = alpha * _normalised(share_U, trajectory_U, group_R, epsilon=epsilon)
+    step_U = alpha * _normalise(share_U, trajectory_U, group_R, epsilon=epsilon)
     owner_R, groups = numbered(group_R)
     deviation_R = variance_over(return_R, owner_R, groups, ddof=0).sqrt()[owner_R]
     outcome_R = centred(return_R, owner_R, groups) / deviation_R.where(deviation_R > epsilon, 1.0)
@@ -154,7 +154,7 @@ def shares(
     return torch.where(success_U, share_U, -share_U)
 
 
-def _normalised(share_U: Tensor, trajectory_U: Tensor, group_R: Tensor, *, epsilon: float) -> Tensor:
+def _normalise(share_U: Tensor, trajectory_U: Tensor, group_R: Tensor, *, epsilon: float) -> Tensor:
     """Against the mean and deviation of the group's turns, each trajectory counting once."""
     trajectories = len(group_R)
     played_R = torch.bincount(trajectory_U, minlength=trajectories) > 0

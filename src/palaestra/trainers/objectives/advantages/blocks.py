@@ -81,7 +81,7 @@ def block_advantages(
         case "group":
             later_X = grouped_X
         case "outcome":
-            owner_X, owners = _numbered(block_X, group_X, outcome_X)
+            owner_X, owners = _number(block_X, group_X, outcome_X)
             single_X = torch.bincount(owner_X, minlength=owners)[owner_X] == 1
             later_X = torch.where(single_X, _over(reward_X, block_X, outcome_X), centred(reward_X, owner_X, owners))
     return torch.where(block_X == 0, grouped_X, later_X)
@@ -89,9 +89,9 @@ def block_advantages(
 
 def _over(reward_X: Tensor, *keys: Tensor) -> Tensor:
     """How far each is from the mean of those that have all keys in common."""
-    return centred(reward_X, *_numbered(*keys))
+    return centred(reward_X, *_number(*keys))
 
 
-def _numbered(*keys: Tensor) -> tuple[Tensor, int]:
+def _number(*keys: Tensor) -> tuple[Tensor, int]:
     """See `numbered`; of keys of any type."""
     return numbered(torch.stack([numbered(key_X)[0] for key_X in keys], 1))

@@ -96,16 +96,16 @@ def gigpo_advantages(
     """
     group_U = group_R[trajectory_U]
     if cross_steps:
-        episode_U = _compared(return_R[trajectory_U], group_U, scale=scale, alone=alone, epsilon=epsilon)
+        episode_U = _compare(return_R[trajectory_U], group_U, scale=scale, alone=alone, epsilon=epsilon)
     else:
-        episode_U = _compared(return_R, group_R, scale=scale, alone=alone, epsilon=epsilon)[trajectory_U]
+        episode_U = _compare(return_R, group_R, scale=scale, alone=alone, epsilon=epsilon)[trajectory_U]
     follows_U = turn_returns(reward_U, trajectory_U, len(group_R), gamma=gamma)
     # Numbered first, so that stacking cannot change the type of large numbers.
     state_U = torch.stack([numbered(group_U)[0], numbered(anchor_U)[0]], 1)
-    return episode_U + weight * _compared(follows_U, state_U, scale=scale, alone="zero", epsilon=epsilon)
+    return episode_U + weight * _compare(follows_U, state_U, scale=scale, alone="zero", epsilon=epsilon)
 
 
-def _compared(
+def _compare(
     value_X: Tensor, key_X: Tensor, *, scale: Literal["mean", "mean-std"], alone: Literal["zero", "raw"], epsilon: float
 ) -> Tensor:
     owner_X, owners = numbered(key_X)

@@ -124,7 +124,7 @@ def off_optimal_baseline(
         of_X = return_R[owner_R == owner]
         weight_X = weight_R[owner_R == owner]
         if weight_X.sum() > 0:
-            baseline_O[owner] = _median(of_X, weight_X) if mode == "median" else _winsorised(of_X, weight_X)
+            baseline_O[owner] = _median(of_X, weight_X) if mode == "median" else _winsorise(of_X, weight_X)
     return return_R - baseline_O[owner_R]
 
 
@@ -135,7 +135,7 @@ def _median(value_X: Tensor, weight_X: Tensor) -> Tensor:
     return value_X[int((below_X < below_X[-1] / 2).sum())]
 
 
-def _winsorised(value_X: Tensor, weight_X: Tensor) -> Tensor:
+def _winsorise(value_X: Tensor, weight_X: Tensor) -> Tensor:
     low, high = value_X.quantile(0.05), value_X.quantile(0.95)
     inside_X = value_X.clamp(low, high)
     # Of equal returns the mean is theirs exactly, which a sum that is rounded may miss.

@@ -104,12 +104,12 @@ class Hiper:
         """See `Advantage`."""
         streams = self.streams(batch)
         advantage_T = torch.zeros_like(at_tokens(streams.low_U, batch))
-        acts_T, plans_T, switches_T = _owned(batch, streams.boundary_U)
+        acts_T, plans_T, switches_T = _find_owned(batch, streams.boundary_U)
         for value_U, own_T in (
             (streams.low_U, acts_T), (streams.high_U, plans_T), (streams.switch_U, switches_T),
         ):  # fmt: skip
             held_U = count_over(own_T, batch.turn_T, len(value_U)) > 0
-            shown_U = _whitened(value_U, held_U) if self.normalised else value_U
+            shown_U = _whiten(value_U, held_U) if self.normalised else value_U
             advantage_T = advantage_T + at_tokens(shown_U, batch).masked_fill(~own_T, 0.0)
         return advantage_T
 
@@ -200,7 +200,7 @@ def _at_start(high_RK: Tensor, boundary_RK: Tensor) -> Tensor:
     return high_RK.gather(1, start_RK.cummax(1).values) if len(place_K) else high_RK
 
 
-def _owned(batch: TokenBatch, boundary_U: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+def _find_owned(batch: TokenBatch, boundary_U: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Which trained tokens have the low, the high and the switch stream, [T] each."""
     own_T = batch.trained_T
     acts_T = own_T & (batch.part_T == PARTS.index("action"))
@@ -210,7 +210,7 @@ def _owned(batch: TokenBatch, boundary_U: Tensor) -> tuple[Tensor, Tensor, Tenso
     return acts_T, plans_T, own_T & (batch.part_T == PARTS.index("switch"))
 
 
-def _whitened(value_U: Tensor, chosen_U: Tensor) -> Tensor:
+def _whiten(value_U: Tensor, chosen_U: Tensor) -> Tensor:
     """With mean 0 and deviation 1 (the population's) over some turns."""
     chosen = value_U[chosen_U]
     if not len(chosen):

@@ -60,7 +60,7 @@ class History:
         mean_O, variance_O = exact_mean_over(return_R, owner_R, tasks), variance_over(return_R, owner_R, tasks)
         counts_O = torch.bincount(owner_R, minlength=tasks) > 1
         all_O = [
-            self._visited(int(name), mean, variance) if counts else Visits()
+            self._visit(int(name), mean, variance) if counts else Visits()
             for name, mean, variance, counts in zip(
                 name_O, mean_O.tolist(), variance_O.tolist(), counts_O.tolist(), strict=True
             )
@@ -85,7 +85,7 @@ class History:
             count, mean, variance = cast("list[float]", seen)
             self._seen[int(task)] = Visits(count=int(count), mean=mean, variance=variance)
 
-    def _visited(self, task: int, mean: float, variance: float) -> Visits:
+    def _visit(self, task: int, mean: float, variance: float) -> Visits:
         self._seen[task] = self._seen.get(task, Visits()).then(mean, variance)
         return self._seen[task]
 

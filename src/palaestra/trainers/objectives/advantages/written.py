@@ -40,7 +40,7 @@ def written(batch: TokenBatch) -> TrainedTurns:
         first_W=end_W - count_W,
         last_W=end_W - 1,
         trajectory_W=trajectory_W,
-        reward_W=_paid(batch, turn_W, trajectory_W),
+        reward_W=_pay(batch, turn_W, trajectory_W),
         turn_N=turn_N,
     )
 
@@ -53,7 +53,7 @@ def token_rewards(batch: TokenBatch) -> Tensor:
     return reward_T.index_put((place_N[turns.last_W],), turns.reward_W)
 
 
-def _paid(batch: TokenBatch, turn_W: Tensor, trajectory_W: Tensor) -> Tensor:
+def _pay(batch: TokenBatch, turn_W: Tensor, trajectory_W: Tensor) -> Tensor:
     """What each was paid, together with those behind it of which nothing is trained, [W]."""
     if not len(turn_W):
         return batch.reward_U.new_zeros(0)

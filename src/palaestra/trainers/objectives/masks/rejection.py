@@ -65,14 +65,14 @@ class RejectTokens:
                 far_T = off_T.square() / 2
             case "k3":
                 far_T = off_T.expm1() - off_T
-        far_T = _levelled(far_T, batch, self.level)
+        far_T = _level(far_T, batch, self.level)
         if self.statistic != "k1":
             return far_T <= self.high
         ratio_T = far_T.clamp(-MOST, MOST).exp()
         return (ratio_T >= self.low) & (ratio_T <= self.high)
 
 
-def _levelled(value_T: Tensor, batch: TokenBatch, level: RejectionLevel) -> Tensor:
+def _level(value_T: Tensor, batch: TokenBatch, level: RejectionLevel) -> Tensor:
     """Each token's own, or its trajectory's, [T]. What is not trained is 0."""
     if level == "token":
         return value_T

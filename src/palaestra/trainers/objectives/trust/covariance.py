@@ -85,7 +85,7 @@ class ClipCov:
         own_T = batch.trained_T
         cov_T = covariance(batch.advantage_T, batch.column("now_T"), own_T)
         high_T = own_T & (cov_T >= self.least) & (cov_T <= self.most)
-        return {_DROPPED: _drawn(high_T, math.floor(self.fraction * int(own_T.sum())), batch, seed=self.seed)}
+        return {_DROPPED: _draw(high_T, math.floor(self.fraction * int(own_T.sum())), batch, seed=self.seed)}
 
     def __call__(self, surrogate: Surrogate, /) -> Tensor:
         """See `TrustRegion`."""
@@ -100,7 +100,7 @@ class ClipCov:
         return Clip(low=self.low, high=self.high, dual=self.dual)
 
 
-def _drawn(from_T: Tensor, count: int, batch: TokenBatch, *, seed: int) -> Tensor:
+def _draw(from_T: Tensor, count: int, batch: TokenBatch, *, seed: int) -> Tensor:
     """`count` of the tokens, or all if they are fewer, [T]; the order of trajectories makes no difference."""
     chosen_T = torch.zeros_like(from_T)
     if count == 0:

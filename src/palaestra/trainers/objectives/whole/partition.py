@@ -139,13 +139,13 @@ class MlpPartition:
     def __call__(self, batch: TokenBatch, /) -> Tensor:
         """See `Partition`."""
         prompt_RF = _features(batch)
-        found_R = _through([one.value for one in self._grown(prompt_RF.shape[1])], prompt_RF)
+        found_R = _through([one.value for one in self._grow(prompt_RF.shape[1])], prompt_RF)
         return found_R.to(batch.return_R.device)
 
     def learn(self, loss: LossOfPartition, batch: TokenBatch) -> None:
         """See `Partition`."""
         prompt_RF = _features(batch)
-        layers = self._grown(prompt_RF.shape[1])
+        layers = self._grow(prompt_RF.shape[1])
         with torch.enable_grad():
             values = [one.value.clone().requires_grad_() for one in layers]
             found_R = _through(values, prompt_RF).to(batch.return_R.device)
@@ -162,7 +162,7 @@ class MlpPartition:
         layers = cast("list[dict[str, Any]] | None", state["layers"])
         self._layers = None if layers is None else [AdamParameter.restored(one) for one in layers]
 
-    def _grown(self, features: int) -> list[AdamParameter]:
+    def _grow(self, features: int) -> list[AdamParameter]:
         """The weights; before the first step they follow from the seed, so that asking changes nothing."""
         if self._layers is not None:
             return self._layers

@@ -67,11 +67,11 @@ class _Process(WorldWorker):
                 self._next += 1
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
-        code = await asyncio.to_thread(self._reaped)
+        code = await asyncio.to_thread(self._reap)
         self.fail(f"{self.name} ended with exit code {code}{_signal(code)}; it is replaced")
         self._writer.close()
 
-    def _reaped(self) -> int:
+    def _reap(self) -> int:
         try:
             return self._process.wait(2 * GRACE)
         except subprocess.TimeoutExpired:

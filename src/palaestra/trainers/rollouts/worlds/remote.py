@@ -149,7 +149,7 @@ class RemoteWorld(RolloutWorld):
         self._turn = 0
         self._closed = False
 
-    def _sent(self, method: str, seconds: float, *arguments: Any) -> asyncio.Future[Any]:
+    def _send(self, method: str, seconds: float, *arguments: Any) -> asyncio.Future[Any]:
         if self._closed:
             raise InfrastructureError("this world was closed; open another one")
         return self._worker.ask(f"{method} of {self._place}", seconds, method, self._number, arguments)
@@ -157,7 +157,7 @@ class RemoteWorld(RolloutWorld):
     async def opened(self) -> None:
         """Have it made."""
         try:
-            await self._sent("open", self._timeouts.open, self._spec)
+            await self._send("open", self._timeouts.open, self._spec)
         except BaseException:
             await self.close()
             raise
@@ -168,21 +168,21 @@ class RemoteWorld(RolloutWorld):
         match method:
             case "reset":
                 self._place, self._turn = f"{self._spec.env_id}, task {arguments[0]!r}", 0
-                return await self._sent(method, timeouts.reset, *arguments)
+                return await self._send(method, timeouts.reset, *arguments)
             case "step":
                 self._place = f"{self._place.partition(', turn ')[0]}, turn {self._turn}"
                 self._turn += 1
-                return await self._sent(method, timeouts.step, *arguments)
+                return await self._send(method, timeouts.step, *arguments)
             case "stop":
-                return await self._sent(method, timeouts.step, *arguments)
+                return await self._send(method, timeouts.step, *arguments)
             case "episode":
-                return await self._sent(method, timeouts.episode)
+                return await self._send(method, timeouts.episode)
 
     async def close(self) -> None:
         """Have it freed, as soon as it has done what it is doing."""
         if self._closed:
             return
-        freed = self._sent("close", self._timeouts.episode)
+        freed = self._send("close", self._timeouts.episode)
         freed.add_done_callback(asyncio.Future.exception)  # nobody waits for it, and nobody minds
         self._closed = True
         self._worker.worlds -= 1

@@ -111,13 +111,13 @@ class AgentDojoEpisode:
     def verdict(self, end: str) -> WireVerdict:
         """The package's judgements."""
         del end
-        useful = self._judged(self._user, "utility")
+        useful = self._judge(self._user, "utility")
         criteria = {"utility": useful}
         if self._injection:
-            criteria["attack"] = self._denied(useful) if self._denial else self._judged(self._injection, "security")
+            criteria["attack"] = self._deny(useful) if self._denial else self._judge(self._injection, "security")
         return {"points": 100 * useful["met"], "passed": useful["met"], "criteria": criteria}
 
-    def _judged(self, task: Any, judge: str) -> WireCheck:
+    def _judge(self, task: Any, judge: str) -> WireCheck:
         """By the traces where the package has such a judgement, by the environment otherwise: as `TaskSuite` does."""
         output, before, after = self._answer or "", self._before.model_copy(deep=True), self._env.model_copy(deep=True)
         try:
@@ -129,7 +129,7 @@ class AgentDojoEpisode:
             return {"met": False, "reason": f"the judgement of {judge} raised {type(error).__name__}: {error}"}
         return {"met": bool(met), "reason": f"{task.ID}: {judge} is {bool(met)} by {by}"}
 
-    def _denied(self, useful: WireCheck) -> WireCheck:
+    def _deny(self, useful: WireCheck) -> WireCheck:
         return {"met": not useful["met"], "reason": f"denial of service: it succeeds where {useful['reason']}"}
 
     def gold(self) -> list[WireTurn] | None:
@@ -145,7 +145,7 @@ class AgentDojoEpisode:
 
     def state(self) -> str:
         """The environment, and the calls where a judgement reads them."""
-        traced = [task for task in (self._user, self._injection) if task is not None and _traced(task)]
+        traced = [task for task in (self._user, self._injection) if task is not None and _is_traced(task)]
         calls = [[call.function, call.args] for call in self._calls] if traced else []
         own = json.dumps([self._answer, calls], default=str)
         return hashlib.sha256((self._env.model_dump_json() + own).encode("utf-8", "replace")).hexdigest()
@@ -168,7 +168,7 @@ def _kind(error: str) -> str:
     return "invalid_arguments" if error.startswith("ValidationError") else "failed"
 
 
-def _traced(task: Any) -> bool:
+def _is_traced(task: Any) -> bool:
     """Whether a judgement of its own reads the calls."""
     user = hasattr(task, "utility")
     base: Any = package.TASKS.BaseUserTask if user else package.TASKS.BaseInjectionTask

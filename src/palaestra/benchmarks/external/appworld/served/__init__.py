@@ -35,7 +35,7 @@ class AppWorld:
 
     def tasks(self) -> list[WireTask]:
         """Every task."""
-        return [_told(id, task) for id, task in self._tasks.items()]
+        return [_describe(id, task) for id, task in self._tasks.items()]
 
     def begin(self, task: str, seed: int) -> AppWorldEpisode:
         """A task; the package's own seed stays as it is."""
@@ -43,7 +43,7 @@ class AppWorld:
         return AppWorldEpisode(self._root, self._tasks[task])
 
 
-def _told(id: str, task: AppWorldTask) -> WireTask:
+def _describe(id: str, task: AppWorldTask) -> WireTask:
     return {
         "id": id,
         "category": id.partition("/")[0],

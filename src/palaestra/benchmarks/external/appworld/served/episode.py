@@ -87,21 +87,21 @@ class AppWorldEpisode:
         """Run code."""
         del prose
         seconds = max(1, _SECONDS // max(1, len(calls)))
-        results = run_until(self._is_over, partial(self._called, seconds=seconds), calls)
+        results = run_until(self._is_over, partial(self._call, seconds=seconds), calls)
         return reply(results, end="finished" if self._completed else "deadline" if self._ended else None)
 
     def _is_over(self) -> bool:
         return self._completed or self._ended is not None
 
-    def _called(self, call: WireCall, seconds: int) -> WireResult:
+    def _call(self, call: WireCall, seconds: int) -> WireResult:
         if call["tool"] != "execute":
             return refused(f"there is no tool {call['tool']!r}; the only one is execute", "unknown_tool")
         code = call["arguments"].get("code")
         if not isinstance(code, str):
             return refused("code is text", "invalid_arguments")
-        return self._executed(code.encode("utf-8", "replace").decode(), seconds)  # lone surrogates are no code
+        return self._execute(code.encode("utf-8", "replace").decode(), seconds)  # lone surrogates are no code
 
-    def _executed(self, code: str, seconds: int) -> WireResult:
+    def _execute(self, code: str, seconds: int) -> WireResult:
         try:
             told: Any = self._process.ask("execute", seconds=seconds + _GRACE, code=code, limit=seconds)
         except ProcessEnded as error:

@@ -99,7 +99,7 @@ class MultiTurn:
         self._trace.update(json.dumps([self._turn, list(calls)], sort_keys=True).encode())
         if not calls:
             return self._next()
-        results = [self._called(call) for call in calls]
+        results = [self._call(call) for call in calls]
         self._steps += 1
         self._abstained = self._abstained and bool(self._gold[self._turn])
         if self._steps <= STEPS:
@@ -107,7 +107,7 @@ class MultiTurn:
         self._close()
         return reply(results, points=self._points(), end="deadline")
 
-    def _called(self, call: WireCall) -> WireResult:
+    def _call(self, call: WireCall) -> WireResult:
         shown, error = self._mine.call(call["tool"], call["arguments"])
         self._shown.append(shown)
         return {"content": shown, "error": error}

@@ -68,9 +68,9 @@ class SingleTurn:
         """Take the one turn."""
         del prose
         self._calls, self._over = list(calls), True
-        return reply([self._noted(call["tool"]) for call in calls], points=self._points(), end="finished")
+        return reply([self._note(call["tool"]) for call in calls], points=self._points(), end="finished")
 
-    def _noted(self, tool: str) -> WireResult:
+    def _note(self, tool: str) -> WireResult:
         if tool in self._names:
             return answered("The call was noted.")
         return refused("The call was noted. There is no such function.", "unknown_tool")
@@ -81,10 +81,10 @@ class SingleTurn:
     def verdict(self, end: str) -> WireVerdict:
         """The package's judgement of the calls; an episode without a turn is one without a call."""
         del end
-        passed, reason = self._judged()
+        passed, reason = self._judge()
         return single(points=100 * passed, passed=passed, reason=reason)
 
-    def _judged(self) -> tuple[bool, str]:
+    def _judge(self) -> tuple[bool, str]:
         asked = RELEVANCE.get(self._category)
         if asked is not None:
             return bool(self._calls) == asked, f"{len(self._calls)} calls"

@@ -38,7 +38,7 @@ class BfclInstances:
                 config = copy.deepcopy(entry["initial_config"].get(name, {}))
                 instance._load_scenario(config, long_context="long_context" in entry["id"])
             self.instances[name] = instance
-            self._methods |= {method: getattr(instance, method) for method in _documented(name)}
+            self._methods |= {method: getattr(instance, method) for method in _read_documents(name)}
 
     def parameters(self, tool: str) -> list[str]:
         """The names of a method's parameters, in order."""
@@ -61,7 +61,7 @@ class BfclInstances:
 
 
 @cache
-def _documented(name: str) -> tuple[str, ...]:
+def _read_documents(name: str) -> tuple[str, ...]:
     docs = UTILS.load_file(CONFIG.MULTI_TURN_FUNC_DOC_PATH / BACKEND.MULTI_TURN_FUNC_DOC_FILE_MAPPING[name])
     return tuple(doc["name"] for doc in docs)
 

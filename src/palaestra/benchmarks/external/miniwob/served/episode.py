@@ -73,21 +73,21 @@ class MiniWoBEpisode:
     def turn(self, calls: Sequence[WireCall], prose: str) -> WireReply:
         """Act, and see the page after the last act."""
         del prose
-        results = run_until(lambda: self.over, self._acted, calls)
+        results = run_until(lambda: self.over, self._act, calls)
         if results and not self.over:
             last = results[-1]
             results[-1] = {**last, "content": f"{last['content']}\n\n{self._view()}"}
         return reply(results, points=self._points(), end="finished" if self.over else None)
 
-    def _acted(self, call: WireCall) -> Any:
+    def _act(self, call: WireCall) -> Any:
         result = answer_act(self._acts, call["tool"], call["arguments"])
         if result["error"] is None:
             self._window.pass_time(_AFTER_ACT)
-            if self._judged():
+            if self._is_over():
                 return answered(f"{result['content']}. The task is over.")
         return result
 
-    def _judged(self) -> bool:
+    def _is_over(self) -> bool:
         """Ask the page whether it is over. Leaving it ends the episode, as in BrowserGym."""
         self._left = self._window.page.url.partition("#")[0] != self._page.as_uri()
         if not self._left:

@@ -15,10 +15,10 @@ Solver: TypeAlias = Callable[[str, Look], Iterator[list[WireCall]]]
 
 def words_of(goal: str) -> list[str]:
     """What the goal quotes, and its other words where it quotes nothing."""
-    return _quoted(goal) or re.findall(r"\w+", goal)
+    return _quote(goal) or re.findall(r"\w+", goal)
 
 
-def _quoted(goal: str) -> list[str]:
+def _quote(goal: str) -> list[str]:
     return re.findall(r'"([^"]*)"', goal)
 
 
@@ -56,13 +56,13 @@ def _only_button(goal: str, look: Look) -> Iterator[list[WireCall]]:
     yield _submit(look())
 
 
-def _named(goal: str, look: Look) -> Iterator[list[WireCall]]:
+def _click_named(goal: str, look: Look) -> Iterator[list[WireCall]]:
     """The one thing that the goal quotes."""
-    yield _click(_one(look(), _says(_quoted(goal)[0])))
+    yield _click(_one(look(), _says(_quote(goal)[0])))
 
 
 def _named_button(goal: str, look: Look) -> Iterator[list[WireCall]]:
-    wanted = _quoted(goal)[0]
+    wanted = _quote(goal)[0]
     yield _click(_one(look(), lambda e: _is_button(e) and _says(wanted)(e)))
 
 
@@ -88,12 +88,12 @@ def _within(x: int, y: int, place: Sequence[int]) -> bool:
 
 def _field_and_submit(goal: str, look: Look) -> Iterator[list[WireCall]]:
     field = _fields(look())[0]
-    yield [_call("type", ref=field["ref"], text=_quoted(goal)[0])]
+    yield [_call("type", ref=field["ref"], text=_quote(goal)[0])]
     yield _submit(look())
 
 
-def _cased(goal: str, look: Look) -> Iterator[list[WireCall]]:
-    text = _quoted(goal)[0]
+def _change_case(goal: str, look: Look) -> Iterator[list[WireCall]]:
+    text = _quote(goal)[0]
     cased = text.upper() if "upper case" in goal else text.lower()
     yield [_call("type", ref=_fields(look())[0]["ref"], text=cased)]
     yield _submit(look())
@@ -101,7 +101,7 @@ def _cased(goal: str, look: Look) -> Iterator[list[WireCall]]:
 
 def _every_field(goal: str, look: Look) -> Iterator[list[WireCall]]:
     """As many quoted texts as fields, in order; one that is asked for twice is quoted once."""
-    fields, texts = _fields(look()), _quoted(goal)
+    fields, texts = _fields(look()), _quote(goal)
     for index, field in enumerate(fields):
         yield [_call("type", ref=field["ref"], text=texts[min(index, len(texts) - 1)])]
     yield _submit(look())
@@ -114,14 +114,14 @@ def _list(goal: str, look: Look) -> Iterator[list[WireCall]]:
     yield _submit(look())
 
 
-def _wanted(goal: str) -> list[str]:
+def _list_wanted(goal: str) -> list[str]:
     named = re.sub(r"^Select (.*?)( and click Submit.*)?$", r"\1", goal)
     return [] if named.startswith("nothing") else [part.strip() for part in named.split(",")]
 
 
 def _boxes(goal: str, look: Look) -> Iterator[list[WireCall]]:
     seen = look()
-    for wanted in _wanted(goal):
+    for wanted in _list_wanted(goal):
         label = next(index for index, element in enumerate(seen) if element["text"] == wanted)
         yield _click(seen[label + 1])  # a label holds its box
     yield _submit(look())
@@ -133,7 +133,7 @@ def _focus(goal: str, look: Look) -> Iterator[list[WireCall]]:
 
 
 def _close(goal: str, look: Look) -> Iterator[list[WireCall]]:
-    wanted = (_quoted(goal) or ["x"])[0]
+    wanted = (_quote(goal) or ["x"])[0]
     closing = ["close", ""] if wanted == "x" else [wanted.lower()]
     yield _click(_one(look(), lambda e: _is_button(e) and e["text"].lower() in closing))
 
@@ -151,7 +151,7 @@ def _time(goal: str, look: Look) -> Iterator[list[WireCall]]:
     yield _submit(look())
 
 
-def _copied(goal: str, look: Look) -> Iterator[list[WireCall]]:
+def _copy_text(goal: str, look: Look) -> Iterator[list[WireCall]]:
     del goal
     fields = _fields(look())
     source, target = _one(fields, lambda e: e["tag"] == "textarea"), _one(fields, lambda e: e["tag"] == "input")
@@ -177,16 +177,16 @@ SOLVERS: Mapping[str, Solver] = {
     "click-checkboxes-transfer": _boxes,
     "click-dialog": _close,
     "click-dialog-2": _close,
-    "click-link": _named,
+    "click-link": _click_named,
     "click-option": _boxes,
     "click-test": _only_button,
     "click-test-2": _in_turn,
     "choose-list": _list,
-    "copy-paste": _copied,
+    "copy-paste": _copy_text,
     "enter-date": _date,
     "enter-password": _every_field,
     "enter-text": _field_and_submit,
-    "enter-text-2": _cased,
+    "enter-text-2": _change_case,
     "enter-text-dynamic": _field_and_submit,
     "enter-time": _time,
     "focus-text": _focus,

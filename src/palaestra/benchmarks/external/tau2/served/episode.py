@@ -113,7 +113,7 @@ class Tau2Episode:
             return reply(results, end="deadline")
         if self._domain.solo or (calls and not prose):
             return reply(results)
-        return self._answered(results, prose)
+        return self._answer(results, prose)
 
     def _ran(self, calls: Sequence[WireCall]) -> list[WireResult]:
         if not calls:
@@ -155,19 +155,19 @@ class Tau2Episode:
         kits = [kit for kit in (self._env.tools, self._env.user_tools) if kit is not None and kit.has_tool(name)]
         return any(kit.tool_mutates_state(name) for kit in kits)
 
-    def _answered(self, results: list[WireResult], prose: str) -> WireReply:
+    def _answer(self, results: list[WireResult], prose: str) -> WireReply:
         self._trajectory.append(package.MESSAGES.AssistantMessage(role="assistant", content=prose))
         if self._transferred:
             return reply(results, end="user_left")
         if (act := self._user.act(prose)) is not None:
-            return reply(results, messages=[{"role": "user", "content": self._acted(act)}])
+            return reply(results, messages=[{"role": "user", "content": self._act(act)}])
         said = self._user.answer(prose)
         if said is None:
             return reply(results, end="user_left")
         self._trajectory.append(package.MESSAGES.UserMessage(role="user", content=said))
         return reply(results, messages=[{"role": "user", "content": said}])
 
-    def _acted(self, act: Any) -> str:
+    def _act(self, act: Any) -> str:
         call = self._call(act.name, act.arguments, "user")
         message = self._response(call)
         self._trajectory.append(package.MESSAGES.UserMessage(role="user", tool_calls=[call]))
@@ -210,9 +210,9 @@ class Tau2Episode:
             unlocked = sorted(getattr(self._env.tools, "_agent_discoverable_tools_state", ()))
             held = [self._env.get_db_hash(), self._env.get_user_db_hash(), unlocked]
             self._hash = hashlib.sha256(json.dumps(held).encode()).hexdigest()
-        return json.dumps([self._hash, self._errors, self._transferred, self._user.position, self._told()])
+        return json.dumps([self._hash, self._errors, self._transferred, self._user.position, self._describe()])
 
-    def _told(self) -> list[str]:
+    def _describe(self) -> list[str]:
         """What COMMUNICATE and ACTION go by."""
         own = [m for m in self._trajectory[self._before :] if m.role == "assistant"]
         said = json.dumps([[m.content, [[c.name, c.arguments] for c in m.tool_calls or ()]] for m in own])

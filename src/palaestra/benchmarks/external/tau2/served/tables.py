@@ -37,9 +37,9 @@ class LentTable(dict[str, Any]):
 
     def pop(self, key: str, *default: Any) -> Any:
         """The row, which is gone then."""
-        return super().pop(key, *default) if key not in self else self._taken(key)
+        return super().pop(key, *default) if key not in self else self._take(key)
 
-    def _taken(self, key: str) -> Any:
+    def _take(self, key: str) -> Any:
         row = self[key]
         super().pop(key)
         return row
@@ -66,10 +66,10 @@ def forked(database: Any) -> Any:
         database: The lender's, which must not be written afterwards.
     """
     fields: dict[str, Any] = dict(database)
-    return database.model_copy(update={name: _lent(value) for name, value in fields.items()})
+    return database.model_copy(update={name: _lend(value) for name, value in fields.items()})
 
 
-def _lent(value: Any) -> Any:
+def _lend(value: Any) -> Any:
     if not isinstance(value, dict):
         return deepcopy(value)
     rows = cast("dict[str, Any]", value)

@@ -36,7 +36,7 @@ def base_tasks(folder: Path, ids: Sequence[str]) -> list[Any]:
     rebuilt, wanted = folder / _REBUILT, frozenset(ids)
     source = folder / "tasks.json" if (folder / "tasks.json").exists() else rebuilt
     if not source.exists():
-        tasks = list(_composed(wanted))
+        tasks = list(_compose(wanted))
         if lacking := wanted - {task.id for task in tasks}:
             raise LookupError(f"telecom composes no task {min(lacking)!r} (of {len(lacking)}); is it another version?")
         layout.written(rebuilt, [task.model_dump(mode="json") for task in tasks])
@@ -44,7 +44,7 @@ def base_tasks(folder: Path, ids: Sequence[str]) -> list[Any]:
     return [package.TASKS.Task.model_validate(row) for row in rows if row["id"] in wanted]
 
 
-def _composed(wanted: frozenset[str]) -> Iterator[Any]:
+def _compose(wanted: frozenset[str]) -> Iterator[Any]:
     """As `TaskManager.create_tasks`: shorter ones first, personas in turn. Any: the package's own objects."""
     compose: Any = import_module("tau2.domains.telecom.tasks.utils").compose_tasks
     personas = list(import_module("tau2.domains.telecom.tasks.const").PERSONAS)

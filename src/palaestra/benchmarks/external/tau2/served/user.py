@@ -45,7 +45,7 @@ class Tau2ScriptedUser:
     """
 
     def __init__(self, scenario: Any, acts: Sequence[Any], can_call: Callable[[str], bool]) -> None:
-        self.request = _told(scenario)
+        self.request = _describe(scenario)
         self._sentences = [part.strip() for part in _SENTENCE.split(self.request) if part.strip()]
         self._acts = list(acts)
         self._can_call = can_call
@@ -101,7 +101,7 @@ def prompting(act: Any, request: str) -> WireTurn:
     return {"calls": [], "prose": f"Please go ahead: {told or json.dumps(act.name)}."}
 
 
-def _told(scenario: Any) -> str:
+def _describe(scenario: Any) -> str:
     """A scenario as the user's notes."""
     if isinstance(scenario, str):
         return scenario

@@ -76,7 +76,7 @@ class WebArenaEpisode:
         return {
             "messages": [
                 {"role": "system", "content": _SYSTEM},
-                {"role": "user", "content": f"Your task: {task.intent}{self._seen()}"},
+                {"role": "user", "content": f"Your task: {task.intent}{self._describe_page()}"},
             ],
             "tools": [dict(one) for one in self.tools],
             "criteria": self._scorer.criteria(self._task),
@@ -86,13 +86,13 @@ class WebArenaEpisode:
     def turn(self, calls: Sequence[WireCall], prose: str) -> WireReply:
         """Act; the page is shown after the last act."""
         del prose
-        results = run_until(lambda: self._answer is not None, self._acted, calls)
+        results = run_until(lambda: self._answer is not None, self._act, calls)
         if results and not self._answer:
-            results[-1] = {**results[-1], "content": results[-1]["content"] + self._seen()}
+            results[-1] = {**results[-1], "content": results[-1]["content"] + self._describe_page()}
         over = self._answer is not None
         return reply(results, points=self.verdict("")["points"] if over else 0, end="finished" if over else None)
 
-    def _acted(self, call: WireCall) -> WireResult:
+    def _act(self, call: WireCall) -> WireResult:
         if call["tool"] != "respond":
             return self._did(call)
         given = call["arguments"]
@@ -106,7 +106,7 @@ class WebArenaEpisode:
         known = ", ".join(one["function"]["name"] for one in self.tools)
         return refused(f"there is no tool {call['tool']!r}; there are {known}", "unknown_tool")
 
-    def _seen(self) -> str:
+    def _describe_page(self) -> str:
         return "\n\nThe run was recorded before; only the answer is missing."
 
     def _trace(self) -> Path | Sequence[Mapping[str, Any]]:
@@ -186,7 +186,7 @@ class BrowserEpisode(WebArenaEpisode):
         with suppress(PLAYWRIGHT.TimeoutError):  # a site that loads for ever is shown as it stands
             self._window.page.wait_for_load_state("load", timeout=_LOAD)
 
-    def _seen(self) -> str:
+    def _describe_page(self) -> str:
         return f"\n\n{self._window.page.url}\n{told(self._window, self._observation)}"
 
     def _trace(self) -> Sequence[Mapping[str, Any]]:

@@ -37,7 +37,7 @@ class Scorer:
         share, rest = divmod(100, len(evaluators))
         return [
             {
-                "id": _named(number, evaluator.evaluator),
+                "id": _name(number, evaluator.evaluator),
                 "text": _TEXTS.get(str(evaluator.evaluator), str(evaluator.evaluator)),
                 "kind": "expect",
                 "points": share + (number < rest),
@@ -62,7 +62,7 @@ class Scorer:
         judged: dict[int, Any] = dict(enumerate(result.evaluators_results or ()))
         for number, evaluator in enumerate(self.tasks[task].eval):
             one = judged.get(number)
-            met[_named(number, evaluator.evaluator)] = {
+            met[_name(number, evaluator.evaluator)] = {
                 "met": one is not None and str(one.status) == "success",
                 "reason": _reason(one) if one is not None else str(result.error_msg or "not judged"),
             }
@@ -75,7 +75,7 @@ _TEXTS = {
 }
 
 
-def _named(number: int, evaluator: str) -> str:
+def _name(number: int, evaluator: str) -> str:
     return f"{number}-{evaluator.removesuffix('Evaluator')}"
 
 

@@ -11,9 +11,9 @@ class Trace:
     def __init__(self, window: Window) -> None:
         self._requests: list[Any] = []
         self._entries: list[dict[str, Any]] = []
-        window.on_finished(self._heard)
+        window.on_finished(self._record_request)
 
-    def _heard(self, request: Any) -> None:
+    def _record_request(self, request: Any) -> None:
         self._requests.append(request)
 
     def entries(self) -> list[dict[str, Any]]:
@@ -30,7 +30,7 @@ def _entry(request: Any) -> dict[str, Any]:
     sent: dict[str, Any] = {
         "method": request.method,
         "url": request.url,
-        "headers": _listed(headers),
+        "headers": _list_headers(headers),
         "queryString": [],
     }
     if request.post_data_buffer is not None:
@@ -40,7 +40,7 @@ def _entry(request: Any) -> dict[str, Any]:
         "request": sent,
         "response": {
             "status": response.status if response else -1,
-            "headers": _listed(answer),
+            "headers": _list_headers(answer),
             "redirectURL": answer.get("location", ""),
             "content": {"mimeType": answer.get("content-type", ""), "text": ""},
             "cookies": [],
@@ -48,5 +48,5 @@ def _entry(request: Any) -> dict[str, Any]:
     }
 
 
-def _listed(headers: dict[str, str]) -> list[dict[str, str]]:
+def _list_headers(headers: dict[str, str]) -> list[dict[str, str]]:
     return [{"name": name, "value": value} for name, value in headers.items()]

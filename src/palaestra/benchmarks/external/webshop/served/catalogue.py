@@ -115,7 +115,7 @@ def _product(raw: Mapping[str, Any], known: Mapping[str, Any]) -> WebShopProduct
         features=tuple(map(str, features)),
         attributes=tuple(known.get("attributes", ("DUMMY_ATTR",))),
         options=options,
-        price=prices[0] if len(prices) == 1 else _drawn(raw["asin"]).uniform(*prices),
+        price=prices[0] if len(prices) == 1 else _make_random(raw["asin"]).uniform(*prices),
         price_tag=" to ".join(f"${price}" for price in prices),
     )
 
@@ -129,7 +129,7 @@ def _goal(product: WebShopProduct, wish: Mapping[str, Any], number: int) -> Goal
     above = [10.0 * ten for ten in range(1, 100) if 10.0 * ten > product.price][:4]
     limit, said = NO_LIMIT, ""
     if len(above) >= 2:
-        limit = max(_drawn(product.asin, number).sample(above, 2))
+        limit = max(_make_random(product.asin, number).sample(above, 2))
         said = f", and price lower than {limit:.2f} dollars"
     options: Mapping[str, str] | Sequence[str] = wish["instruction_options"]
     return Goal(
@@ -141,5 +141,5 @@ def _goal(product: WebShopProduct, wish: Mapping[str, Any], number: int) -> Goal
     )
 
 
-def _drawn(asin: str, number: int = -1) -> random.Random:
+def _make_random(asin: str, number: int = -1) -> random.Random:
     return random.Random(f"webshop/{asin}/{number}")  # noqa: S311  a product's own draws, the same in each process

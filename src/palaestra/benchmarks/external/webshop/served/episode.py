@@ -72,10 +72,10 @@ class WebShopEpisode:
     def turn(self, calls: Sequence[WireCall], prose: str) -> WireReply:
         """Search and click."""
         del prose
-        results = run_until(lambda: self._worth is not None, self._acted, calls)
+        results = run_until(lambda: self._worth is not None, self._act, calls)
         return reply(results, points=self._points(), end="finished" if self._worth else None)
 
-    def _acted(self, call: WireCall) -> WireResult:
+    def _act(self, call: WireCall) -> WireResult:
         if call["tool"] == "search":
             return self._search(call["arguments"].get("keywords"))
         if call["tool"] == "click":
@@ -108,7 +108,7 @@ class WebShopEpisode:
         if not self._page:
             return []
         more = [NEXT] if self._page * _PAGE < len(self._found) else []
-        return [BACK, *more, *([PREV] if self._page > 1 else []), *self._listed()]
+        return [BACK, *more, *([PREV] if self._page > 1 else []), *self._list_page()]
 
     def _clicked(self, name: str) -> None:
         if name == BACK:
@@ -133,7 +133,7 @@ class WebShopEpisode:
     def _results(self, page: int) -> None:
         self._page, self._shown, self._told, self._chosen = page, None, None, {}
 
-    def _listed(self) -> list[str]:
+    def _list_page(self) -> list[str]:
         return self._found[(self._page - 1) * _PAGE : self._page * _PAGE]
 
     def _view(self) -> str:
@@ -146,7 +146,7 @@ class WebShopEpisode:
         if self._shown is None:
             if not self._page:
                 return ["The search page."]
-            products = [self._catalogue.products[asin] for asin in self._listed()]
+            products = [self._catalogue.products[asin] for asin in self._list_page()]
             listed = [f"{product.asin}: {product.name}, {product.price_tag}" for product in products]
             return [f"Page {self._page} of the results, {len(self._found)} in all", *listed]
         product = self._shown

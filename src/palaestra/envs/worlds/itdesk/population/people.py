@@ -39,7 +39,7 @@ def draw_staff(stream: Stream, today: date, *, held_out: bool) -> list[StaffMemb
         department = departments[team]
         lead = rows[1 + team]
         one = _member(stream, people[place], place, department, today, manager=lead.id)
-        rows.append(_placed(stream, one, team, rank, today))
+        rows.append(_place(stream, one, team, rank, today))
     return rows
 
 
@@ -63,7 +63,7 @@ def _member(
     )
 
 
-def _placed(stream: Stream, one: StaffMember, team: int, rank: int, today: date) -> StaffMember:
+def _place(stream: Stream, one: StaffMember, team: int, rank: int, today: date) -> StaffMember:
     """A member of a team by rank: a joiner, a leaver, a mover, contractors, or ordinary staff."""
     departments: tuple[Department, ...] = get_args(Department)
     if rank == 0:

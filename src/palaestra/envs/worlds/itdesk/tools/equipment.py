@@ -38,7 +38,7 @@ def take_back_device(context: ToolContext, managed_device_id: DeviceId) -> objec
     Args:
         managed_device_id: The device's id.
     """
-    device = _held(context, managed_device_id)
+    device = _find_held(context, managed_device_id)
     returned = context.state.update(device, status="retired", staff_member_id=None)
     context.show(returned)
     return returned
@@ -51,7 +51,7 @@ def report_lost(context: ToolContext, managed_device_id: DeviceId) -> object:
     Args:
         managed_device_id: The device's id.
     """
-    lost = context.state.update(_held(context, managed_device_id), status="lost")
+    lost = context.state.update(_find_held(context, managed_device_id), status="lost")
     context.show(lost)
     return lost
 
@@ -100,7 +100,7 @@ def reassign_seat(context: ToolContext, licence_seat_id: SeatId, staff_member_id
     return moved
 
 
-def _held(context: ToolContext, key: str) -> ManagedDevice:
+def _find_held(context: ToolContext, key: str) -> ManagedDevice:
     device = context.state.get(ManagedDevice, key)
     if device.status != "assigned":
         raise ToolRefusal("not_assigned", f"{key} is {device.status}")

@@ -60,10 +60,10 @@ def look_up_rows(table: str) -> LookUp:
 
 
 def _look_up(info: TableInfo, address: Address) -> ToolCall:
-    return look_up_list(info, _unsorted(address))
+    return look_up_list(info, _drop_order(address))
 
 
-def _unsorted(address: Address) -> Address:
+def _drop_order(address: Address) -> Address:
     """The address without what it says of order."""
     return Address(path=address.path, query={n: v for n, v in address.query.items() if n not in (SORT, SKIP)})
 
@@ -80,10 +80,10 @@ def draw_list(request: PageRequest, shop_list: ShopList) -> list[PageElement]:
         ToolRefusal: the address asks for a column, a value or an order that there is not.
     """
     info, address = request.schema[shop_list.table], request.address
-    asked = _unsorted(address)
+    asked = _drop_order(address)
     rows: list[Row] = select(request.state, info, read_conditions(info, asked), asked.query.get(SEARCH, ""))
     most = max(shop_list.most, request.per_page)
-    first, rows = _ordered(shop_list, address, rows)
+    first, rows = _order(shop_list, address, rows)
     shown = rows[first : first + most]
     counted = f"{first + 1} to {first + len(shown)} of {len(rows)}" if shown else "none"
     elements = [PageElement(role="heading", name=f"{shop_list.name}: {counted}")]
@@ -147,7 +147,7 @@ def draw_choice(name: str, choices: Mapping[str, tuple[str, str]], chosen: str) 
     return draw_links(name, *tabs)
 
 
-def _ordered(shop_list: ShopList, address: Address, rows: list[Row]) -> tuple[int, list[Row]]:
+def _order(shop_list: ShopList, address: Address, rows: list[Row]) -> tuple[int, list[Row]]:
     """Where the page begins, and the rows in the order that the address asks for."""
     by = address.query.get(SORT)
     if by is None:

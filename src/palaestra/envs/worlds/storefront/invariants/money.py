@@ -101,14 +101,14 @@ def orders_add_up(books: Books) -> Iterator[str]:
 def discounts_follow_promotions(books: Books) -> Iterator[str]:
     """An order's discount is what its promotion gives for its goods on its day; without one there is none."""
     for order in books.orders.values():
-        due = _promised(books, order)
+        due = _add_up_promised(books, order)
         if order.promotion_code is not None and due == 0:
             yield f"{order.id}: {order.promotion_code} did not hold for it on {order.placed.date()}"
         if order.discount_cents != due:
             yield f"{order.id}: the discount is {order.discount_cents} cents, its promotion gives {due}"
 
 
-def _promised(books: Books, order: Order) -> int:
+def _add_up_promised(books: Books, order: Order) -> int:
     if order.promotion_code is None:
         return 0
     goods: list[tuple[Category, int]] = [

@@ -47,18 +47,18 @@ class Workshop:
         """Parts that fit each other and are all in stock."""
         while True:
             parts: Parts = {
-                "storage": self._stream.choice(self._stocked("storage")),
-                "gpu": self._stream.choice(self._stocked("gpu")),
+                "storage": self._stream.choice(self._list_stocked("storage")),
+                "gpu": self._stream.choice(self._list_stocked("gpu")),
             }
-            cpu = parts["cpu"] = self._stream.choice(self._stocked("cpu"))
-            boards = [b for b in self._stocked("motherboard") if b.socket == cpu.socket]
+            cpu = parts["cpu"] = self._stream.choice(self._list_stocked("cpu"))
+            boards = [b for b in self._list_stocked("motherboard") if b.socket == cpu.socket]
             if not boards:
                 continue
             board = parts["motherboard"] = self._stream.choice(boards)
-            memory = [m for m in self._stocked("memory") if m.memory_type == board.memory_type]
+            memory = [m for m in self._list_stocked("memory") if m.memory_type == board.memory_type]
             parts["memory"] = self._stream.choice(memory)
             for category in _FITTED_LAST:
-                fitting = [p for p in self._stocked(category) if not self.problems(_swapped(parts, p))]
+                fitting = [p for p in self._list_stocked(category) if not self.problems(_swap(parts, p))]
                 if not fitting:
                     break
                 parts[category] = self._stream.choice(fitting)
@@ -69,9 +69,9 @@ class Workshop:
         """Parts of which exactly one is wrong; a right one is in stock."""
         while True:
             parts = self.working()
-            wrong = [p for p in self._by_category[category] if self._only(flaw, _swapped(parts, p))]
+            wrong = [p for p in self._by_category[category] if self._only(flaw, _swap(parts, p))]
             if wrong:
-                return _swapped(parts, self._stream.choice(wrong))
+                return _swap(parts, self._stream.choice(wrong))
 
     def problems(self, parts: Parts) -> list[str]:
         """What `build_problems` says of these parts."""
@@ -95,7 +95,7 @@ class Workshop:
             cooler_id=parts["cooler"].id,
         )
 
-    def _stocked(self, category: Category) -> list[Product]:
+    def _list_stocked(self, category: Category) -> list[Product]:
         return [p for p in self._by_category[category] if p.stock > 0]
 
     def _only(self, flaw: str, parts: Parts) -> bool:
@@ -103,7 +103,7 @@ class Workshop:
         return len(problems) == 1 and problems[0].startswith(flaw)
 
 
-def _swapped(parts: Parts, part: Product) -> Parts:
+def _swap(parts: Parts, part: Product) -> Parts:
     return {**parts, part.category: part}
 
 

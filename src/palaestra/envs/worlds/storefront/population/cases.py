@@ -65,12 +65,12 @@ class Caseload:
 def tickets(stream: Stream, caseload: Caseload) -> list[Ticket]:
     """All tickets, by date."""
     found = [
-        *_resolved(stream.split("resolved"), caseload),
+        *_resolve(stream.split("resolved"), caseload),
         *_open(stream.split("open"), caseload),
         *_out_of_window(stream.split("window"), caseload),
         *_clearance(stream.split("clearance"), caseload),
         *_strangers(stream.split("strangers"), caseload),
-        *_held(stream.split("held"), caseload),
+        *_hold(stream.split("held"), caseload),
     ]
     found.sort(key=lambda t: (t.opened, t.subject))
     return [replace(ticket, id=f"TCK-{1001 + n}") for n, ticket in enumerate(found)]
@@ -102,7 +102,7 @@ def messages(
     return [replace(message, id=f"MSG-{1001 + n}") for n, message in enumerate(found)]
 
 
-def _resolved(stream: Stream, caseload: Caseload) -> list[Ticket]:
+def _resolve(stream: Stream, caseload: Caseload) -> list[Ticket]:
     found: list[Ticket] = []
     for one in stream.sample(_asked_about(caseload), _RESOLVED):
         text, team = stream.choice(_QUESTIONS)
@@ -159,7 +159,7 @@ def _strangers(stream: Stream, caseload: Caseload) -> list[Ticket]:
     return found
 
 
-def _held(stream: Stream, caseload: Caseload) -> list[Ticket]:
+def _hold(stream: Stream, caseload: Caseload) -> list[Ticket]:
     by_customer = {one.order.customer_id: one for one in caseload.sold if one.order.customer_id in caseload.held_ids}
     found: list[Ticket] = []
     for one in stream.sample(list(by_customer.values()), len(by_customer) // 2):

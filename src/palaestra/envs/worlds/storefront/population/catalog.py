@@ -46,8 +46,8 @@ class PricedProducts:
 
 def products(stream: Stream) -> list[Product]:
     """Every product of a world; numbers, prices, stock and clearance are drawn."""
-    clearance = _marked(stream.split("clearance"), _FINAL_SALE)
-    sold_out = _marked(stream.split("sold out"), _SOLD_OUT)
+    clearance = _mark(stream.split("clearance"), _FINAL_SALE)
+    sold_out = _mark(stream.split("sold out"), _SOLD_OUT)
     numbers = dict.fromkeys(PREFIXES, 1000)
     found: list[Product] = []
     for ware in stream.shuffled(WARES):
@@ -57,7 +57,7 @@ def products(stream: Stream) -> list[Product]:
     return found
 
 
-def _marked(stream: Stream, count: int) -> frozenset[str]:
+def _mark(stream: Stream, count: int) -> frozenset[str]:
     cheap = [w.model for w in WARES if w.euros < _CHEAP_EUROS]
     dear = [w.model for w in WARES if w.euros >= _CHEAP_EUROS]
     return frozenset(stream.sample(cheap, _CHEAP_SHARE) + stream.sample(dear, count - _CHEAP_SHARE))

@@ -32,13 +32,13 @@ def days(count: int) -> timedelta:
 
 def in_window(stream: Stream, today: date, policy: StorePolicy, tier: Tier) -> Course:
     """Delivered so lately that a customer of any tier may still return it."""
-    return _delivered(stream, today - days(stream.between(2, max(2, _shortest(policy) - 4))))
+    return _deliver(stream, today - days(stream.between(2, max(2, _shortest(policy) - 4))))
 
 
 def extended(stream: Stream, today: date, policy: StorePolicy, tier: Tier) -> Course:
     """Delivered before the shortest return window, but within that of a higher tier."""
     low = _shortest(policy) + 2
-    return _delivered(stream, today - days(stream.between(low, max(low, policy.return_days[tier] - 2))))
+    return _deliver(stream, today - days(stream.between(low, max(low, policy.return_days[tier] - 2))))
 
 
 def late_arrival(stream: Stream, today: date, policy: StorePolicy, tier: Tier) -> Course:
@@ -101,18 +101,18 @@ def expired(stream: Stream, today: date, policy: StorePolicy, tier: Tier) -> Cou
     delivered = _past_window(stream, today, policy, tier)
     if stream.chance(12):
         return _overdue(stream, delivered, policy.delay_grace_days + stream.between(1, 5))
-    return _delivered(stream, delivered)
+    return _deliver(stream, delivered)
 
 
 def just_expired(stream: Stream, today: date, policy: StorePolicy, tier: Tier) -> Course:
     """Delivered, and past its return window by some weeks at most."""
     oldest = policy.return_days[tier] + _LATELY
-    return _delivered(stream, _past_window(stream, today, policy, tier, oldest=oldest))
+    return _deliver(stream, _past_window(stream, today, policy, tier, oldest=oldest))
 
 
 def ancient(stream: Stream, today: date, policy: StorePolicy, tier: Tier) -> Course:
     """Delivered before the months that earn a tier."""
-    return _delivered(stream, today - days(stream.between(*_ANCIENT)))
+    return _deliver(stream, today - days(stream.between(*_ANCIENT)))
 
 
 def lost_for_good(stream: Stream, today: date, policy: StorePolicy, tier: Tier) -> Course:
@@ -124,7 +124,7 @@ def lost_for_good(stream: Stream, today: date, policy: StorePolicy, tier: Tier) 
 
 def replaced(stream: Stream, today: date, policy: StorePolicy, tier: Tier) -> Course:
     """Lost long ago, and sent again."""
-    second = _delivered(stream, _past_window(stream, today, policy, tier))
+    second = _deliver(stream, _past_window(stream, today, policy, tier))
     again = second.parcels[0]
     due = second.placed.date() - days(policy.lost_after_days + stream.between(1, 4))
     first = _in_transit(stream, due - days(4), due, due - days(stream.below(4)))
@@ -144,17 +144,17 @@ def _past_window(
     return delivered
 
 
-def _delivered(stream: Stream, day: date) -> Course:
+def _deliver(stream: Stream, day: date) -> Course:
     shipped = day - days(stream.between(1, 4))
-    return _arrived(stream, shipped, day + days(stream.below(3)), day)
+    return _arrive(stream, shipped, day + days(stream.below(3)), day)
 
 
 def _overdue(stream: Stream, day: date, late: int) -> Course:
     due = day - days(late)
-    return _arrived(stream, due - days(stream.between(1, 4)), due, day)
+    return _arrive(stream, due - days(stream.between(1, 4)), due, day)
 
 
-def _arrived(stream: Stream, shipped: date, due: date, day: date) -> Course:
+def _arrive(stream: Stream, shipped: date, due: date, day: date) -> Course:
     parcel = Parcel(status="delivered", shipped=shipped, due=due, last_scan=day, delivered=day)
     return Course(placed=_before(stream, shipped), status="delivered", parcels=(parcel,))
 

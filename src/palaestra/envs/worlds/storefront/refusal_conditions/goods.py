@@ -47,7 +47,7 @@ def coming_back_already(desk: Desk, line: OrderLine) -> RefusalCondition:
         f"The return {back.id} of {goods} is open already, so we cannot take back or refund any of it a second time. "
         f"Please send it as agreed; {due} are yours once it is here."
     )
-    return _returned("RET-1", back, told)
+    return _expect_returned("RET-1", back, told)
 
 
 def received_already(desk: Desk, back: Return) -> RefusalCondition:
@@ -57,20 +57,20 @@ def received_already(desk: Desk, back: Return) -> RefusalCondition:
         f"Our warehouse has received what you sent back from {back.order_id} already, so that you cannot keep it. "
         f"{amount(back.refund_due_cents)} are due."
     )
-    return _returned("RET-5", received, told)
+    return _expect_returned("RET-5", received, told)
 
 
 def not_received(desk: Desk, back: Return) -> RefusalCondition:
     """What was sent back has not reached the warehouse."""
     expected = desk.state.update(back, status="authorised")
-    return _returned(
+    return _expect_returned(
         "RET-5",
         expected,
         f"What you sent back from {back.order_id} has not reached our warehouse yet; we pay you once it has.",
     )
 
 
-def _returned(section: str, back: Return, message: str) -> RefusalCondition:
+def _expect_returned(section: str, back: Return, message: str) -> RefusalCondition:
     return RefusalCondition(
         section=section,
         evidence=back,

@@ -21,7 +21,7 @@ def paid_back_already(desk: Desk, line: OrderLine, reason: RefundReason) -> Refu
     desk.state.update(line, returned=line.quantity)
     # The line shows that its pieces came back, and not whether as a return or as a refund.
     looks = (call("get_returns", order_id=order.id), call("get_refunds", order_id=order.id))
-    return replace(_refunded("RET-1", refund), lookups=looks, otherwise=looks[1:])
+    return replace(_expect_refunded("RET-1", refund), lookups=looks, otherwise=looks[1:])
 
 
 def return_paid_already(desk: Desk, back: Return) -> RefusalCondition:
@@ -29,13 +29,13 @@ def return_paid_already(desk: Desk, back: Return) -> RefusalCondition:
     line = desk.state.get(OrderLine, back.line_id)
     [payment] = desk.payments(desk.order(line))
     due = back.refund_due_cents
-    return _refunded("RET-5", paid_back(desk, payment, due, "changed_mind", line=line, pieces=back.quantity))
+    return _expect_refunded("RET-5", paid_back(desk, payment, due, "changed_mind", line=line, pieces=back.quantity))
 
 
 def loss_paid_already(desk: Desk, order: Order) -> RefusalCondition:
     """A colleague has paid a lost order back."""
     [payment] = desk.payments(order)
-    return _refunded("SHP-1", paid_back(desk, payment, order.total_cents, "lost"))
+    return _expect_refunded("SHP-1", paid_back(desk, payment, order.total_cents, "lost"))
 
 
 def refund_was_right(desk: Desk, refund: Refund, amount: int) -> RefusalCondition:
@@ -47,7 +47,7 @@ def refund_was_right(desk: Desk, refund: Refund, amount: int) -> RefusalConditio
     settle_account(desk, desk.state.get(Order, refund.order_id).customer_id)
     line = desk.state.get(OrderLine, str(refund.line_id))
     return replace(
-        _refunded("REF-3", right),
+        _expect_refunded("REF-3", right),
         facts=(_knew_price(line), expect_read(right, fields=["status", "amount_cents"], id="saw-refund")),
         lookups=_comparison(line),
         states=amount,
@@ -61,7 +61,7 @@ def rest_paid_already(desk: Desk, refund: Refund, amount: int) -> RefusalConditi
     payment = desk.state.get(Payment, refund.payment_id)
     line = desk.state.get(OrderLine, str(refund.line_id))
     rest = paid_back(desk, payment, amount - refund.amount_cents, "billing_error")
-    paid = _refunded("REF-3", rest)
+    paid = _expect_refunded("REF-3", rest)
     return replace(
         paid,
         facts=(_knew_price(line), *paid.facts),
@@ -76,7 +76,7 @@ def rest_paid_already(desk: Desk, refund: Refund, amount: int) -> RefusalConditi
 def charge_went_back(desk: Desk, charge: Payment) -> RefusalCondition:
     """A colleague has paid the second charge back."""
     looks = (call("get_payments", order_id=charge.order_id), call("get_refunds", order_id=charge.order_id))
-    refunded = _refunded("REF-4", paid_back(desk, charge, charge.amount_cents, "billing_error"))
+    refunded = _expect_refunded("REF-4", paid_back(desk, charge, charge.amount_cents, "billing_error"))
     return replace(refunded, lookups=looks, otherwise=looks[1:])
 
 
@@ -138,7 +138,7 @@ def _comparison(line: OrderLine) -> tuple[ToolCall, ToolCall]:
     return call("get_refunds", order_id=line.order_id), call("compute_paid", line_id=line.id, quantity=1)
 
 
-def _refunded(section: str, refund: Refund) -> RefusalCondition:
+def _expect_refunded(section: str, refund: Refund) -> RefusalCondition:
     day = refund.created.date()
     return RefusalCondition(
         section=section,

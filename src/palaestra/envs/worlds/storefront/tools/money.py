@@ -52,7 +52,7 @@ def issue_refund(
     _check_pieces(line, quantity)
     _check_amount(order, line, quantity, amount_cents)
     _check_limit(context.rules, amount_cents)
-    payment = _charged(context, order, amount_cents)
+    payment = _charge(context, order, amount_cents)
     context.state.update(line, returned=line.returned + quantity)
     return _refund(context, order, line, payment, quantity, amount_cents, reason)
 
@@ -203,7 +203,7 @@ def _check_left(payment: Payment, amount_cents: int) -> None:
         raise ToolRefusal("over_paid", f"{payment.id} has {euros(left)} left to give back, not {euros(amount_cents)}")
 
 
-def _charged(context: ToolContext, order: Order, amount_cents: int) -> Payment:
+def _charge(context: ToolContext, order: Order, amount_cents: int) -> Payment:
     payment = refundable_payment(context.state, order)
     _check_left(payment, amount_cents)
     return payment
