@@ -191,7 +191,22 @@ def test_the_time_is_estimated_for_what_is_trained_and_played(monkeypatch: pytes
     on("cpu", "fp32")
     assert hours(estimate_time(config, tasks=46)) > 2 * hours(text)
     on("cuda", "bf16")
-    assert estimate_time(config, tasks=46).endswith("no estimate for a GPU")
+    there = pretrained_config("smollm2")
+    assert "trains for 40, 80, 40 s of processor time in its stages, and plays 184 episodes" in estimate_time(
+        there, tasks=46
+    )
+
+
+def test_on_a_gpu_all_families_are_learnt_from_until_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("palaestra.benchmarks.learning.pretrained.resolve_device", lambda _: "cuda")
+    config = pretrained_config("smollm2")
+    assert config.families is None
+    for stage in (config.sft, config.expert, config.grpo):
+        assert stage.cpu_seconds is not None
+        assert stage.learner.lora is not None
+        if isinstance(stage, GroupStageConfig):
+            assert stage.engine.rows == stage.pool.agents == stage.limits.per_step * stage.group_size
+            assert stage.engine.capacity >= stage.engine.rows * stage.play.context
 
 
 def hours(text: str) -> float:

@@ -156,6 +156,14 @@ def estimate_time(config: LearningConfig, *, tasks: int, seeds: int = 1) -> str:
         seeds: The number of runs.
     """
     sft, expert, grpo = config.sft, config.expert, config.grpo
+    policies = 1 + len(STAGES) + _CONTROLS * config.controls
+    measured = policies * tasks * sum(config.samples if temperature else 1 for temperature in config.temperatures)
+    if None not in (ends := (sft.cpu_seconds, expert.cpu_seconds, grpo.cpu_seconds)):
+        seconds = ", ".join(f"{end:g}" for end in ends)
+        return (
+            f"base {config.base}: trains for {seconds} s of processor time in its stages, and plays {measured} "
+            "episodes in evaluation; no estimate of the whole time"
+        )
     branched = 0 if expert.branching is None else len(expert.branching.pivots) * expert.branching.continuations
     played = {
         "expert": expert.steps * expert.limits.per_step * (expert.group_size + branched),
@@ -166,16 +174,14 @@ def estimate_time(config: LearningConfig, *, tasks: int, seeds: int = 1) -> str:
     tokens = {stage: count * (_PROMPT + _REST) for stage, count in imitated.items()}
     tokens["grpo"] = prompts * (_PROMPT + grpo.group_size * _REST)
     learners = {"sft": sft.learner, "expert": expert.learner, "grpo": grpo.learner}
-    seconds = {
+    taken = {
         stage: tokens[stage] / _TRAINED_A_SECOND * (_RECOMPUTED if learner.checkpointing else 1.0)
         + played.get(stage, 0) * _EPISODE_SECONDS
         for stage, learner in learners.items()
     }
-    total = sum(seconds.values())
+    total = sum(taken.values())
     if config.controls:
-        total += 2 * (seconds["expert"] + seconds["grpo"]) + seconds["sft"] + seconds["expert"]
-    policies = 1 + len(STAGES) + _CONTROLS * config.controls
-    measured = policies * tasks * sum(config.samples if temperature else 1 for temperature in config.temperatures)
+        total += 2 * (taken["expert"] + taken["grpo"]) + taken["sft"] + taken["expert"]
     total += measured * _EPISODE_SECONDS
     return (
         f"base {config.base}: trains on {sum(tokens.values()) / 1e6:.1f} million tokens, plays {sum(played.values())} "
@@ -185,8 +191,6 @@ def estimate_time(config: LearningConfig, *, tasks: int, seeds: int = 1) -> str:
 
 def _time(config: LearningConfig, seconds: float) -> str:
     """An estimate in words, of seconds of one thread in bfloat16."""
-    if resolve_device(config.device).startswith("cuda"):
-        return "no estimate for a GPU"
     precision = resolve_precision("auto", "cpu")
     threads = min(config.threads, cpu_count() or 1)
     speed = 1.0 if threads == 1 else _EFFICIENCY * threads
