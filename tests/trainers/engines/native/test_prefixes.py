@@ -89,3 +89,10 @@ def test_contexts_that_differ_in_one_token_share_what_comes_before_it() -> None:
     other = list(range(40))
     other[29] = 0
     assert prefixes.find(other, without=holding([])) == (one, 29)
+
+
+def test_unequal_tokens_with_equal_hashes_share_nothing() -> None:
+    prefixes, one = Prefixes(), holding([1] * 20)
+    prefixes.add(one)
+    one.tokens[:] = [2] * 20  # found by the hashes of other tokens, as after a collision
+    assert prefixes.find([1] * 20, without=holding([])) is None

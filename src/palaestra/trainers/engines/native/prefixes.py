@@ -67,20 +67,33 @@ class Prefixes:
         Of several the one that holds more of them already goes before, then the one that was added first.
         """
         deepest: list[Holding] = []
+        known = 0
         for number in _chain(tokens, 0, 0):
             here = self._by_hash.get(number, [])
             if not here or here == [without]:
                 break
             deepest = here
-        best: Holding | None = None
-        rank = (0, 0)
-        for holding in deepest:
-            if holding is without:
-                continue
-            use = holding.of_use(common_beginning(holding.tokens, tokens))
-            if (use, min(use, holding.held)) > rank:
-                best, rank = holding, (use, min(use, holding.held))
-        return None if best is None else (best, rank[0])
+            known += BLOCK
+        best = _most_useful(deepest, tokens, known, without)
+        if best is not None and best[0].tokens[:known] != tokens[:known]:  # unequal tokens had equal hashes
+            best = _most_useful(deepest, tokens, 0, without)
+        return best
+
+
+def _most_useful(
+    holdings: list[Holding], tokens: list[int], known: int, without: Holding
+) -> tuple[Holding, int] | None:
+    """As `Prefixes.find`, among holdings whose first `known` tokens are equal."""
+    best: Holding | None = None
+    rank = (0, 0)
+    rest = tokens[known:]
+    for holding in holdings:
+        if holding is without:
+            continue
+        use = holding.of_use(known + common_beginning(holding.tokens[known:], rest))
+        if (use, min(use, holding.held)) > rank:
+            best, rank = holding, (use, min(use, holding.held))
+    return None if best is None else (best, rank[0])
 
 
 def common_beginning(one: list[int], other: list[int]) -> int:
