@@ -249,7 +249,7 @@ EXPORTS = {
     ),
     "palaestra.trainers": (
         "AlarmConfig BranchingConfig ChoiceConfig CriticConfig ExpertConfig GroupRule GroupStageConfig "
-        "GrpoBranchingConfig GrpoConfig GrpoLoop KeepConfig LearnerConfig Loop ModelConfig NativeConfig "
+        "GrpoBranchingConfig GrpoConfig GrpoLoop LearnerConfig Loop ModelConfig NativeConfig "
         "ObjectiveConfig OpenProgressBar PlayConfig Policy PolicyConfig PoolConfig ProgressBar RecordedRun "
         "RejectionConfig RolloutJob RolloutResult RolloutWorlds RunPlan SftConfig SftLoop StageConfig StageProgress "
         "StageResult Staleness TrainConfig WorldConfig demonstrations_of env_id_of initial_policy load_config "

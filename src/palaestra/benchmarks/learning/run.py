@@ -17,7 +17,6 @@ from palaestra.trainers import (
     ChoiceConfig,
     ExpertConfig,
     GrpoConfig,
-    KeepConfig,
     LearnerConfig,
     ModelConfig,
     NativeConfig,
@@ -77,14 +76,12 @@ class LearningConfig:
     """Where training works: "auto" (CUDA where there is one), or a name of torch's."""
     demonstrations: int = 20
     """Of each family, for the warm start and for what is mixed in later."""
-    # A longer warm start solves more, but is nearly certain of every token: its groups are alike, and teach little.
-    sft: SftConfig = field(default_factory=lambda: SftConfig(steps=350))
+    sft: SftConfig = field(default_factory=lambda: SftConfig(steps=1000))
     expert: ExpertConfig = field(
         default_factory=lambda: ExpertConfig(
-            steps=8,
+            steps=4,  # a round adds little once the policy is certain of most tokens, as it is after so many steps
             updates=60,
             demonstration_share=0.3,
-            keep=KeepConfig(prefixes=False),
             learner=LearnerConfig(lr=2e-3),
             choice=ChoiceConfig(rule="bandit", instances="endless"),
             branching=BranchingConfig(pivots=("best",)),
