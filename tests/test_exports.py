@@ -217,8 +217,8 @@ EXPORTS = {
     "palaestra.serving.client": "KEY_VARIABLE ServedEnv ServedSnapshot ServedVectorEnv ServerConnection",
     "palaestra.serving.core": (
         "CODES OPERATIONS STATUS SWITCHES BatchAnswer CoreCounts EpisodeEntry EpisodeLedger ItemBatch ItemReader "
-        "LedgerOutcome Operation OperationRunner ServedWorld ServedWorlds SessionCore SessionLimits TaskHandles "
-        "code_of error_json error_of no_session no_snapshot"
+        "LedgerOutcome Operation OperationRunner ServedWorld ServedWorlds SessionCore SessionLimits "
+        "StoredSnapshot TaskHandles code_of error_json error_of"
     ),
     "palaestra.serving.http": (
         "HttpLimits JsonFormatter WorldServer caller_of check_local_host is_loopback log_to make_app make_server "

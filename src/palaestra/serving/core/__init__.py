@@ -6,7 +6,7 @@ from palaestra.serving.core.item_batch import ItemBatch, ItemReader
 from palaestra.serving.core.ledger import CoreCounts, EpisodeEntry, EpisodeLedger, LedgerOutcome
 from palaestra.serving.core.limits import SessionLimits
 from palaestra.serving.core.operations import OPERATIONS, BatchAnswer, Operation, OperationRunner
-from palaestra.serving.core.store import no_session, no_snapshot
+from palaestra.serving.core.session import StoredSnapshot
 from palaestra.serving.core.worlds import SWITCHES, ServedWorld, ServedWorlds, TaskHandles
 
 __all__ = [
@@ -27,10 +27,9 @@ __all__ = [
     "ServedWorlds",
     "SessionCore",
     "SessionLimits",
+    "StoredSnapshot",
     "TaskHandles",
     "code_of",
     "error_json",
     "error_of",
-    "no_session",
-    "no_snapshot",
 ]

@@ -79,14 +79,14 @@ class SessionStore:
         if session is None:
             raise self._missing(caller, id_)
         if not session.may_see(caller):
-            raise no_session(id_)
+            raise _no_session(id_)
         session.expires = now + session.terms.lease
         return session
 
     def _missing(self, caller: Caller, id_: str) -> Exception:
         owners, outcome = self._gone.get(id_, (frozenset[str](), LedgerOutcome.LEFT))
         if caller.owner not in owners:
-            return no_session(id_)
+            return _no_session(id_)
         return SessionLostError(f"session {id_} {_REASONS[outcome]}; an episode that had not ended is void")
 
     def is_gone(self, caller: Caller, id_: str) -> bool:
@@ -119,8 +119,7 @@ class SessionStore:
         return len(late)
 
 
-def no_session(id_: str) -> SessionError:
-    """The error where there is no session of a name, or it is another owner's."""
+def _no_session(id_: str) -> SessionError:
     return SessionError(f"there is no session {id_!r} of yours; create one")
 
 
@@ -133,6 +132,7 @@ class SnapshotStore:
 
     Attributes:
         elsewhere: Snapshots by owner that other cores of the same server hold; limits count them.
+        carried: Copies of snapshots that another core holds, for the batch that is run now.
     """
 
     def __init__(self, limits: SessionLimits, *, clock: Callable[[], float]) -> None:
@@ -142,6 +142,7 @@ class SnapshotStore:
         self._kept: dict[str, tuple[StoredSnapshot, float]] = {}
         self._of_owner: Counter[str] = Counter()
         self.elsewhere: Mapping[str, int] = {}
+        self.carried: Mapping[str, StoredSnapshot] = {}
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -170,9 +171,11 @@ class SnapshotStore:
             SessionError: there is none of this name, or it is not the caller's, or it was dropped.
         """
         self.expire()
-        stored, _ = self._kept.get(id_, (None, 0.0))
+        stored, _ = self._kept.get(id_, (self.carried.get(id_), 0.0))
         if stored is None or caller.owner not in (stored.creator, stored.player):
-            raise no_snapshot(id_)
+            raise SessionError(f"there is no snapshot {id_!r} of yours; it may have been dropped")
+        if id_ in self.carried:
+            return stored
         del self._kept[id_]
         self._kept[id_] = (stored, self._clock() + self._limits.snapshot_lease)
         return stored
@@ -194,8 +197,3 @@ class SnapshotStore:
         for id_ in late:
             self.drop(id_)
         return len(late)
-
-
-def no_snapshot(id_: str) -> SessionError:
-    """The error where there is no snapshot of a name, or it is another owner's."""
-    return SessionError(f"there is no snapshot {id_!r} of yours; it may have been dropped")

@@ -22,6 +22,7 @@ from typing import Any
 import orjson
 
 import palaestra
+from palaestra.errors import SessionError
 from palaestra.packs import PACKS
 from palaestra.record import record
 from palaestra.serving.core import (
@@ -33,6 +34,7 @@ from palaestra.serving.core import (
     ServedWorlds,
     SessionCore,
     SessionLimits,
+    StoredSnapshot,
 )
 from palaestra.serving.log_lines import log_to
 from palaestra.serving.workers.frames import (
@@ -111,6 +113,8 @@ class WorkerHost:
                 return {"freed": self._core.expire()}, b""
             case "count":
                 return {"owners": self._owners()}, b""
+            case "copy":
+                return self._copy(header)
             case "stop":
                 self._core.stop()
                 return {}, b""
@@ -122,10 +126,23 @@ class WorkerHost:
         elsewhere = header.get("elsewhere") or {"sessions": {}, "snapshots": {}}
         self._core.sessions.elsewhere = elsewhere["sessions"]
         self._core.snapshots.elsewhere = elsewhere["snapshots"]
-        batch = self._reader.read(operation, body)
+        items, copies = body, dict[str, StoredSnapshot]()
+        for id_, length in header.get("carried", ()):
+            items, copy = items[:-length], items[-length:]
+            copies[id_] = pickle.loads(copy)  # noqa: S301  from another worker of the server
+        self._core.snapshots.carried = copies
+        batch = self._reader.read(operation, items)
         answer = self._operations.run(operation, read_caller(header["caller"]), batch.items)
         fields, answered = write_answer(answer)
         return fields if "elsewhere" not in header else {**fields, "owners": self._owners()}, answered
+
+    def _copy(self, header: Header) -> tuple[Header, bytes]:
+        """A snapshot for a session of another worker; nothing where the caller has none of this name."""
+        try:
+            stored = self._core.snapshots.find(read_caller(header["caller"]), header["snapshot"])
+        except SessionError:
+            return {}, b""
+        return {}, pickle.dumps(stored)
 
     def _owners(self) -> dict[str, Any]:
         return {"sessions": self._core.sessions.owners, "snapshots": self._core.snapshots.owners}

@@ -3,11 +3,12 @@
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import orjson
 
-from palaestra.errors import InfrastructureError, LimitError, PalaestraError, SessionLostError
+from palaestra.errors import InfrastructureError, PalaestraError, SessionLostError
 from palaestra.record import record
 from palaestra.serving.access import Caller
 from palaestra.serving.core import (
@@ -17,8 +18,6 @@ from palaestra.serving.core import (
     SessionLimits,
     code_of,
     error_json,
-    no_session,
-    no_snapshot,
 )
 from palaestra.serving.workers.core_runner import CoreRunner
 from palaestra.serving.workers.creation_places import CreationPlaces
@@ -100,11 +99,9 @@ class WorkerPool(CoreRunner):
         return now + sum(worker.growth[grows] for worker in self.workers) + len(batch.items) > most
 
     async def _run_split(self, caller: Caller, batch: ItemBatch) -> BatchAnswer:
+        copies = await self._copy_snapshots(caller, batch) if batch.operation.name == "restore" else {}
         plan = self._plan(caller, batch)
-        asked = [
-            self._ask(worker, caller, batch if len(places) == len(batch.items) else batch.pick(places))
-            for worker, places in plan.parts.items()
-        ]
+        asked = [self._ask(worker, caller, batch.pick(places), copies=copies) for worker, places in plan.parts.items()]
         answers = await asyncio.gather(*asked, return_exceptions=True)
         results: list[bytes] = [b""] * len(batch.items)
         errors: Counter[str] = Counter()
@@ -117,6 +114,26 @@ class WorkerPool(CoreRunner):
             for place, result in zip(places, part.results, strict=True):
                 results[place] = result
         return BatchAnswer(results=results, errors=errors)
+
+    async def _copy_snapshots(self, caller: Caller, batch: ItemBatch) -> dict[str, bytes]:
+        """Copies of the snapshots that sessions of other workers than theirs are put at."""
+        wanted: dict[str, WorkerProcess] = {}
+        for item in batch.items:
+            holder = worker_of(item.snapshot)
+            if holder is not None and holder != worker_of(item.session):
+                with suppress(SessionLostError):  # the session's worker says that there is none
+                    if (worker := self.workers.find(holder)) is not None:
+                        wanted[item.snapshot] = worker
+        asked = (
+            worker.ask({"do": "copy", "caller": write_caller(caller), "snapshot": id_}, seconds=self._timeouts.request)
+            for id_, worker in wanted.items()
+        )
+        replies = await asyncio.gather(*asked, return_exceptions=True)
+        return {
+            id_: reply.body
+            for id_, reply in zip(wanted, replies, strict=True)
+            if isinstance(reply, WorkerReply) and reply.body
+        }
 
     async def _run_one_by_one(self, caller: Caller, batch: ItemBatch) -> BatchAnswer:
         """Run items one after the other, each worker told what the others hold: exact, and slower."""
@@ -158,12 +175,23 @@ class WorkerPool(CoreRunner):
         return found
 
     def _ask(
-        self, worker: WorkerProcess, caller: Caller, batch: ItemBatch, **fields: Any
+        self,
+        worker: WorkerProcess,
+        caller: Caller,
+        batch: ItemBatch,
+        *,
+        copies: Mapping[str, bytes] | None = None,
+        **fields: Any,
     ) -> asyncio.Future[WorkerReply]:
         name, number = batch.operation.name, len(batch.items)
+        header = {"do": "run", "operation": name, "caller": write_caller(caller), **fields}
+        body = batch.body()
+        if copies:  # the last one is read first
+            header["carried"] = [[id_, len(copy)] for id_, copy in reversed(copies.items())]
+            body = b"".join((body, *copies.values()))
         return worker.ask(
-            {"do": "run", "operation": name, "caller": write_caller(caller), **fields},
-            batch.body(),
+            header,
+            body,
             seconds=self._timeouts.request + number * self._timeouts.item,
             growth={_GROWS[name]: number} if name in _GROWS else None,
         )
@@ -192,14 +220,10 @@ class WorkerPool(CoreRunner):
         for place, item in enumerate(batch.items):
             try:
                 worker = self._route(caller, batch.operation.name, item, planned)
-            except LimitError:
-                raise
             except SessionLostError:
                 # Closing a session that is gone is fine, as it is in a session core.
                 is_closed = batch.operation.name == "close"
                 refused[place] = (b'{"ok":{}}', None) if is_closed else _refuse(_describe_loss(item))
-            except PalaestraError as error:
-                refused[place] = _refuse(error)
             else:
                 parts.setdefault(worker, []).append(place)
         return _Plan(parts=parts, refused=refused)
@@ -210,18 +234,15 @@ class WorkerPool(CoreRunner):
         Raises:
             LimitError: there is none now.
             SessionLostError: the worker that held the session has ended.
-            SessionError: there never was such a worker.
         """
         if operation == "create":
             return self._place(caller, item, planned)
         if operation == "tasks":
             return self.workers.choose()
-        id_ = item.snapshot if operation == "drop" else item.session
-        name = worker_of(id_)
+        name = worker_of(item.snapshot if operation == "drop" else item.session)
         worker = None if name is None else self.workers.find(name)
-        if worker is None:
-            raise no_snapshot(id_) if operation == "drop" else no_session(id_)
-        return worker
+        # An id that no worker has made is refused by any.
+        return self.workers.choose() if worker is None else worker
 
     def _place(self, caller: Caller, item: Any, planned: Counter[WorkerName]) -> WorkerProcess:
         if item.request is not None and (former := self._places.find(caller.owner, item.request)) is not None:
