@@ -187,7 +187,7 @@ class WorkerPool(CoreRunner):
         header = {"do": "run", "operation": name, "caller": write_caller(caller), **fields}
         body = batch.body()
         if copies:  # the last one is read first
-            header["carried"] = [[id_, len(copy)] for id_, copy in reversed(copies.items())]
+            header["carried"] = [[id_, len(copy)] for id_, copy in reversed([*copies.items()])]
             body = b"".join((body, *copies.values()))
         return worker.ask(
             header,
