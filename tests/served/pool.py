@@ -47,7 +47,11 @@ class RunnerUnderTest:
         self.runner: CoreRunner = server.runner
         self.reader: ItemReader = server.reader
         self._loop = asyncio.Runner()
-        self.wait(self.runner.start())
+        try:
+            self.wait(self.runner.start())
+        except BaseException:
+            self._loop.close()
+            raise
 
     def wait(self, done: Coroutine[Any, Any, R]) -> R:
         """Run the loop until something is done; a test fails where that takes a minute."""

@@ -253,6 +253,10 @@ class WorkerProcess:
         """Let it end, and wait until nothing of it is left."""
         self._is_closing = True
         self._writer.transport.abort()  # whatever was not sent yet is not waited for
+        await self.wait()
+
+    async def wait(self) -> None:
+        """Wait until nothing of it is left."""
         await self._listening
 
 

@@ -3,8 +3,9 @@
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import suppress
+from typing import Any
 
 from palaestra.errors import InfrastructureError, LimitError, SessionLostError
 from palaestra.serving.core import CoreCounts, LedgerOutcome
@@ -37,6 +38,7 @@ class WorkerSet:
         self._begun = 0
         self._outcomes: Counter[LedgerOutcome] = Counter()
         self._starts: set[asyncio.Task[None]] = set()
+        self._ends: set[asyncio.Task[None]] = set()
         self._is_stopping = False
 
     def __iter__(self) -> Iterator[WorkerProcess]:
@@ -73,12 +75,10 @@ class WorkerSet:
         self._outcomes.update(counts.outcomes)
         self._outcomes[LedgerOutcome.LOST] += counts.running
         self._workers[number] = None
-        if self._is_stopping:
-            return
-        self._failures[number] = 0 if worker.is_ready else self._failures[number] + 1
-        task = asyncio.create_task(self._start_again(number))
-        self._starts.add(task)
-        task.add_done_callback(self._starts.discard)
+        _keep(self._ends, worker.wait())
+        if not self._is_stopping:
+            self._failures[number] = 0 if worker.is_ready else self._failures[number] + 1
+            _keep(self._starts, self._start_again(number))
 
     async def _start_again(self, number: int) -> None:
         while True:
@@ -145,9 +145,17 @@ class WorkerSet:
             with suppress(asyncio.CancelledError):
                 await task
         await asyncio.gather(*map(self._stop, self))
+        await asyncio.gather(*self._ends)
 
     async def _stop(self, worker: WorkerProcess) -> None:
         with suppress(InfrastructureError, TimeoutError):
             async with asyncio.timeout(self._timeouts.stop):
                 await worker.ask({"do": "stop"}, seconds=self._timeouts.stop)
         await worker.close()
+
+
+def _keep(tasks: set[asyncio.Task[None]], run: Coroutine[Any, Any, None]) -> None:
+    """Run something beside everything else; a task that nobody holds may vanish."""
+    task = asyncio.create_task(run)
+    tasks.add(task)
+    task.add_done_callback(tasks.discard)
