@@ -229,7 +229,8 @@ class Played:
         known = self.ids[key]
         if not known or value == 0:
             return f"no-{key}"
-        return known[-1 - value % min(len(known), 8)]  # one of the latest: others are closed or dropped
+        place: int = -1 - int(value) % min(len(known), 8)
+        return known[place]  # one of the latest: others are closed or dropped
 
     def listing(self) -> list[dict[str, Any]]:
         shown = self.cores.wait(self.cores.runner.list_sessions(AUTHOR))

@@ -123,7 +123,7 @@ class WorkerHost:
 
     def _run(self, header: Header, body: bytes) -> tuple[Header, bytes]:
         operation = OPERATIONS[header["operation"]]
-        elsewhere = header.get("elsewhere") or {"sessions": {}, "snapshots": {}}
+        elsewhere: dict[str, dict[str, int]] = header.get("elsewhere") or {"sessions": {}, "snapshots": {}}
         self._core.sessions.elsewhere = elsewhere["sessions"]
         self._core.snapshots.elsewhere = elsewhere["snapshots"]
         items, copies = body, dict[str, StoredSnapshot]()
