@@ -216,8 +216,9 @@ EXPORTS = {
     ),
     "palaestra.serving.client": "KEY_VARIABLE ServedEnv ServedSnapshot ServedVectorEnv ServerConnection",
     "palaestra.serving.core": (
-        "CODES OPERATIONS STATUS SWITCHES BatchAnswer EpisodeEntry EpisodeLedger LedgerOutcome Operation "
-        "OperationRunner ServedWorld ServedWorlds SessionCore SessionLimits TaskHandles code_of error_json error_of"
+        "CODES OPERATIONS STATUS SWITCHES BatchAnswer CoreCounts EpisodeEntry EpisodeLedger ItemBatch ItemReader "
+        "LedgerOutcome Operation OperationRunner ServedWorld ServedWorlds SessionCore SessionLimits "
+        "StoredSnapshot TaskHandles code_of error_json error_of"
     ),
     "palaestra.serving.http": (
         "HttpLimits JsonFormatter WorldServer caller_of check_local_host is_loopback log_to make_app make_server "
@@ -226,6 +227,9 @@ EXPORTS = {
     "palaestra.serving.mcp": (
         "BRIEFING_URI END_META LocalResult LocalSession McpCall McpHttpAnswer REQUEST_META REWARD_META SessionEndpoint "
         "TURN_META make_session_server"
+    ),
+    "palaestra.serving.workers": (
+        "CoreRunner CoreThread WorkerName WorkerPool WorkerSettings WorkerTimeouts worker_of"
     ),
     "palaestra.tools": (
         "CHAT_FORMATS CONTROL FORMATS TYPED_CONTROL ActKind ActionFormat ActionReading CallResult ChatFormat "

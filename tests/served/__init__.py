@@ -23,6 +23,7 @@ from palaestra.serving.core import (
     OPERATIONS,
     EpisodeEntry,
     EpisodeLedger,
+    ItemReader,
     OperationRunner,
     ServedWorld,
     ServedWorlds,
@@ -30,6 +31,7 @@ from palaestra.serving.core import (
     SessionLimits,
 )
 from palaestra.serving.http import HttpLimits, WorldServer, make_app
+from palaestra.serving.workers import CoreThread
 from worlds.registration import LIBRARY_ID, register
 
 SECRET = bytes(range(32))
@@ -75,12 +77,13 @@ class CoreUnderTest:
             new_id=lambda: f"id-{next(numbers)}",
         )
         self.operations = OperationRunner(self.core)
+        self.reader = ItemReader(self.core.limits.batch)
 
     def send(self, who: Caller, name: str, *items: Mapping[str, Any]) -> bytes:
         """The answer to a batch, as bytes."""
         operation = OPERATIONS[name]
-        read = self.operations.read(operation, orjson.dumps({"items": items}))
-        return self.operations.run(operation, who, read).body
+        read = self.reader.read(operation, orjson.dumps({"items": items}))
+        return self.operations.run(operation, who, read.items).body
 
     def ask(self, who: Caller, name: str, **item: Any) -> dict[str, Any]:
         """The answer to one item that succeeds."""
@@ -130,11 +133,15 @@ class Door:
             self.tokens[name], one = make_key(name, [scope], now=self.wall.now, lifetime=lifetime)
             records.append(one)
         self.wall.now = 10.0
+        bounds = http or HttpLimits()
+        self.thread = CoreThread(made.core, most=bounds.pending)
         self.server = WorldServer(
-            made.core,
+            self.thread,
+            worlds=made.core.worlds,
+            reader=made.reader,
             keys=KeyRing(records, clock=self.wall) if keys else None,
             rates=RateLimiter(rates or RateLimits(), clock=self.clock),
-            limits=http or HttpLimits(),
+            limits=bounds,
         )
         self.app = make_app(self.server)
 
@@ -173,7 +180,7 @@ class Door:
 
     def close(self) -> None:
         """End the core's thread."""
-        self.server.thread.close()
+        self.thread.close()
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""A link that breaks: it carries requests to a server, and cuts the connection in place of some answers."""
+"""A link that breaks: it cuts the connection before some requests, and in place of some answers."""
 
 import re
 import socket
@@ -15,15 +15,17 @@ class CuttingLink:
     Args:
         url: The server behind it.
         every: Which answers are cut off: every how many-th. The server has run their requests.
+        before: Which requests are cut off: every how many-th. The server never sees them. 0 for none.
     """
 
-    def __init__(self, url: str, every: int) -> None:
+    def __init__(self, url: str, every: int, *, before: int = 0) -> None:
         host, port = url.removeprefix("http://").split(":")
         self._server = (host, int(port))
         self._every = every
+        self._before = before
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._listening.getsockname()[1]}"
-        self.carried = self.cuts = 0
+        self.read = self.carried = self.cuts = self.kept_back = 0
         self._thread = threading.Thread(target=self._accept)
         self._thread.start()
 
@@ -35,6 +37,10 @@ class CuttingLink:
                 return
             with link, suppress(ConnectionError):
                 while request := read_message(link):
+                    self.read += 1
+                    if self._before and self.read % self._before == 0:
+                        self.kept_back += 1
+                        break
                     with socket.create_connection(self._server) as server:
                         server.sendall(request)
                         answer = read_message(server)
@@ -70,9 +76,9 @@ def read_message(link: socket.socket) -> bytes:
 
 
 @contextmanager
-def cut_link(url: str, *, every: int) -> Generator[CuttingLink]:
+def cut_link(url: str, *, every: int, before: int = 0) -> Generator[CuttingLink]:
     """A link to a server that is closed when the block is left."""
-    link = CuttingLink(url, every)
+    link = CuttingLink(url, every, before=before)
     try:
         yield link
     finally:

@@ -74,13 +74,16 @@ def served(
         typer.Option("--batch", min=1, max=1_024, help="Items of a request. May be given several times."),
     ] = None,
     steps: Annotated[int, typer.Option("--steps", min=1, help="Steps to play for each batch size.")] = 20_000,
+    workers: Annotated[
+        int, typer.Option("--workers", min=0, max=256, help="Worker processes of the server. 0: its own thread.")
+    ] = 0,
     markdown: Markdown = None,
 ) -> None:
     """Time steps through a server in batches, and measure its memory for each session. Needs the extra `serve`."""
     from palaestra.benchmarks.speed.served import measure_served, served_table, time_in_process  # noqa: PLC0415
 
     env_id = find_world(world)
-    rates = measure_served(env_id, sessions=sessions, batches=batch or [1, 64, 512], steps=steps)
+    rates = measure_served(env_id, sessions=sessions, batches=batch or [1, 64, 512], steps=steps, workers=workers)
     table = served_table([time_in_process(env_id, steps=steps), *rates])
     output().print(table.for_terminal())
     if markdown is not None:

@@ -15,6 +15,8 @@ EPILOG = """Examples:
 
 `palaestra serve --world itdesk --world ./my_world --port 9000 --show-reward`
 
+`palaestra serve --workers 4`: sessions play on four cores.
+
 `palaestra serve --host 0.0.0.0 --keys keys.json`: for other machines; `palaestra keys add` makes keys.
 """
 
@@ -38,6 +40,12 @@ def serve(
     lease: Annotated[
         float, typer.Option("--lease", min=1, max=7_200, help="Seconds without a call after which a session is closed.")
     ] = 600.0,
+    workers: Annotated[
+        int,
+        typer.Option(
+            "--workers", min=0, max=256, help="Processes that play sessions. 0: a thread of the server's own."
+        ),
+    ] = 0,
     quiet: Annotated[bool, typer.Option("--quiet", help="Write no log of requests.")] = False,  # noqa: FBT002
 ) -> None:
     """Serve worlds over HTTP until a signal stops the server. Needs the extra `serve`; see docs/serving.md.
@@ -55,5 +63,5 @@ def serve(
         for env_id in env_ids
     ]
     limits = SessionLimits(sessions=sessions, owner_sessions=sessions, lease=lease)
-    server = make_server(served, key_file=keys, sessions=limits)
+    server = make_server(served, key_file=keys, sessions=limits, workers=workers)
     serve_worlds(server, host=host, port=port, announce=typer.echo, is_logged=not quiet)

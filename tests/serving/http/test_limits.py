@@ -9,9 +9,10 @@ import pytest
 
 from palaestra.errors import LimitError
 from palaestra.serving.access import RateLimits
+from palaestra.serving.core import OPERATIONS
 from palaestra.serving.http import HttpLimits
-from palaestra.serving.http.core_thread import CoreThread
-from served import Door, open_door
+from palaestra.serving.workers import CoreThread
+from served import PLAYER, CoreUnderTest, Door, open_door
 
 JSON = {"Content-Type": "application/json"}
 CREATE = {"world": "library"}
@@ -80,14 +81,17 @@ def test_as_many_requests_wait_as_may_and_the_server_goes_on() -> None:
         assert statuses.count(200) >= 3
         assert set(statuses) == {200, 429}
         assert len(door.core.sessions) == 20 * statuses.count(200)
-        assert door.server.thread.pending == 0
+        assert door.thread.pending == 0
 
 
 def test_the_core_thread_refuses_what_would_wait_and_runs_what_the_server_must_do() -> None:
-    thread = CoreThread(0)
-    with pytest.raises(LimitError, match="0 requests wait already"):
-        asyncio.run(thread.run(len, []))
-    assert asyncio.run(thread.run_always(len, [1])) == 1
+    made = CoreUnderTest()
+    thread = CoreThread(made.core, most=0)
+    batch = made.reader.read_items(OPERATIONS["create"], [CREATE])
+    for refused in (thread.run(PLAYER, batch), thread.list_sessions(PLAYER)):
+        with pytest.raises(LimitError, match="0 requests wait already"):
+            asyncio.run(refused)
+    assert asyncio.run(thread.run_always(PLAYER, batch)).errors == {}
     thread.close()
 
 

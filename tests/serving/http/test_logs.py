@@ -10,7 +10,7 @@ import pytest
 
 from palaestra.serving.access import KeyScope, RateLimits, make_key, read_keys, with_keys, write_keys
 from palaestra.serving.http import JsonFormatter, log_to
-from palaestra.serving.http.log_lines import LOGGERS
+from palaestra.serving.log_lines import LOGGERS
 from served import Door, open_door
 
 WORD = "a-word-in-a-body"

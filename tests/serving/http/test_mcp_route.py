@@ -225,7 +225,7 @@ def test_an_error_of_our_own_tells_nothing(door: Door, monkeypatch: pytest.Monke
         raise ZeroDivisionError("a secret")
 
     session = begin(door)
-    for place, name in ((door.core, "step"), (door.server.operations, "run"), (door.server.operations, "read")):
+    for place, name in ((door.core, "step"), (door.thread.operations, "run"), (door.server.reader, "read")):
         with monkeypatch.context() as patched:
             patched.setattr(place, name, fail)
             for version in ("2025-11-25", "2026-07-28"):

@@ -170,7 +170,7 @@ def test_an_error_of_our_own_tells_nothing(socket: ClientConnection, door: LiveD
 
     ask(socket, "reset", {"seed": 0})
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(door.server.operations, "run_item", fail)
+        patched.setattr(door.thread.operations, "run_item", fail)
         answer = ask(socket, "step", LOOK)
     assert error_of(answer) == ("EXECUTION_ERROR", "fault")
     assert "secret" not in str(answer)

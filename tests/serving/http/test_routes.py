@@ -141,7 +141,7 @@ def test_an_error_of_our_own_tells_nothing(door: Door, monkeypatch: pytest.Monke
     def fail(*_: object) -> object:
         raise ZeroDivisionError("a secret")
 
-    monkeypatch.setattr(door.server.operations, "read", fail)
+    monkeypatch.setattr(door.server.reader, "read", fail)
     response = door.post("play", "create", {"world": "library"})
     assert response.status_code == 500
     assert "a secret" not in response.text

@@ -174,7 +174,7 @@ def test_an_error_of_our_own_tells_nothing(monkeypatch: pytest.MonkeyPatch) -> N
         raise ZeroDivisionError("a secret")
 
     with open_live_door() as door, door.socket("play") as connection:
-        monkeypatch.setattr(door.server.operations, "read_items", fail)
+        monkeypatch.setattr(door.server.reader, "read_items", fail)
         talk = Talk(connection)
         id_ = talk.send("create", {"world": "library"})
         answer = talk.receive()

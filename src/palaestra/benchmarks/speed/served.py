@@ -1,7 +1,7 @@
-"""What a served step costs: batches of oracle steps over many sessions, against one server process on loopback.
+"""What a served step costs: batches of oracle steps over many sessions, against one server on loopback.
 
-The rate on the processor is steps by the processor seconds of the server, so that other programs on the machine do not
-change it much. The rate on the clock includes the client, which shares the machine.
+The rate on the processor is steps by the processor seconds of the server and its worker processes, so that other
+programs on the machine do not change it much. The rate on the clock includes the client, which shares the machine.
 """
 
 import os
@@ -48,22 +48,26 @@ class ServedRate:
     """Resident memory of the server for each session in an episode; `None` where it was not measured."""
 
 
-def measure_served(env_id: str, *, sessions: int, batches: Sequence[int], steps: int) -> list[ServedRate]:
-    """Play steps of the oracle in one server process, once for each size of batches.
+def measure_served(
+    env_id: str, *, sessions: int, batches: Sequence[int], steps: int, workers: int = 0
+) -> list[ServedRate]:
+    """Play steps of the oracle in one server, once for each size of batches.
 
     Args:
         env_id: The world.
         sessions: Sessions that exist at once; they are played in turn.
         batches: Items of a request.
         steps: Steps to play for each size.
+        workers: Worker processes of the server; 0 for its own thread.
 
     Raises:
         InfrastructureError: the server does not start, or answers an error.
     """
     scripts = list(islice(_scripts(env_id), _SEEDS))
     found: list[ServedRate] = []
-    with _server(env_id, sessions) as (process, url):
+    with _server(env_id, sessions, workers) as (process, url):
         connection = ServerConnection(url)
+        connection.get("worlds")  # the server answers once its workers have started
         before = _resident(process.pid)
         names = _create(connection, PACKS.find(env_id).id, sessions)
         players = [_Player(name, scripts[number % _SEEDS], number % _SEEDS) for number, name in enumerate(names)]
@@ -83,7 +87,7 @@ def measure_served(env_id: str, *, sessions: int, batches: Sequence[int], steps:
                     if played >= steps:
                         break
             rate = ServedRate(
-                name="HTTP, play view",
+                name="HTTP, play view" if not workers else f"HTTP, play view, {workers} workers",
                 sessions=sessions,
                 batch=batch,
                 steps=played,
@@ -181,9 +185,10 @@ def _sound(answers: list[dict[str, Any] | PalaestraError]) -> list[dict[str, Any
 
 
 @contextmanager
-def _server(env_id: str, sessions: int) -> Generator[tuple["subprocess.Popen[str]", str]]:
+def _server(env_id: str, sessions: int, workers: int) -> Generator[tuple["subprocess.Popen[str]", str]]:
     command = [sys.executable, "-m", "palaestra", "serve", "--quiet", "--port", "0", "--world", env_id]
-    process = subprocess.Popen([*command, "--sessions", str(sessions)], stdout=subprocess.PIPE, text=True)  # noqa: S603
+    command += ["--sessions", str(sessions), "--workers", str(workers)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603
     assert process.stdout is not None
     try:
         url = process.stdout.readline().strip()
@@ -196,13 +201,20 @@ def _server(env_id: str, sessions: int) -> Generator[tuple["subprocess.Popen[str
         process.stdout.close()
 
 
+def _with_workers(process: int) -> list[str]:
+    """A process and those that its main thread has started."""
+    return [str(process), *Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+
+
 def _processor_seconds(process: int) -> float:
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS
+    stats = (Path(f"/proc/{one}/stat").read_text() for one in _with_workers(process))
+    fields = (stat.rpartition(")")[2].split() for stat in stats)
+    return sum(int(one[11]) + int(one[12]) for one in fields) / _TICKS
 
 
 def _resident(process: int) -> int:
-    return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * resource.getpagesize()
+    pages = (Path(f"/proc/{one}/statm").read_text().split()[1] for one in _with_workers(process))
+    return sum(map(int, pages)) * resource.getpagesize()
 
 
 def served_table(rates: Sequence[ServedRate]) -> Table:
@@ -220,4 +232,4 @@ def served_table(rates: Sequence[ServedRate]) -> Table:
         for rate in rates
     )
     columns = ("steps", "sessions", "batch", "steps/s, clock", "steps/s, processor", "KiB/session")
-    return Table(title="Served steps of the oracle, one server process", columns=columns, rows=rows)
+    return Table(title="Served steps of the oracle, one server", columns=columns, rows=rows)

@@ -2,9 +2,11 @@
 
 from palaestra.serving.core.answer_codes import CODES, STATUS, code_of, error_json, error_of
 from palaestra.serving.core.core import SessionCore
-from palaestra.serving.core.ledger import EpisodeEntry, EpisodeLedger, LedgerOutcome
+from palaestra.serving.core.item_batch import ItemBatch, ItemReader
+from palaestra.serving.core.ledger import CoreCounts, EpisodeEntry, EpisodeLedger, LedgerOutcome
 from palaestra.serving.core.limits import SessionLimits
 from palaestra.serving.core.operations import OPERATIONS, BatchAnswer, Operation, OperationRunner
+from palaestra.serving.core.session import StoredSnapshot
 from palaestra.serving.core.worlds import SWITCHES, ServedWorld, ServedWorlds, TaskHandles
 
 __all__ = [
@@ -13,8 +15,11 @@ __all__ = [
     "STATUS",
     "SWITCHES",
     "BatchAnswer",
+    "CoreCounts",
     "EpisodeEntry",
     "EpisodeLedger",
+    "ItemBatch",
+    "ItemReader",
     "LedgerOutcome",
     "Operation",
     "OperationRunner",
@@ -22,6 +27,7 @@ __all__ = [
     "ServedWorlds",
     "SessionCore",
     "SessionLimits",
+    "StoredSnapshot",
     "TaskHandles",
     "code_of",
     "error_json",

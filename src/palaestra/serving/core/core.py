@@ -35,7 +35,7 @@ from palaestra.serving.core.items import (
     TasksItem,
     View,
 )
-from palaestra.serving.core.ledger import EpisodeLedger, LedgerOutcome
+from palaestra.serving.core.ledger import CoreCounts, EpisodeLedger, LedgerOutcome
 from palaestra.serving.core.limits import SessionLimits
 from palaestra.serving.core.replies import ReplyMemory
 from palaestra.serving.core.session import ServedSession, SessionTerms, StoredSnapshot
@@ -406,6 +406,17 @@ class SessionCore:
             for session in self.sessions
             if sees_all or session.may_see(caller)
         ]
+
+    def counts(self) -> CoreCounts:
+        """What is held, and the account of episodes."""
+        ledger = self.ledger
+        return CoreCounts(
+            sessions=len(self.sessions),
+            snapshots=len(self.snapshots),
+            begun=ledger.begun,
+            running=ledger.running,
+            outcomes=ledger.outcomes,
+        )
 
     def expire(self) -> int:
         """Free what nobody has used for longer than its lease; how many sessions and snapshots there were."""

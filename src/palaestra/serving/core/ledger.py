@@ -24,6 +24,22 @@ class LedgerOutcome(StrEnum):
     """Nobody called for longer than the lease."""
     STOPPED = "void_stopped"
     """The server stopped."""
+    LOST = "void_lost"
+    """The worker process that held the session ended."""
+
+
+@record
+class CoreCounts:
+    """What a session core holds, and its account of episodes."""
+
+    sessions: int
+    snapshots: int
+    begun: int
+    """Episodes that have begun."""
+    running: int
+    """Episodes that are not over."""
+    outcomes: Mapping[LedgerOutcome, int]
+    """Episodes that are over, by how."""
 
 
 @record

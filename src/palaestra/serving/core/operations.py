@@ -1,17 +1,13 @@
-"""The operations of a server by name: which scope each takes, and how a request and its answer are written.
+"""The operations of a server by name: which scope each takes, how items are run, and how the answer is written.
 
-Every protocol reads a caller and bytes, and sends the bytes that `OperationRunner.run` gives. An item that fails is
-answered by an error of its own and does not disturb the others.
+An item that fails is answered by an error of its own and does not disturb the others.
 """
 
 import logging
-from collections.abc import Callable, Mapping
-from typing import Any, cast
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
-import orjson
-from pydantic import TypeAdapter, ValidationError
-
-from palaestra.errors import PalaestraError, RequestError
+from palaestra.errors import PalaestraError
 from palaestra.record import record
 from palaestra.serving.access import Caller, KeyScope
 from palaestra.serving.core.answer_codes import code_of, error_json
@@ -84,16 +80,21 @@ OPERATIONS: Mapping[str, Operation] = {
 
 @record
 class BatchAnswer:
-    """The answer to a request, and what metrics count of it."""
+    """The answer to a request."""
 
-    body: bytes
-    items: int
+    results: Sequence[bytes]
+    """One for each item, in the same order: `{"ok": ...}` or `{"error": ...}` as JSON."""
     errors: Mapping[str, int]
     """How many items failed, by code."""
 
+    @property
+    def body(self) -> bytes:
+        """The answer as JSON."""
+        return b'{"results":[' + b",".join(self.results) + b"]}"
+
 
 class OperationRunner:
-    """The operations of one server.
+    """The operations of one session core.
 
     Args:
         core: The sessions.
@@ -101,65 +102,17 @@ class OperationRunner:
 
     def __init__(self, core: SessionCore) -> None:
         self.core = core
-        self._adapters = {
-            operation.name: TypeAdapter[list[Any]](list[operation.kind])  # type: ignore[name-defined]
-            for operation in OPERATIONS.values()
-        }
 
-    def schema(self, name: str, *, reference: str) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The JSON schema of a request, and those that it refers to by name.
-
-        Args:
-            name: The operation's.
-            reference: Where those stand, with `{model}` for their name.
-        """
-        items = self._adapters[name].json_schema(ref_template=reference)
-        definitions: dict[str, Any] = items.pop("$defs", {})
-        request = {
-            "type": "object",
-            "properties": {"items": {**items, "maxItems": self.core.limits.batch}},
-            "required": ["items"],
-            "additionalProperties": False,
-        }
-        return request, definitions
-
-    def read(self, operation: Operation, body: bytes) -> list[Any]:
-        """The items of a request.
-
-        Raises:
-            RequestError: it is no JSON, or not such items, or they are too many.
-        """
-        try:
-            read: object = orjson.loads(body)
-        except orjson.JSONDecodeError as error:
-            raise RequestError(f"the body is no JSON ({error}); send an object with `items`") from error
-        fields = cast("dict[str, object]", read) if isinstance(read, dict) else {}
-        if set(fields) != {"items"}:
-            raise RequestError("the body is an object with `items` and nothing else")
-        return self.read_items(operation, fields["items"])
-
-    def read_items(self, operation: Operation, listed: object) -> list[Any]:
-        """The items of a request whose JSON is read; raises as `read` does."""
-        number, most = len(cast("list[object]", listed)) if isinstance(listed, list) else 0, self.core.limits.batch
-        if number > most:
-            raise RequestError(f"{number} items: a request has at most {most}; send several")
-        try:
-            return self._adapters[operation.name].validate_python(listed)
-        except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False)[0]
-            where = ".".join(map(str, ("items", *first["loc"])))
-            raise RequestError(f"{where}: {first['msg']}") from error
-
-    def run(self, operation: Operation, caller: Caller, items: list[Any]) -> BatchAnswer:
+    def run(self, operation: Operation, caller: Caller, items: Sequence[Any]) -> BatchAnswer:
         """Run the items of a request in order."""
-        parts: list[bytes] = []
+        results: list[bytes] = []
         errors: dict[str, int] = {}
         for item in items:
-            part, code = self.run_item(operation, caller, item)
-            parts.append(part)
+            result, code = self.run_item(operation, caller, item)
+            results.append(result)
             if code is not None:
                 errors[code] = errors.get(code, 0) + 1
-        return BatchAnswer(body=b'{"results":[' + b",".join(parts) + b"]}", items=len(items), errors=errors)
+        return BatchAnswer(results=results, errors=errors)
 
     def run_item(self, operation: Operation, caller: Caller, item: Any) -> tuple[bytes, str | None]:
         """Run one item; its result as JSON, and the code of its error."""

@@ -1,7 +1,7 @@
 """Where sessions and snapshots are kept: by id, by owner, with leases, and the memory of those that are gone."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from palaestra.errors import LimitError, SessionError, SessionLostError
 from palaestra.serving.access import Caller
@@ -17,12 +17,15 @@ _REASONS = {
 
 
 class SessionStore:
-    """All sessions of a server.
+    """All sessions of a session core.
 
     Args:
         limits: How much it holds.
         ledger: The account of episodes.
         clock: Gives seconds that never go back.
+
+    Attributes:
+        elsewhere: Sessions by owner that other cores of the same server hold; limits count them.
     """
 
     def __init__(self, limits: SessionLimits, ledger: EpisodeLedger, *, clock: Callable[[], float]) -> None:
@@ -31,6 +34,7 @@ class SessionStore:
         self._clock = clock
         self._sessions: dict[str, ServedSession] = {}
         self._of_owner: Counter[str] = Counter()
+        self.elsewhere: Mapping[str, int] = {}
         self._gone: dict[str, tuple[frozenset[str], LedgerOutcome]] = {}
 
     def __iter__(self) -> Iterator[ServedSession]:
@@ -46,10 +50,15 @@ class SessionStore:
             LimitError: the owner, or the server, has as many as it may.
         """
         limits = self._limits
-        if self._of_owner[owner] >= limits.owner_sessions:
+        if self._of_owner[owner] + self.elsewhere.get(owner, 0) >= limits.owner_sessions:
             raise LimitError(f"{owner} has {limits.owner_sessions} sessions, the most for one owner; close some")
-        if len(self._sessions) >= limits.sessions:
+        if len(self._sessions) + sum(self.elsewhere.values()) >= limits.sessions:
             raise LimitError(f"the server has {limits.sessions} sessions, its limit; try again later", 10.0)
+
+    @property
+    def owners(self) -> Mapping[str, int]:
+        """How many sessions each owner has created."""
+        return self._of_owner
 
     def add(self, session: ServedSession) -> None:
         """Keep a session."""
@@ -115,11 +124,15 @@ def _no_session(id_: str) -> SessionError:
 
 
 class SnapshotStore:
-    """All snapshots of a server. One that nobody restores for longer than its lease is dropped.
+    """All snapshots of a session core. One that nobody restores for longer than its lease is dropped.
 
     Args:
         limits: How much it holds.
         clock: Gives seconds that never go back.
+
+    Attributes:
+        elsewhere: Snapshots by owner that other cores of the same server hold; limits count them.
+        carried: Copies of snapshots that another core holds, for the batch that is run now.
     """
 
     def __init__(self, limits: SessionLimits, *, clock: Callable[[], float]) -> None:
@@ -128,9 +141,16 @@ class SnapshotStore:
         # In the order in which they were used: the first is the first to expire.
         self._kept: dict[str, tuple[StoredSnapshot, float]] = {}
         self._of_owner: Counter[str] = Counter()
+        self.elsewhere: Mapping[str, int] = {}
+        self.carried: Mapping[str, StoredSnapshot] = {}
 
     def __len__(self) -> int:
         return len(self._kept)
+
+    @property
+    def owners(self) -> Mapping[str, int]:
+        """How many snapshots each owner has."""
+        return self._of_owner
 
     def add(self, id_: str, stored: StoredSnapshot) -> None:
         """Keep a snapshot.
@@ -139,7 +159,7 @@ class SnapshotStore:
             LimitError: its owner has as many as one may have.
         """
         most = self._limits.owner_snapshots
-        if self._of_owner[stored.creator] >= most:
+        if self._of_owner[stored.creator] + self.elsewhere.get(stored.creator, 0) >= most:
             raise LimitError(f"{stored.creator} has {most} snapshots, the most for one owner; drop some")
         self._kept[id_] = (stored, self._clock() + self._limits.snapshot_lease)
         self._of_owner[stored.creator] += 1
@@ -151,9 +171,11 @@ class SnapshotStore:
             SessionError: there is none of this name, or it is not the caller's, or it was dropped.
         """
         self.expire()
-        stored, _ = self._kept.get(id_, (None, 0.0))
+        stored, _ = self._kept.get(id_, (self.carried.get(id_), 0.0))
         if stored is None or caller.owner not in (stored.creator, stored.player):
             raise SessionError(f"there is no snapshot {id_!r} of yours; it may have been dropped")
+        if id_ in self.carried:
+            return stored
         del self._kept[id_]
         self._kept[id_] = (stored, self._clock() + self._limits.snapshot_lease)
         return stored

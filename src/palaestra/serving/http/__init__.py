@@ -1,10 +1,10 @@
 """The session core over HTTP: routes, keys at the door, bounded bodies, metrics, logs and a clean end."""
 
 from palaestra.serving.http.app import make_app
-from palaestra.serving.http.log_lines import JsonFormatter, log_to
 from palaestra.serving.http.requests import HttpLimits, caller_of, check_local_host, read_body
 from palaestra.serving.http.run import is_loopback, make_server, run_app, serve
 from palaestra.serving.http.server import WorldServer
+from palaestra.serving.log_lines import JsonFormatter, log_to
 
 __all__ = [
     "HttpLimits",

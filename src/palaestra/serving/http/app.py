@@ -45,7 +45,7 @@ def make_app(server: WorldServer) -> FastAPI:
     app.add_api_websocket_route("/v1/socket", serve_socket(server))
     app.add_api_websocket_route("/v1/openenv/{world}/ws", serve_openenv(server))
 
-    described = describe_app(app, server.operations)
+    described = describe_app(app, server.reader)
     app.openapi = lambda: described  # type: ignore[method-assign]
 
     @app.exception_handler(HTTPException)
@@ -63,10 +63,8 @@ def _add_operation(app: FastAPI, server: WorldServer, operation: Operation) -> N
         operation.check_scope(caller)
         body = await read_body(request, server.limits)
         server.rates.admit_bytes(caller.key_id, len(body))
-        items = server.operations.read(operation, body)
-        answer = await server.thread.run(server.operations.run, operation, caller, items)
-        server.metrics.count_items(operation.name, answer)
-        return RouteAnswer(response=Response(answer.body, media_type=JSON), caller=caller, items=answer.items)
+        answer = await server.run(caller, server.reader.read(operation, body))
+        return RouteAnswer(response=Response(answer.body, media_type=JSON), caller=caller, items=len(answer.results))
 
     app.add_api_route(
         f"/v1/{operation.name}",
@@ -114,7 +112,7 @@ async def _worlds(request: Request, server: WorldServer) -> RouteAnswer:
     """The worlds on offer."""
     caller = _admit(request, server)
     shown = [
-        {"name": world.name, "shows_reward": world.shows_reward, "env_id": world.env_id} for world in server.core.worlds
+        {"name": world.name, "shows_reward": world.shows_reward, "env_id": world.env_id} for world in server.worlds
     ]
     return RouteAnswer(response=Response(orjson.dumps({"worlds": shown}), media_type=JSON), caller=caller)
 
@@ -122,7 +120,7 @@ async def _worlds(request: Request, server: WorldServer) -> RouteAnswer:
 async def _sessions(request: Request, server: WorldServer) -> RouteAnswer:
     """The caller's sessions; with the scope to read everybody's."""
     caller = _admit(request, server)
-    listed = await server.thread.run(server.core.listing, caller)
+    listed = await server.runner.list_sessions(caller)
     return RouteAnswer(response=Response(orjson.dumps({"sessions": listed}), media_type=JSON), caller=caller)
 
 
@@ -130,9 +128,8 @@ async def _metrics(request: Request, server: WorldServer) -> RouteAnswer:
     """The metrics."""
     caller = _admit(request, server)
     caller.require(KeyScope.READ)
-    text = await server.thread.run_always(
-        server.metrics.render, server.core, pending=server.thread.pending, sockets=len(server.sockets)
-    )
+    counts = await server.runner.counts()
+    text = server.metrics.render(counts, pending=server.runner.pending, sockets=len(server.sockets))
     return RouteAnswer(response=Response(text, media_type=CONTENT_TYPE), caller=caller)
 
 

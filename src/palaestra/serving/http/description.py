@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from palaestra.serving.core import CODES, OPERATIONS, STATUS, OperationRunner
+from palaestra.serving.core import CODES, OPERATIONS, STATUS, ItemReader
 from palaestra.serving.http.route_answers import JSON
 
 REFERENCE = "#/components/schemas/{model}"
@@ -72,7 +72,7 @@ _SCHEMAS: dict[str, Any] = {
 }
 
 
-def describe_app(app: FastAPI, operations: OperationRunner) -> dict[str, Any]:
+def describe_app(app: FastAPI, reader: ItemReader) -> dict[str, Any]:
     """The document, as JSON. Any: JSON."""
     described = get_openapi(title=app.title, version=app.version, routes=app.routes)
     schemas = dict(_SCHEMAS)
@@ -86,7 +86,7 @@ def describe_app(app: FastAPI, operations: OperationRunner) -> dict[str, Any]:
                 method["requestBody"] = {"required": True, "content": {JSON: {"schema": _reference("Message")}}}
                 method["responses"] |= _MCP_ANSWERS
             if name in OPERATIONS:
-                schema, definitions = operations.schema(name, reference=REFERENCE)
+                schema, definitions = reader.schema(name, reference=REFERENCE)
                 schemas |= definitions
                 method["requestBody"] = {"required": True, "content": {JSON: {"schema": schema}}}
                 method["responses"]["200"] = _answer("Results of the items.", "Results")

@@ -4,13 +4,13 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fastapi import Request, Response
 
 from palaestra.errors import CapabilityError
 from palaestra.serving.access import Caller, KeyScope
-from palaestra.serving.core import Operation
+from palaestra.serving.core import ItemBatch
 from palaestra.serving.http.requests import check_json, check_origin, read_body
 from palaestra.serving.http.route_answers import RouteAnswer
 from palaestra.serving.http.server import WorldServer
@@ -50,10 +50,8 @@ def _make_endpoint(server: WorldServer) -> "SessionEndpoint":
         raise CapabilityError(
             f"the server cannot speak MCP: {package} is not installed there; `pip install 'palaestra[serve]'`"
         ) from error
-    return SessionEndpoint(server.operations, partial(_run, server))
+    return SessionEndpoint(server.reader, partial(_run, server))
 
 
-async def _run(server: WorldServer, operation: Operation, caller: Caller, items: list[Any]) -> bytes:
-    answer = await server.thread.run(server.operations.run, operation, caller, items)
-    server.metrics.count_items(operation.name, answer)
-    return answer.body
+async def _run(server: WorldServer, caller: Caller, batch: ItemBatch) -> bytes:
+    return (await server.run(caller, batch)).body

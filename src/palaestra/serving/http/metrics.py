@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from palaestra.serving.core import BatchAnswer, LedgerOutcome, SessionCore
+from palaestra.serving.core import BatchAnswer, CoreCounts, LedgerOutcome
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
@@ -30,19 +30,18 @@ class ServerMetrics:
 
     def count_items(self, operation: str, answer: BatchAnswer) -> None:
         """Count the items of a request that was run."""
-        self._items[operation] += answer.items
+        self._items[operation] += len(answer.results)
         for code, number in answer.errors.items():
             self._errors[operation, code] += number
 
-    def render(self, core: SessionCore, *, pending: int, sockets: int) -> str:
+    def render(self, counts: CoreCounts, *, pending: int, sockets: int) -> str:
         """All metrics.
 
         Args:
-            core: Whose sessions and episodes are told.
+            counts: Sessions and episodes.
             pending: Requests that wait or run.
             sockets: WebSocket connections that are open.
         """
-        ledger = core.ledger
         total = sum(self._requests.values())
         requests = ((f'operation="{op}",status="{status}"', n) for (op, status), n in sorted(self._requests.items()))
         errors = ((f'operation="{op}",code="{code}"', n) for (op, code), n in sorted(self._errors.items()))
@@ -50,11 +49,11 @@ class ServerMetrics:
             *_family("requests_total", "counter", "Requests by operation and HTTP status.", requests),
             *_family("items_total", "counter", "Items of batches, by operation.", _labels("operation", self._items)),
             *_family("item_errors_total", "counter", "Items that failed, by operation and code.", errors),
-            *_family("sessions", "gauge", "Open sessions.", [("", len(core.sessions))]),
-            *_family("snapshots", "gauge", "Stored snapshots.", [("", len(core.snapshots))]),
-            *_family("episodes_begun_total", "counter", "Episodes that have begun.", [("", ledger.begun)]),
-            *_family("episodes_running", "gauge", "Episodes that are not over.", [("", ledger.running)]),
-            *_family("episodes_total", "counter", "Episodes that are over.", _labels("outcome", ledger.outcomes)),
+            *_family("sessions", "gauge", "Open sessions.", [("", counts.sessions)]),
+            *_family("snapshots", "gauge", "Stored snapshots.", [("", counts.snapshots)]),
+            *_family("episodes_begun_total", "counter", "Episodes that have begun.", [("", counts.begun)]),
+            *_family("episodes_running", "gauge", "Episodes that are not over.", [("", counts.running)]),
+            *_family("episodes_total", "counter", "Episodes that are over.", _labels("outcome", counts.outcomes)),
             *_family("pending_requests", "gauge", "Requests that wait or run.", [("", pending)]),
             *_family("sockets", "gauge", "Open WebSocket connections.", [("", sockets)]),
             "# HELP palaestra_request_seconds Time from the head of a request to its answer.",

@@ -17,7 +17,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from palaestra.errors import EpisodeOverError, PalaestraError, SessionError, SessionLostError
 from palaestra.serving.access import KeyScope
-from palaestra.serving.core import OPERATIONS, BatchAnswer, code_of, error_json, error_of
+from palaestra.serving.core import OPERATIONS, code_of, error_json, error_of
 from palaestra.serving.http.openenv_messages import (
     OpenEnvMessage,
     openenv_code,
@@ -96,8 +96,8 @@ class OpenEnvConversation:
         server = self._connection.server
         if session is not None and not server.is_stopping:
             operation = OPERATIONS["close"]
-            [item] = server.operations.read_items(operation, [{"session": session}])
-            await server.thread.run_always(server.operations.run_item, operation, self._connection.caller, item)
+            batch = server.reader.read_items(operation, [{"session": session}])
+            await server.runner.run_always(self._connection.caller, batch)
 
     async def _answer(self, message: OpenEnvMessage) -> str:
         if message.type == "reset":
@@ -154,10 +154,7 @@ class OpenEnvConversation:
         caller = self._connection.caller
         caller.require(KeyScope.PLAY)
         player = replace(caller, scopes=frozenset({KeyScope.PLAY}))
-        [read] = server.operations.read_items(operation, [item])
-        result, code = await server.thread.run(server.operations.run_item, operation, player, read)
-        errors = {} if code is None else {code: 1}
-        server.metrics.count_items(name, BatchAnswer(body=b"", items=1, errors=errors))
+        [result] = (await server.run(player, server.reader.read_items(operation, [item]))).results
         return result
 
 

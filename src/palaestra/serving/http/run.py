@@ -1,12 +1,14 @@
 """Starting a server: its socket, its signals, and the line that says where it listens."""
 
 import ipaddress
+import logging
 import secrets
 import signal
 import socket
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -15,13 +17,22 @@ import uvicorn
 from fastapi import FastAPI
 
 from palaestra.errors import ConfigError
+from palaestra.packs import PACKS
 from palaestra.serving.access import KeyRing, RateLimiter, RateLimits, new_handle_secret, read_keys
-from palaestra.serving.core import EpisodeLedger, ServedWorld, ServedWorlds, SessionCore, SessionLimits
+from palaestra.serving.core import EpisodeLedger, ItemReader, ServedWorld, ServedWorlds, SessionCore, SessionLimits
 from palaestra.serving.http.app import make_app
-from palaestra.serving.http.log_lines import log_to
 from palaestra.serving.http.requests import HttpLimits
 from palaestra.serving.http.server import WorldServer
 from palaestra.serving.http.socket_protocol import BoundedWebSocketProtocol
+from palaestra.serving.log_lines import LOGGERS, log_to
+from palaestra.serving.workers import (
+    CoreRunner,
+    CoreThread,
+    WorkerName,
+    WorkerPool,
+    WorkerSettings,
+    WorkerTimeouts,
+)
 
 _GRACE = 10
 """Seconds for which requests under way may go on when the server stops."""
@@ -36,6 +47,8 @@ def make_server(
     http: HttpLimits | None = None,
     rates: RateLimits | None = None,
     clock: Callable[[], float] = time.monotonic,
+    workers: int = 0,
+    timeouts: WorkerTimeouts | None = None,
 ) -> WorldServer:
     """A server of these worlds.
 
@@ -45,26 +58,52 @@ def make_server(
         sessions: How much is held at once.
         http: Bounds of requests.
         rates: What each key may send.
-        clock: Gives seconds that never go back, for leases and rates.
+        clock: Gives seconds that never go back, for leases and rates. Worker processes have their own for leases.
+        workers: Processes that hold the sessions; 0 for a thread of this one.
+        timeouts: After how long a worker process counts as hanging.
 
     Raises:
         RecordError: the file of keys cannot be read.
     """
     known = None if key_file is None else read_keys(key_file)
     secret = new_handle_secret() if known is None else known.handle_secret
-    core = SessionCore(
-        ServedWorlds(worlds, secret=bytes.fromhex(secret)),
-        limits=sessions or SessionLimits(),
-        ledger=EpisodeLedger(),
-        clock=clock,
-        new_id=lambda: secrets.token_urlsafe(16),
-    )
+    offer = ServedWorlds(worlds, secret=bytes.fromhex(secret))
+    kept, bounds = sessions or SessionLimits(), http or HttpLimits()
+    runner: CoreRunner
+    if workers:
+        runner = WorkerPool(
+            workers,
+            partial(_describe_worker, worlds=tuple(worlds), secret=bytes.fromhex(secret), limits=kept),
+            limits=kept,
+            most=bounds.pending,
+            timeouts=timeouts or WorkerTimeouts(),
+        )
+    else:
+        core = SessionCore(
+            offer, limits=kept, ledger=EpisodeLedger(), clock=clock, new_id=lambda: secrets.token_urlsafe(16)
+        )
+        runner = CoreThread(core, most=bounds.pending)
     return WorldServer(
-        core,
+        runner,
+        worlds=offer,
+        reader=ItemReader(kept.batch),
         keys=None if known is None else KeyRing(known.keys, clock=time.time),
         rates=RateLimiter(rates or RateLimits(), clock=clock),
-        limits=http or HttpLimits(),
+        limits=bounds,
         key_file=key_file,
+    )
+
+
+def _describe_worker(
+    name: WorkerName, *, worlds: Sequence[ServedWorld], secret: bytes, limits: SessionLimits
+) -> WorkerSettings:
+    return WorkerSettings(
+        name=name,
+        worlds=worlds,
+        secret=secret,
+        limits=limits,
+        places={world.env_id: PACKS.find(world.env_id).place for world in worlds if world.env_id in PACKS},
+        is_logged=bool(logging.getLogger(LOGGERS[0]).handlers),
     )
 
 

@@ -1,4 +1,4 @@
-"""What all routes share: the core in its thread, keys, limits, metrics, and the work that comes round."""
+"""What all routes share: what runs the session cores, keys, limits, metrics, and the work that comes round."""
 
 import asyncio
 import logging
@@ -10,11 +10,11 @@ from starlette.requests import HTTPConnection
 from palaestra.durable import file_state
 from palaestra.errors import LimitError, RecordError
 from palaestra.serving.access import Caller, KeyRing, RateLimiter, read_keys
-from palaestra.serving.core import OperationRunner, SessionCore
-from palaestra.serving.http.core_thread import CoreThread
+from palaestra.serving.core import BatchAnswer, ItemBatch, ItemReader, ServedWorlds
 from palaestra.serving.http.metrics import ServerMetrics
 from palaestra.serving.http.requests import HttpLimits, caller_of
 from palaestra.serving.http.socket_count import SocketCount
+from palaestra.serving.workers import CoreRunner
 
 _LOG = logging.getLogger("palaestra.serving")
 _ROUND = 1.0
@@ -25,33 +25,35 @@ class WorldServer:
     """A server of worlds, without its routes.
 
     Attributes:
-        core: The sessions; only the core thread touches them.
-        operations: What can be asked for.
+        runner: Runs what is asked for.
+        worlds: What is served.
+        reader: Reads requests.
         keys: The keys that are accepted; `None` for a server on the loopback interface that needs none.
         rates: What each key may send.
         limits: Bounds of requests.
         metrics: What is counted.
-        thread: Where the core runs.
         sockets: The WebSocket connections that are open.
         is_stopping: Whether new requests are refused because the server ends.
     """
 
     def __init__(
         self,
-        core: SessionCore,
+        runner: CoreRunner,
         *,
+        worlds: ServedWorlds,
+        reader: ItemReader,
         keys: KeyRing | None,
         rates: RateLimiter,
         limits: HttpLimits,
         key_file: Path | None = None,
     ) -> None:
-        self.core = core
-        self.operations = OperationRunner(core)
+        self.runner = runner
+        self.worlds = worlds
+        self.reader = reader
         self.keys = keys
         self.rates = rates
         self.limits = limits
         self.metrics = ServerMetrics()
-        self.thread = CoreThread(limits.pending)
         self.sockets = SocketCount(limits)
         self.is_stopping = False
         self._key_file = key_file
@@ -70,6 +72,12 @@ class WorldServer:
             raise LimitError("the server stops; its sessions are lost", 5.0)
         return caller
 
+    async def run(self, caller: Caller, batch: ItemBatch) -> BatchAnswer:
+        """Run a batch and count its items; raises as `CoreRunner.run` does."""
+        answer = await self.runner.run(caller, batch)
+        self.metrics.count_items(batch.operation.name, answer)
+        return answer
+
     def record_request(
         self, operation: str, *, status: int, seconds: float, caller: Caller, items: int, code: str | None
     ) -> None:
@@ -80,7 +88,12 @@ class WorldServer:
         _LOG.info("request", extra=fields if code is None else {**fields, "code": code})
 
     async def start(self) -> None:
-        """Begin to look at leases and keys."""
+        """Make ready, and begin to look at leases and keys.
+
+        Raises:
+            InfrastructureError: a worker process does not start.
+        """
+        await self.runner.start()
         self._rounds = asyncio.create_task(self._go_round())
 
     async def stop(self) -> None:
@@ -90,9 +103,8 @@ class WorldServer:
             self._rounds.cancel()
             with suppress(asyncio.CancelledError):
                 await self._rounds
-        await self.thread.run_always(self.core.stop)
-        self.thread.close()
-        _LOG.info("stopped", extra={"count": self.core.ledger.begun})
+        account = await self.runner.stop()
+        _LOG.info("stopped", extra={"count": account.begun})
 
     async def _go_round(self) -> None:
         while True:
@@ -104,7 +116,7 @@ class WorldServer:
 
     async def run_round(self) -> None:
         """Free what nobody uses, and read the keys again where their file has changed."""
-        freed = await self.thread.run_always(self.core.expire)
+        freed = await self.runner.expire()
         if freed:
             _LOG.info("leases expired", extra={"count": freed})
         state = file_state(self._key_file)

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from palaestra.errors import PalaestraError
-from palaestra.serving.core import BatchAnswer, code_of, error_json
+from palaestra.serving.core import code_of, error_json
 from palaestra.serving.http.server import WorldServer
 from palaestra.serving.http.socket_connection import SocketConnection, serve_connections
 from palaestra.serving.http.socket_messages import (
@@ -90,18 +90,13 @@ class SocketConversation:
         """Run the items of a message and send their answers; how many there were."""
         server, caller, operation = self._server, self._connection.caller, request.operation
         operation.check_scope(caller)
-        items = server.operations.read_items(operation, request.items)
+        batch = server.reader.read_items(operation, request.items)
         if not request.is_streamed:
-            answer = await server.thread.run(server.operations.run, operation, caller, items)
-            server.metrics.count_items(operation.name, answer)
+            answer = await server.run(caller, batch)
             await self._connection.send(write_answer(id_, answer.body))
-            return len(items)
-        errors: dict[str, int] = {}
-        for index, item in enumerate(items):
-            result, code = await server.thread.run(server.operations.run_item, operation, caller, item)
-            if code is not None:
-                errors[code] = errors.get(code, 0) + 1
+            return len(batch.items)
+        for index in range(len(batch.items)):
+            [result] = (await server.run(caller, batch.pick([index]))).results
             await self._connection.send(write_streamed(id_, index, result))
-        server.metrics.count_items(operation.name, BatchAnswer(body=b"", items=len(items), errors=errors))
-        await self._connection.send(write_done(id_, len(items)))
-        return len(items)
+        await self._connection.send(write_done(id_, len(batch.items)))
+        return len(batch.items)

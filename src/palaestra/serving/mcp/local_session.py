@@ -13,7 +13,8 @@ from palaestra.serving.access import LOCAL, Caller, KeyScope
 from palaestra.serving.core import (
     OPERATIONS,
     EpisodeLedger,
-    Operation,
+    ItemBatch,
+    ItemReader,
     OperationRunner,
     ServedWorld,
     ServedWorlds,
@@ -55,14 +56,16 @@ class LocalSession:
     """
 
     def __init__(self, world: ServedWorld, *, seed: int, task: str | None = None) -> None:
+        limits = SessionLimits()
         core = SessionCore(
             ServedWorlds([world], secret=secrets.token_bytes(32)),
-            limits=SessionLimits(),
+            limits=limits,
             ledger=EpisodeLedger(),
             clock=_stand_still,
             new_id=lambda: secrets.token_urlsafe(16),
         )
         self._operations = OperationRunner(core)
+        self._reader = ItemReader(limits.batch)
         self._session = str(self._ask("create", world=world.name)["session"])
         self._ask("reset", session=self._session, seed=seed, task=task)
         call = McpCall(caller=_PLAYER, session=self._session, connection="local")
@@ -70,7 +73,7 @@ class LocalSession:
         def identify(_: Context) -> McpCall:
             return call
 
-        self.server = make_session_server(self._operations, self._run, identify)
+        self.server = make_session_server(self._reader, self._run, identify)
 
     async def serve(self) -> None:
         """Serve over standard input and output until the client closes its end."""
@@ -92,14 +95,14 @@ class LocalSession:
             digest=shown["digest"],
         )
 
-    async def _run(self, operation: Operation, caller: Caller, items: list[Any]) -> bytes:
-        return self._operations.run(operation, caller, items).body
+    async def _run(self, caller: Caller, batch: ItemBatch) -> bytes:
+        return self._operations.run(batch.operation, caller, batch.items).body
 
     def _ask(self, name: str, **item: Any) -> Mapping[str, Any]:
         """The answer to an item of the session's author. Any: JSON."""
         operation = OPERATIONS[name]
-        items = self._operations.read_items(operation, [item])
-        (result,) = orjson.loads(self._operations.run(operation, LOCAL, items).body)["results"]
+        [read] = self._reader.read_items(operation, [item]).items
+        result = orjson.loads(self._operations.run_item(operation, LOCAL, read)[0])
         if "error" in result:
             error: PalaestraError = error_of(result["error"])
             raise error

@@ -34,7 +34,7 @@ from mcp_types import (
 from palaestra.errors import PalaestraError, RequestError
 from palaestra.record import record
 from palaestra.serving.access import Caller
-from palaestra.serving.core import OPERATIONS, Operation, OperationRunner, error_json
+from palaestra.serving.core import OPERATIONS, ItemBatch, ItemReader, error_json
 from palaestra.serving.mcp.messages import briefing_contents, message_content
 from palaestra.version import __version__
 
@@ -54,8 +54,8 @@ When the work is done, call the tool that finishes the task, as the briefing say
 _OVER = "The episode is over: no further call is played."
 _FAULTS = frozenset({"fault", "limit"})
 
-RunOperation: TypeAlias = Callable[[Operation, Caller, list[Any]], Awaitable[bytes]]
-"""Runs the items of an operation; gives the body of the answer. Any: items of the operation's class."""
+RunBatch: TypeAlias = Callable[[Caller, ItemBatch], Awaitable[bytes]]
+"""Runs the items of an operation; gives the body of the answer."""
 Context: TypeAlias = ServerRequestContext[Any, Any]
 
 
@@ -69,24 +69,22 @@ class McpCall:
     """A name of the client's connection, within which ids of requests are used once; `None` where there is none."""
 
 
-def make_session_server(
-    operations: OperationRunner, run: RunOperation, identify: Callable[[Context], McpCall]
-) -> Server[Any]:
+def make_session_server(reader: ItemReader, run: RunBatch, identify: Callable[[Context], McpCall]) -> Server[Any]:
     """The MCP server of sessions.
 
     Args:
-        operations: Reads items.
+        reader: Reads items.
         run: Runs them.
         identify: From whom a request comes.
     """
-    return SessionServer(operations, run, identify).make()
+    return SessionServer(reader, run, identify).make()
 
 
 class SessionServer:
     """The handlers of an MCP server; `make_session_server` says what the arguments are."""
 
-    def __init__(self, operations: OperationRunner, run: RunOperation, identify: Callable[[Context], McpCall]) -> None:
-        self._operations = operations
+    def __init__(self, reader: ItemReader, run: RunBatch, identify: Callable[[Context], McpCall]) -> None:
+        self._reader = reader
         self._run = run
         self._identify = identify
 
@@ -142,8 +140,8 @@ class SessionServer:
         """The result of one item, read and answered as over HTTP. Any: JSON."""
         call, operation = self._identify(context), OPERATIONS[name]
         try:
-            items = self._operations.read(operation, _write_items({"session": call.session, **fields}))
-            answered = await self._run(operation, call.caller, items)
+            batch = self._reader.read(operation, _write_items({"session": call.session, **fields}))
+            answered = await self._run(call.caller, batch)
         except PalaestraError as error:
             refused: dict[str, Any] = orjson.loads(error_json(error))
             return refused

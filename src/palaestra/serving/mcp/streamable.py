@@ -12,8 +12,8 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 from palaestra.record import record
 from palaestra.serving.access import Caller
-from palaestra.serving.core import OperationRunner
-from palaestra.serving.mcp.session_server import Context, McpCall, RunOperation, make_session_server
+from palaestra.serving.core import ItemReader
+from palaestra.serving.mcp.session_server import Context, McpCall, RunBatch, make_session_server
 
 _CONNECTION = "mcp-session-id"
 _VERSION = "mcp-protocol-version"
@@ -33,12 +33,12 @@ class SessionEndpoint:
     """Answers the POSTs of MCP clients.
 
     Args:
-        operations: Reads items.
+        reader: Reads items.
         run: Runs them.
     """
 
-    def __init__(self, operations: OperationRunner, run: RunOperation) -> None:
-        self._server = make_session_server(operations, run, _read_call)
+    def __init__(self, reader: ItemReader, run: RunBatch) -> None:
+        self._server = make_session_server(reader, run, _read_call)
 
     async def answer(self, scope: Mapping[str, Any], body: bytes, *, caller: Caller, session: str) -> McpHttpAnswer:
         """Answer one POST.

@@ -12,7 +12,9 @@ import orjson
 
 LOGGERS = ("palaestra.serving", "uvicorn.error", "mcp")
 """Whose logs a server writes."""
-_FIELDS = ("operation", "status", "key_id", "owner", "items", "errors", "ms", "bytes", "code", "count")
+_FIELDS = (
+    *("operation", "status", "key_id", "owner", "items", "errors", "ms", "bytes", "code", "count", "worker", "reason"),
+)
 
 
 class JsonFormatter(logging.Formatter):

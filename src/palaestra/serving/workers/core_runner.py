@@ -1,0 +1,87 @@
+"""How session cores are run for the protocols: in a thread of the server's process, or in processes of their own."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from palaestra.errors import LimitError
+from palaestra.serving.access import Caller
+from palaestra.serving.core import BatchAnswer, CoreCounts, ItemBatch
+
+
+class CoreRunner(ABC):
+    """Runs batches. It belongs to one event loop.
+
+    Args:
+        most: How many requests may wait or run at once.
+
+    Attributes:
+        pending: How many wait or run.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self.pending = 0
+
+    async def run(self, caller: Caller, batch: ItemBatch) -> BatchAnswer:
+        """Run the items of a batch; those of one session in their order.
+
+        Raises:
+            LimitError: as many requests wait as may, or nothing can run them now.
+        """
+        self._check_room()
+        return await self.run_always(caller, batch)
+
+    async def run_always(self, caller: Caller, batch: ItemBatch) -> BatchAnswer:
+        """As `run`, however many requests wait: for what the server itself must do."""
+        with self._count():
+            return await self._run(caller, batch)
+
+    async def list_sessions(self, caller: Caller) -> list[Mapping[str, Any]]:
+        """The sessions that a caller may see. Any: JSON.
+
+        Raises:
+            LimitError: as many requests wait as may.
+        """
+        self._check_room()
+        with self._count():
+            return await self._list_sessions(caller)
+
+    def _check_room(self) -> None:
+        if self.pending >= self._most:
+            raise LimitError(f"{self._most} requests wait already; send fewer at once, in larger batches", 0.5)
+
+    @contextmanager
+    def _count(self) -> Generator[None]:
+        self.pending += 1
+        try:
+            yield
+        finally:
+            self.pending -= 1
+
+    @abstractmethod
+    async def start(self) -> None:
+        """Make ready.
+
+        Raises:
+            InfrastructureError: it cannot be.
+        """
+
+    @abstractmethod
+    async def _run(self, caller: Caller, batch: ItemBatch) -> BatchAnswer: ...
+
+    @abstractmethod
+    async def _list_sessions(self, caller: Caller) -> list[Mapping[str, Any]]: ...
+
+    @abstractmethod
+    async def counts(self) -> CoreCounts:
+        """What is held, and the account of episodes."""
+
+    @abstractmethod
+    async def expire(self) -> int:
+        """Free what nobody has used for longer than its lease; how many sessions and snapshots there were."""
+
+    @abstractmethod
+    async def stop(self) -> CoreCounts:
+        """Close every session and end; episodes that have not ended are void. Gives the account at the end."""
