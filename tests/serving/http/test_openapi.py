@@ -3,9 +3,11 @@
 A soak sends 100,000.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
+import orjson
 import pytest
 
 from palaestra.serving.core import CODES, OPERATIONS
@@ -27,13 +29,8 @@ def test_every_reference_of_the_document_leads_somewhere() -> None:
 
 
 def references(document: Any) -> Iterator[str]:
-    if isinstance(document, dict):
-        if isinstance(document.get("$ref"), str):
-            yield document["$ref"]
-        document = list(document.values())
-    if isinstance(document, list):
-        for part in document:
-            yield from references(part)
+    """Every `$ref` in a JSON document. Any: JSON."""
+    yield from re.findall(r'"\$ref":"([^"]*)"', orjson.dumps(document).decode())
 
 
 def test_all_routes_but_health_ask_for_a_key() -> None:

@@ -99,7 +99,7 @@ def _check_paged(device: torch.device, scale: ContactScale) -> Iterator[ContactF
     cut = (sum(pages_of), _PAGE, shape.kv_heads, shape.head_dim)
     keys, values = (torch.randn(cut, generator=generator).bfloat16().to(device) for _ in range(2))
     q = torch.randn(len(pages_of), shape.heads, shape.head_dim, generator=generator).bfloat16().to(device)
-    order = torch.randperm(cut[0], generator=generator).tolist()
+    order: list[int] = torch.randperm(cut[0], generator=generator).tolist()
     tables = [[order.pop() for _ in range(count)] for count in pages_of]
     width = max(pages_of)
     table = torch.tensor([[*own, *[0] * (width - len(own))] for own in tables], dtype=torch.int32, device=device)

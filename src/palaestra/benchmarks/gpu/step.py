@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -94,8 +94,7 @@ def _training(
     for _ in range(_WARM):
         learner.step(prepared, lr=0.0)
     with _measure(device) as cost:
-        for _ in range(_TIMED):
-            metrics = learner.step(prepared, lr=0.0)
+        metrics = [learner.step(prepared, lr=0.0) for _ in range(_TIMED)][-1]
     rate = _TIMED * work.tokens / cost.seconds
     yield ContactFigure(name=f"step, {name}: {work.tokens:,} tokens", value=rate, unit="tokens/s")
     yield ContactFigure(name=f"step, {name}: share of the products' limit", value=rate / ideal, unit="share")
@@ -104,7 +103,7 @@ def _training(
 
 
 @contextmanager
-def _measure(device: torch.device) -> Iterator[_Cost]:
+def _measure(device: torch.device) -> Generator[_Cost]:
     cost = _Cost()
     if device.type == "cuda":
         torch.cuda.reset_peak_memory_stats(device)
