@@ -216,9 +216,9 @@ EXPORTS = {
     ),
     "palaestra.serving.client": "KEY_VARIABLE ServedEnv ServedSnapshot ServedVectorEnv ServerConnection",
     "palaestra.serving.core": (
-        "CODES OPERATIONS STATUS SWITCHES BatchAnswer CoreCounts EpisodeEntry EpisodeLedger ItemBatch ItemReader "
+        "CODES OPERATIONS STATUS SWITCHES BatchAnswer EpisodeEntry EpisodeLedger ItemBatch ItemReader "
         "LedgerOutcome Operation OperationRunner ServedWorld ServedWorlds SessionCore SessionLimits "
-        "StoredSnapshot TaskHandles code_of error_json error_of"
+        "StoredSnapshot TaskHandles code_of error_json error_of SessionCounts"
     ),
     "palaestra.serving.http": (
         "HttpLimits JsonFormatter WorldServer caller_of check_local_host is_loopback log_to make_app make_server "

@@ -11,10 +11,10 @@ from typing import Any, TypeVar
 import orjson
 
 from palaestra.serving.access import Caller
-from palaestra.serving.core import OPERATIONS, CoreCounts, ItemReader, ServedWorld, SessionLimits
+from palaestra.serving.core import OPERATIONS, ItemReader, ServedWorld, SessionCounts, SessionLimits
 from palaestra.serving.http import make_server
 from palaestra.serving.workers import CoreRunner, WorkerPool, WorkerTimeouts
-from palaestra.serving.workers.worker_process import WorkerProcess
+from palaestra.serving.workers.worker_process import SessionWorker
 from served import LIBRARY, PAID
 from worlds.registration import register
 
@@ -82,7 +82,7 @@ class RunnerUnderTest:
             assert "ok" in result, result
         return ids
 
-    def counts(self) -> CoreCounts:
+    def counts(self) -> SessionCounts:
         """What is held; the account of episodes adds up."""
         found = self.wait(self.runner.counts())
         assert found.begun == found.running + sum(found.outcomes.values())
@@ -91,7 +91,7 @@ class RunnerUnderTest:
     # Of worker processes
 
     @property
-    def workers(self) -> list[WorkerProcess]:
+    def workers(self) -> list[SessionWorker]:
         """Those that can be asked."""
         assert isinstance(self.runner, WorkerPool)
         return list(self.runner.workers)

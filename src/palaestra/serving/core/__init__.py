@@ -3,7 +3,7 @@
 from palaestra.serving.core.answer_codes import CODES, STATUS, code_of, error_json, error_of
 from palaestra.serving.core.core import SessionCore
 from palaestra.serving.core.item_batch import ItemBatch, ItemReader
-from palaestra.serving.core.ledger import CoreCounts, EpisodeEntry, EpisodeLedger, LedgerOutcome
+from palaestra.serving.core.ledger import EpisodeEntry, EpisodeLedger, LedgerOutcome, SessionCounts
 from palaestra.serving.core.limits import SessionLimits
 from palaestra.serving.core.operations import OPERATIONS, BatchAnswer, Operation, OperationRunner
 from palaestra.serving.core.session import StoredSnapshot
@@ -15,7 +15,6 @@ __all__ = [
     "STATUS",
     "SWITCHES",
     "BatchAnswer",
-    "CoreCounts",
     "EpisodeEntry",
     "EpisodeLedger",
     "ItemBatch",
@@ -26,6 +25,7 @@ __all__ = [
     "ServedWorld",
     "ServedWorlds",
     "SessionCore",
+    "SessionCounts",
     "SessionLimits",
     "StoredSnapshot",
     "TaskHandles",

@@ -35,7 +35,7 @@ from palaestra.serving.core.items import (
     TasksItem,
     View,
 )
-from palaestra.serving.core.ledger import CoreCounts, EpisodeLedger, LedgerOutcome
+from palaestra.serving.core.ledger import EpisodeLedger, LedgerOutcome, SessionCounts
 from palaestra.serving.core.limits import SessionLimits
 from palaestra.serving.core.replies import ReplyMemory
 from palaestra.serving.core.session import ServedSession, SessionTerms, StoredSnapshot
@@ -407,10 +407,10 @@ class SessionCore:
             if sees_all or session.may_see(caller)
         ]
 
-    def counts(self) -> CoreCounts:
+    def counts(self) -> SessionCounts:
         """What is held, and the account of episodes."""
         ledger = self.ledger
-        return CoreCounts(
+        return SessionCounts(
             sessions=len(self.sessions),
             snapshots=len(self.snapshots),
             begun=ledger.begun,

@@ -29,7 +29,7 @@ class LedgerOutcome(StrEnum):
 
 
 @record
-class CoreCounts:
+class SessionCounts:
     """What a session core holds, and its account of episodes."""
 
     sessions: int

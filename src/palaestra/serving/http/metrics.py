@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from palaestra.serving.core import BatchAnswer, CoreCounts, LedgerOutcome
+from palaestra.serving.core import BatchAnswer, LedgerOutcome, SessionCounts
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
@@ -34,7 +34,7 @@ class ServerMetrics:
         for code, number in answer.errors.items():
             self._errors[operation, code] += number
 
-    def render(self, counts: CoreCounts, *, pending: int, sockets: int) -> str:
+    def render(self, counts: SessionCounts, *, pending: int, sockets: int) -> str:
         """All metrics.
 
         Args:

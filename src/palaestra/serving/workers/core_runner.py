@@ -7,7 +7,7 @@ from typing import Any
 
 from palaestra.errors import LimitError
 from palaestra.serving.access import Caller
-from palaestra.serving.core import BatchAnswer, CoreCounts, ItemBatch
+from palaestra.serving.core import BatchAnswer, ItemBatch, SessionCounts
 
 
 class CoreRunner(ABC):
@@ -75,7 +75,7 @@ class CoreRunner(ABC):
     async def _list_sessions(self, caller: Caller) -> list[Mapping[str, Any]]: ...
 
     @abstractmethod
-    async def counts(self) -> CoreCounts:
+    async def counts(self) -> SessionCounts:
         """What is held, and the account of episodes."""
 
     @abstractmethod
@@ -83,5 +83,5 @@ class CoreRunner(ABC):
         """Free what nobody has used for longer than its lease; how many sessions and snapshots there were."""
 
     @abstractmethod
-    async def stop(self) -> CoreCounts:
+    async def stop(self) -> SessionCounts:
         """Close every session and end; episodes that have not ended are void. Gives the account at the end."""

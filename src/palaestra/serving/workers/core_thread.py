@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ParamSpec, TypeVar
 
 from palaestra.serving.access import Caller
-from palaestra.serving.core import BatchAnswer, CoreCounts, ItemBatch, OperationRunner, SessionCore
+from palaestra.serving.core import BatchAnswer, ItemBatch, OperationRunner, SessionCore, SessionCounts
 from palaestra.serving.workers.core_runner import CoreRunner
 
 P = ParamSpec("P")
@@ -44,7 +44,7 @@ class CoreThread(CoreRunner):
     async def _list_sessions(self, caller: Caller) -> list[Mapping[str, Any]]:
         return await self._call(self.core.listing, caller)
 
-    async def counts(self) -> CoreCounts:
+    async def counts(self) -> SessionCounts:
         """What is held, and the account of episodes."""
         return await self._call(self.core.counts)
 
@@ -52,7 +52,7 @@ class CoreThread(CoreRunner):
         """Free what nobody has used for longer than its lease; how many sessions and snapshots there were."""
         return await self._call(self.core.expire)
 
-    async def stop(self) -> CoreCounts:
+    async def stop(self) -> SessionCounts:
         """Close every session and end the thread, after what it runs. Gives the account at the end."""
         await self._call(self.core.stop)
         self.close()

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import orjson
 
 from palaestra.serving.access import Caller, KeyScope
-from palaestra.serving.core import BatchAnswer, CoreCounts, LedgerOutcome
+from palaestra.serving.core import BatchAnswer, LedgerOutcome, SessionCounts
 
 Header: TypeAlias = Mapping[str, Any]
 """Any: JSON."""
@@ -44,16 +44,16 @@ def read_caller(written: Sequence[Any]) -> Caller:
     return Caller(key_id=key_id, owner=owner, scopes=frozenset(map(KeyScope, scopes)))
 
 
-def write_counts(counts: CoreCounts) -> Header:
+def write_counts(counts: SessionCounts) -> Header:
     """The counts of a core as JSON."""
     outcomes = {outcome.value: number for outcome, number in counts.outcomes.items()}
     return {**{name: getattr(counts, name) for name in _NUMBERS}, "outcomes": outcomes}
 
 
-def read_counts(written: Header) -> CoreCounts:
+def read_counts(written: Header) -> SessionCounts:
     """The counts of a core."""
     outcomes = {LedgerOutcome(name): number for name, number in written["outcomes"].items()}
-    return CoreCounts(**{name: written[name] for name in _NUMBERS}, outcomes=outcomes)
+    return SessionCounts(**{name: written[name] for name in _NUMBERS}, outcomes=outcomes)
 
 
 def write_answer(answer: BatchAnswer) -> tuple[Header, bytes]:

@@ -13,8 +13,8 @@ from palaestra.record import record
 from palaestra.serving.access import Caller
 from palaestra.serving.core import (
     BatchAnswer,
-    CoreCounts,
     ItemBatch,
+    SessionCounts,
     SessionLimits,
     code_of,
     error_json,
@@ -24,7 +24,7 @@ from palaestra.serving.workers.creation_places import CreationPlaces
 from palaestra.serving.workers.frames import Header, read_answer, write_caller
 from palaestra.serving.workers.worker_host import WorkerSettings
 from palaestra.serving.workers.worker_name import WorkerName, worker_of
-from palaestra.serving.workers.worker_process import WorkerLostError, WorkerProcess, WorkerReply, WorkerTimeouts
+from palaestra.serving.workers.worker_process import SessionWorker, WorkerLostError, WorkerReply, WorkerTimeouts
 from palaestra.serving.workers.worker_set import WorkerSet
 
 _GROWS = {"create": "sessions", "fork": "sessions", "snapshot": "snapshots"}
@@ -37,7 +37,7 @@ _EXPIRE_SECONDS = 1.0
 class _Plan:
     """Which worker runs which items of a batch."""
 
-    parts: Mapping[WorkerProcess, list[int]]
+    parts: Mapping[SessionWorker, list[int]]
     refused: Mapping[int, tuple[bytes, str | None]]
     """Items that no worker runs: their results, and the codes of their errors."""
 
@@ -68,7 +68,7 @@ class WorkerPool(CoreRunner):
         self._timeouts = timeouts
         self._places = CreationPlaces()
         self._near_a_limit = asyncio.Lock()
-        self._expiries: dict[WorkerProcess, asyncio.Future[WorkerReply]] = {}
+        self._expiries: dict[SessionWorker, asyncio.Future[WorkerReply]] = {}
 
     async def start(self) -> None:
         """Start the processes.
@@ -117,7 +117,7 @@ class WorkerPool(CoreRunner):
 
     async def _copy_snapshots(self, caller: Caller, batch: ItemBatch) -> dict[str, bytes]:
         """Copies of the snapshots that sessions of other workers than theirs are put at."""
-        wanted: dict[str, WorkerProcess] = {}
+        wanted: dict[str, SessionWorker] = {}
         for item in batch.items:
             holder = worker_of(item.snapshot)
             if holder is not None and holder != worker_of(item.session):
@@ -137,7 +137,7 @@ class WorkerPool(CoreRunner):
 
     async def _run_one_by_one(self, caller: Caller, batch: ItemBatch) -> BatchAnswer:
         """Run items one after the other, each worker told what the others hold: exact, and slower."""
-        owners: dict[WorkerProcess, Mapping[str, Mapping[str, int]]] = {}
+        owners: dict[SessionWorker, Mapping[str, Mapping[str, int]]] = {}
         workers = list(self.workers)
         asked = (worker.ask({"do": "count"}, seconds=self._timeouts.request) for worker in workers)
         for worker, reply in zip(workers, await asyncio.gather(*asked, return_exceptions=True), strict=True):
@@ -163,7 +163,7 @@ class WorkerPool(CoreRunner):
         return BatchAnswer(results=results, errors=errors)
 
     def _count_elsewhere(
-        self, worker: WorkerProcess, owners: Mapping[WorkerProcess, Mapping[str, Mapping[str, int]]]
+        self, worker: SessionWorker, owners: Mapping[SessionWorker, Mapping[str, Mapping[str, int]]]
     ) -> Header:
         """Sessions and snapshots by owner in the other workers. Those that are being added have no owner's name yet."""
         found: dict[str, Counter[str]] = {"sessions": Counter(), "snapshots": Counter()}
@@ -176,7 +176,7 @@ class WorkerPool(CoreRunner):
 
     def _ask(
         self,
-        worker: WorkerProcess,
+        worker: SessionWorker,
         caller: Caller,
         batch: ItemBatch,
         *,
@@ -214,7 +214,7 @@ class WorkerPool(CoreRunner):
     # Routing
 
     def _plan(self, caller: Caller, batch: ItemBatch) -> _Plan:
-        parts: dict[WorkerProcess, list[int]] = {}
+        parts: dict[SessionWorker, list[int]] = {}
         refused: dict[int, tuple[bytes, str | None]] = {}
         planned: Counter[WorkerName] = Counter()
         for place, item in enumerate(batch.items):
@@ -228,7 +228,7 @@ class WorkerPool(CoreRunner):
                 parts.setdefault(worker, []).append(place)
         return _Plan(parts=parts, refused=refused)
 
-    def _route(self, caller: Caller, operation: str, item: Any, planned: Counter[WorkerName]) -> WorkerProcess:
+    def _route(self, caller: Caller, operation: str, item: Any, planned: Counter[WorkerName]) -> SessionWorker:
         """The worker that runs an item.
 
         Raises:
@@ -244,7 +244,7 @@ class WorkerPool(CoreRunner):
         # An id that no worker has made is refused by any.
         return self.workers.choose() if worker is None else worker
 
-    def _place(self, caller: Caller, item: Any, planned: Counter[WorkerName]) -> WorkerProcess:
+    def _place(self, caller: Caller, item: Any, planned: Counter[WorkerName]) -> SessionWorker:
         if item.request is not None and (former := self._places.find(caller.owner, item.request)) is not None:
             try:
                 worker = self.workers.find(former)
@@ -274,7 +274,7 @@ class WorkerPool(CoreRunner):
                 raise reply
         return found
 
-    async def counts(self) -> CoreCounts:
+    async def counts(self) -> SessionCounts:
         """What is held, and the account of episodes, as of the latest answers."""
         return self.workers.counts()
 
@@ -292,7 +292,7 @@ class WorkerPool(CoreRunner):
         replies: Sequence[Any] = await asyncio.gather(*done.values(), return_exceptions=True)
         return sum(int(reply.header["freed"]) for reply in replies if isinstance(reply, WorkerReply))
 
-    async def stop(self) -> CoreCounts:
+    async def stop(self) -> SessionCounts:
         """Close every session and end the processes. Gives the account at the end."""
         await self.workers.stop()
         return self.workers.counts()

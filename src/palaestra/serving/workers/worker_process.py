@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from palaestra.errors import InfrastructureError
 from palaestra.record import record
-from palaestra.serving.core import CoreCounts
+from palaestra.serving.core import SessionCounts
 from palaestra.serving.workers.frames import LENGTH, Header, read_counts, read_frame, write_frame
 from palaestra.serving.workers.worker_host import GRACE, WorkerSettings
 
@@ -25,7 +25,7 @@ from palaestra.serving.workers.worker_host import serve_sessions
 serve_sessions(descriptor)
 """
 _BUFFER = 2**20
-_NOTHING = CoreCounts(sessions=0, snapshots=0, begun=0, running=0, outcomes={})
+_NOTHING = SessionCounts(sessions=0, snapshots=0, begun=0, running=0, outcomes={})
 
 
 class WorkerLostError(InfrastructureError):
@@ -61,7 +61,7 @@ class _Call:
     answer: asyncio.Future[WorkerReply]
 
 
-class WorkerProcess:
+class SessionWorker:
     """A worker; it belongs to one event loop. `start` makes one.
 
     Args:
@@ -85,7 +85,7 @@ class WorkerProcess:
         process: "subprocess.Popen[bytes]",
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
-        on_end: Callable[["WorkerProcess"], None],
+        on_end: Callable[["SessionWorker"], None],
     ) -> None:
         self.name = settings.name
         self.counts = _NOTHING
@@ -104,8 +104,8 @@ class WorkerProcess:
 
     @classmethod
     async def start(
-        cls, settings: WorkerSettings, *, seconds: float, on_end: Callable[["WorkerProcess"], None]
-    ) -> "WorkerProcess":
+        cls, settings: WorkerSettings, *, seconds: float, on_end: Callable[["SessionWorker"], None]
+    ) -> "SessionWorker":
         """A new process. `ready` waits until it can hold sessions; calls before wait in line.
 
         Args:

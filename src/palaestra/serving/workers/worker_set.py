@@ -8,10 +8,10 @@ from contextlib import suppress
 from typing import Any
 
 from palaestra.errors import InfrastructureError, LimitError, SessionLostError
-from palaestra.serving.core import CoreCounts, LedgerOutcome
+from palaestra.serving.core import LedgerOutcome, SessionCounts
 from palaestra.serving.workers.worker_host import WorkerSettings
 from palaestra.serving.workers.worker_name import WorkerName
-from palaestra.serving.workers.worker_process import WorkerProcess, WorkerTimeouts
+from palaestra.serving.workers.worker_process import SessionWorker, WorkerTimeouts
 
 _LOG = logging.getLogger("palaestra.serving")
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
@@ -32,7 +32,7 @@ class WorkerSet:
     ) -> None:
         self._settings = settings
         self._timeouts = timeouts
-        self._workers: list[WorkerProcess | None] = [None] * count
+        self._workers: list[SessionWorker | None] = [None] * count
         self._generations = [0] * count
         self._failures = [0] * count
         self._begun = 0
@@ -41,7 +41,7 @@ class WorkerSet:
         self._ends: set[asyncio.Task[None]] = set()
         self._is_stopping = False
 
-    def __iter__(self) -> Iterator[WorkerProcess]:
+    def __iter__(self) -> Iterator[SessionWorker]:
         """Those that can be asked."""
         return iter([worker for worker in self._workers if worker is not None])
 
@@ -61,11 +61,11 @@ class WorkerSet:
     async def _start(self, number: int) -> None:
         self._generations[number] += 1
         name = WorkerName(number=number, generation=self._generations[number])
-        self._workers[number] = await WorkerProcess.start(
+        self._workers[number] = await SessionWorker.start(
             self._settings(name), seconds=self._timeouts.start, on_end=self._take_leave
         )
 
-    def _take_leave(self, worker: WorkerProcess) -> None:
+    def _take_leave(self, worker: SessionWorker) -> None:
         """Enter the episodes of a worker that has ended, and have another take its place.
 
         What it has not answered nobody has seen, so the account ends with its latest answer.
@@ -90,7 +90,7 @@ class WorkerSet:
                 _LOG.exception("worker cannot be started", extra={"worker": str(number)})
                 self._failures[number] += 1
 
-    def find(self, name: WorkerName) -> WorkerProcess | None:
+    def find(self, name: WorkerName) -> SessionWorker | None:
         """The worker of a name; `None` where there never was one.
 
         Raises:
@@ -104,7 +104,7 @@ class WorkerSet:
             raise SessionLostError(f"worker {name} has ended")
         return worker
 
-    def choose(self, planned: Counter[WorkerName] | None = None) -> WorkerProcess:
+    def choose(self, planned: Counter[WorkerName] | None = None) -> SessionWorker:
         """The worker with the fewest sessions; one that has started before one that has not.
 
         Args:
@@ -123,13 +123,13 @@ class WorkerSet:
             raise LimitError("the worker processes of the server are being started; try again", 1.0)
         return found
 
-    def counts(self) -> CoreCounts:
+    def counts(self) -> SessionCounts:
         """What all hold, and the account of episodes, those of workers that have ended included."""
         known = [worker.counts for worker in self]
         outcomes = self._outcomes.copy()
         for one in known:
             outcomes.update(one.outcomes)
-        return CoreCounts(
+        return SessionCounts(
             sessions=sum(one.sessions for one in known),
             snapshots=sum(one.snapshots for one in known),
             begun=self._begun + sum(one.begun for one in known),
@@ -147,7 +147,7 @@ class WorkerSet:
         await asyncio.gather(*map(self._stop, self))
         await asyncio.gather(*self._ends)
 
-    async def _stop(self, worker: WorkerProcess) -> None:
+    async def _stop(self, worker: SessionWorker) -> None:
         with suppress(InfrastructureError, TimeoutError):
             async with asyncio.timeout(self._timeouts.stop):
                 await worker.ask({"do": "stop"}, seconds=self._timeouts.stop)
