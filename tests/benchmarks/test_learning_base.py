@@ -198,7 +198,10 @@ def test_the_time_is_estimated_for_what_is_trained_and_played(monkeypatch: pytes
 
 
 def test_on_a_gpu_all_families_are_learnt_from_until_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("palaestra.benchmarks.learning.pretrained.resolve_device", lambda _: "cuda")
+    def resolve_device(name: str) -> str:
+        return "cuda" if name == "auto" else name
+
+    monkeypatch.setattr("palaestra.benchmarks.learning.pretrained.resolve_device", resolve_device)
     config = pretrained_config("smollm2")
     assert config.families is None
     for stage in (config.sft, config.expert, config.grpo):
