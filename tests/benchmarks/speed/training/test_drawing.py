@@ -51,6 +51,13 @@ def test_some_tokens_are_much_likelier_than_others(model: Decoder, folder: Path,
     assert float(logprobs.std()) > 0.5
 
 
+def test_transformers_draws_as_much_with_a_static_cache(folder: Path) -> None:
+    prompt = torch.arange(60)[None]
+    drawn = Transformers(folder, dtype=torch.float32, device=CPU, static=True).draw(prompt, 40)
+    assert drawn.shape == (1, 100)
+    assert torch.equal(drawn[:, :60], prompt)
+
+
 @pytest.mark.parametrize(("precision", "most"), [("fp32", 1e-4), ("bf16", 0.5)])
 def test_our_engine_draws_what_is_asked_and_says_what_transformers_says(
     precision: Precision, most: float, model: Decoder, folder: Path, scale: TrainingScale
