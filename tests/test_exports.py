@@ -275,7 +275,7 @@ EXPORTS = {
         "ScheduleRecorder TurnKey WeightUpdate Withdrawal"
     ),
     "palaestra.trainers.engines.native.kernels": (
-        "HEAD_DIMS CompiledPass InvariantKernels Kernels invariant_kernels kernels"
+        "BLOCK_PLACES HEAD_DIMS CompiledPass InvariantKernels Kernels invariant_kernels kernels"
     ),
     "palaestra.trainers.engines.remote": "RemoteEngine RemoteEngineConfig",
     "palaestra.trainers.engines.vllm": "VllmConfig VllmEngine",

@@ -51,7 +51,7 @@ def test_a_dry_run_states_placement_and_memory_and_writes_nothing(tmp_path: Path
         "optimiser, two moments",
         "activations of a micro-batch, at most",
         "reference policy",
-        "keys and values under way, at most",
+        "keys and values, at most",
         "copy for a save",
         "two saves",
         "in all",

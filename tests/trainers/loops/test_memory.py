@@ -9,7 +9,7 @@ import torch
 from crash.loops import POLICY, demonstrations, run
 from palaestra.trainers.branching import GrpoBranchingConfig
 from palaestra.trainers.engines.native import NativeConfig
-from palaestra.trainers.engines.native.memory import RowMemory
+from palaestra.trainers.engines.native.pages import PagedMemory, page_count
 from palaestra.trainers.learner import Learner, LearnerConfig, LoraConfig
 from palaestra.trainers.loops import GrpoConfig, SaveConfig, SftConfig, SftLoop, initial_policy
 from palaestra.trainers.loops.memory import activation_bytes, cache_bytes, estimate_memory, trained_parameters
@@ -68,9 +68,8 @@ def test_what_is_trained_is_counted_as_the_learner_has_it(lora: LoraConfig | Non
 
 @pytest.mark.parametrize(("dtype", "number"), [(torch.float32, 4), (torch.bfloat16, 2)])
 def test_keys_and_values_take_what_the_engine_allocates(dtype: torch.dtype, number: int) -> None:
-    rows, context = 3, 200
-    memory = RowMemory(SHAPE, rows=rows, context=context, dtype=dtype, device=torch.device("cpu"))
-    assert memory._kv.nbytes == rows * context * cache_bytes(SHAPE, number=number)
+    memory = PagedMemory(SHAPE, tokens=200, sequences=3, places=16, dtype=dtype, device=torch.device("cpu"))
+    assert memory._pages.nbytes == page_count(200, 3, 16) * 16 * cache_bytes(SHAPE, number=number)
 
 
 def sizes(config: SftConfig | GrpoConfig) -> dict[str, int]:
@@ -84,8 +83,9 @@ def test_the_parts_of_a_stage_follow_from_its_settings() -> None:
     assert plain["optimiser, two moments"] == 2 * weights
     assert plain["weights of the engine"] == weights
     assert plain["copy for a save"] == 3 * weights
-    assert plain["keys and values under way, at most"] == 10 * 300 * cache_bytes(SHAPE, number=4)
-    assert plain["keys and values that wait, at most"] == 0
+    assert plain["keys and values, at most"] == 10 * (300 + 64) * cache_bytes(SHAPE, number=4)
+    on_a_gpu = sizes(GrpoConfig(engine=NativeConfig(device="cuda", capacity=1024, rows=4)))
+    assert on_a_gpu["keys and values, at most"] == (4 + 4 + 2) * 256 * cache_bytes(SHAPE, number=4)
     assert "reference policy" not in plain
 
     adapted = LearnerConfig(lr=1e-3, lora=LoraConfig(rank=2), precision="bf16")

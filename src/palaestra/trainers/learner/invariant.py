@@ -15,7 +15,7 @@ from torch.autograd.function import once_differentiable
 
 from palaestra.trainers.data.path import PrefixPath, path_places
 from palaestra.trainers.engines.native.invariant import InvariantFunctions
-from palaestra.trainers.engines.native.kernels import InvariantKernels
+from palaestra.trainers.engines.native.kernels import BLOCK_PLACES, InvariantKernels
 from palaestra.trainers.learner.logprobs import ScoreFunction, TokenScores
 from palaestra.trainers.learner.norms import RmsNorm
 from palaestra.trainers.model.decoder import Attend, Rotation
@@ -139,13 +139,17 @@ class InvariantAttention:
         self._kernels = kernels
         self._ordinary = ordinary
         self._token_P = path_places(paths) if any(path.common for path in paths) else None
-        begins, places, begin = list[int](), list[int](), 0
-        for path in paths:
+        rows, places, begins, begin = list[int](), list[int](), list[int](), 0
+        for row, path in enumerate(paths):
             whole = path.common + path.own
-            begins += [begin] * path.own
+            rows += [row] * path.own
             places += range(path.common, whole)
+            begins.append(begin)
             begin += whole
-        self._begin_N, self._place_N = torch.tensor(begins), torch.tensor(places)
+        self._row_N, self._place_N = torch.tensor(rows), torch.tensor(places)
+        longest = max(path.common + path.own for path in paths)
+        self._block_RN = torch.tensor(begins)[:, None] + torch.arange(0, longest, BLOCK_PLACES)
+        """The first token of each block of each path."""
 
     def __call__(self, layer: int, q_NHD: Tensor, k_NGD: Tensor, v_NGD: Tensor, /) -> Tensor:
         """See `Attend`."""
@@ -166,7 +170,8 @@ class InvariantAttention:
             groups=groups,
             group_stride=head_dim,
             place_stride=groups * head_dim,
-            begin_T=self._begin_N * (groups * head_dim),
+            blocks_RN=self._block_RN * (groups * head_dim),
+            row_T=self._row_N,
             place_T=self._place_N,
         )
 

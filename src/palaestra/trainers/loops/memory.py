@@ -6,6 +6,8 @@ What is not counted: the allocator's reserve, attention's own buffers, the Pytho
 
 from dataclasses import dataclass
 
+from palaestra.trainers.engines.native.kernels import BLOCK_PLACES
+from palaestra.trainers.engines.native.pages import PLACES_ON_CUDA, page_count
 from palaestra.trainers.learner import LearnerConfig, LoraConfig
 from palaestra.trainers.loops.config import StageConfig
 from palaestra.trainers.loops.imitation_config import SftConfig
@@ -92,11 +94,17 @@ def _of_rollouts(config: GroupStageConfig, shape: DecoderShape) -> list[MemoryIt
     weights = copies * shape.parameters * _engine_number(config)
     items.append(MemoryItem(what="weights of the engine", bytes=weights, where=on))
     token = cache_bytes(shape, number=_engine_number(config))
-    drawn = min(engine.rows, config.pool.agents) * config.play.context
-    idle = min(engine.capacity, max(0, config.pool.agents - engine.rows) * config.play.context)
-    items.append(MemoryItem(what="keys and values under way, at most", bytes=token * drawn, where=on))
-    items.append(MemoryItem(what="keys and values that wait, at most", bytes=token * idle, where=on))
+    items.append(MemoryItem(what="keys and values, at most", bytes=token * _held_places(config), where=on))
     return items
+
+
+def _held_places(config: GroupStageConfig) -> int:
+    """Places of keys and values: on a GPU the whole pool, on a processor those that trajectories come to need."""
+    engine = config.engine
+    on_cpu = (engine.device or "cpu") == "cpu"
+    places = BLOCK_PLACES if on_cpu else PLACES_ON_CUDA
+    pool = page_count(engine.capacity, engine.rows, places) * places
+    return min(pool, config.pool.agents * (config.play.context + places)) if on_cpu else pool
 
 
 def _engine_number(config: GroupStageConfig) -> int:

@@ -16,7 +16,7 @@ from palaestra.errors import CheckpointError, EngineError
 from palaestra.seeding import Stream
 from palaestra.trainers.engines.engine import Completion, InFlight, Sampling, TurnRequest
 from palaestra.trainers.engines.native.config import NativeConfig
-from palaestra.trainers.engines.native.core import Core, Drawing, EndedTurn
+from palaestra.trainers.engines.native.core import _PLACES, Core, Drawing, EndedTurn
 from palaestra.trainers.engines.native.prefixes import BLOCK
 from palaestra.trainers.engines.noise import noise_at, noise_key
 from palaestra.trainers.model.decoder import Decoder
@@ -177,8 +177,12 @@ class Oracle(RuleBasedStateMachine):
         self.running[drawing] = shadow
         reserved = sum(min(len(d.request.context) + d.request.sampling.limit, SHAPE.context) for d in self.running)
         assert reserved <= self.config.capacity
-        while sum(one.memory.length for one in self.idle.values()) > self.config.capacity - reserved:
+        while self.count_places() > self.config.capacity - reserved:
             del self.idle[next(iter(self.idle))]
+
+    def count_places(self) -> int:
+        """Of the pages of idle trajectories, which are given back whole."""
+        return sum(-(-one.memory.length // _PLACES) * _PLACES for one in self.idle.values())
 
     def step(self) -> None:
         tokens = {drawing: list(drawing.holding.tokens) for drawing in self.running}
@@ -234,7 +238,10 @@ class Oracle(RuleBasedStateMachine):
         shadows = [*self.idle.values(), *self.running.values()]
         assert self.core.resident() <= self.config.capacity
         assert len(self.core.running) == len(self.running) <= self.config.rows
-        assert [drawing.holding.row for drawing in self.core.running] == list(range(len(self.running)))
+        memory = self.core._memory
+        used = {page for drawing in self.running for page in drawing.holding.pages}
+        used |= {page for holding in self.core._shelf._holdings.values() for page in holding.pages}
+        assert memory.unused == len(memory._users) - 1 - len(used), "every other page is there to be taken"
         held = sum(drawing.holding.held for drawing in self.running)
         assert self.core.resident() == held + sum(one.memory.length for one in self.idle.values())
         assert len(shadows) == len(self.idle) + len(self.running)
@@ -483,7 +490,7 @@ def test_a_capacity_that_one_trajectory_may_exceed_is_refused() -> None:
     assert Core(decoder(0), NativeConfig(capacity=95, context=95)).context == 95
 
 
-def test_rows_widen_with_what_they_hold_intact() -> None:
+def test_turns_take_pages_as_they_grow() -> None:
     long = tiny(vocabulary=24, hidden=16, heads=4, kv_heads=2, head_dim=4, mlp=16, context=800)
     wide = telling(long, seed=0)
     core = Core(wide, NativeConfig(rows=2, capacity=1600))

@@ -5,9 +5,11 @@ import torch
 from decoders import tiny
 from engines.plain import telling
 from palaestra.trainers.engines.engine import Completion, Sampling, TurnRequest
+from palaestra.trainers.engines.native.attention import Span
 from palaestra.trainers.engines.native.config import NativeConfig
 from palaestra.trainers.engines.native.core import Core
 from palaestra.trainers.engines.native.graphs import Graphs, GraphWork
+from palaestra.trainers.engines.native.pages import PagedMemory
 from palaestra.trainers.engines.noise import noise_key
 
 SHAPE = tiny(vocabulary=24, hidden=16, heads=4, kv_heads=2, head_dim=4, mlp=16, context=700)
@@ -63,7 +65,7 @@ def test_a_run_on_graphs_is_the_run_without() -> None:
     plain = Core(telling(SHAPE, seed=0), CONFIG)
     graphed = Core(telling(SHAPE, seed=0), CONFIG)
     capture = Anew()
-    graphed._graphs = Graphs(graphed._model, graphed._memory, capture=capture)
+    graphed._graphs = Graphs(graphed._model, graphed._memory, turns=CONFIG.rows, capture=capture)
     expected, found = played(plain), played(graphed)
     assert found.keys() == expected.keys()
     for name, turn in expected.items():
@@ -71,22 +73,23 @@ def test_a_run_on_graphs_is_the_run_without() -> None:
         assert found[name].versions == turn.versions
         torch.testing.assert_close(torch.tensor(found[name].logprobs), torch.tensor(turn.logprobs), atol=1e-5, rtol=0)
     assert capture.used > 250
-    # Rows in sizes 1, 2, 4 and 5, places in 64, 128, 256 and, once the rows were widened, 512.
-    assert 5 <= capture.captured <= 16
+    # Turns in sizes 1, 2, 4 and 5, pages of 16 places in 1, 2, 4, ... 32.
+    assert 5 <= capture.captured <= 24
 
 
 def test_a_size_is_captured_once() -> None:
     core = Core(telling(SHAPE, seed=0), CONFIG)
     capture = Anew()
-    graphs = Graphs(core._model, core._memory, capture=capture)
+    memory = core._memory
+    graphs = Graphs(core._model, memory, turns=CONFIG.rows, capture=capture)
     with torch.inference_mode():
-        for ids, lengths in (
-            ([3], [1]),
-            ([4], [2]),
-            ([5], [64]),
-            ([6], [65]),
-            ([7, 8, 9], [1, 2, 70]),
-            ([9] * 4, [80] * 4),
-        ):
-            assert graphs.logits(ids, lengths).shape == (len(ids), 24)
+        for lengths in ([1], [2], [16], [17], [1, 2, 20], [30] * 4):
+            spans = [Span(pages=pages_for(memory, length), place=length - 1, count=1) for length in lengths]
+            assert graphs.logits([3] * len(spans), spans).shape == (len(spans), 24)
     assert capture.captured == 3
+
+
+def pages_for(memory: PagedMemory, places: int) -> list[int]:
+    pages: list[int] = []
+    memory.extend(pages, places)
+    return pages

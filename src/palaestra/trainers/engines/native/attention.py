@@ -1,140 +1,169 @@
 """How the tokens of a mixed pass see each other: turns that draw, one token each, and contexts that are taken in.
 
-Axes: T tokens of the pass, H heads, G key-value heads, S heads that share one (H = G * S), D head dimension, R rows of
-a run, Q tokens of a chunk, W places.
+Torch's attention does not read pages, so they are gathered first.
+
+Axes: T tokens of the pass, H heads, G key-value heads, S heads that share one (H = G * S), D head dimension, R
+sequences of a run, P pages of a sequence, Q tokens of a chunk, W places.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, takewhile
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from palaestra.trainers.engines.native.memory import RowMemory
+from palaestra.trainers.engines.native.pages import PagedMemory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RowRun:
-    """Neighbouring rows that put one token each through the model."""
+class Span:
+    """The tokens of a pass that belong to one sequence."""
 
-    start: int
-    """Of its tokens in the pass."""
-    row: int
-    """The first."""
-    lengths: Sequence[int]
-    """Places that each row's token sees, itself included."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chunk:
-    """Several tokens of one row."""
-
-    start: int
-    """Of its tokens in the pass."""
-    row: int
+    pages: Sequence[int]
+    """Of the sequence; they have room for the tokens."""
     place: int
-    """Of its first token in the row."""
+    """Of the first token in the sequence."""
     count: int
 
+    @property
+    def end(self) -> int:
+        """Places that the last token sees, itself included."""
+        return self.place + self.count
 
-def runs_of(rows: Sequence[int], lengths: Sequence[int], *, padding: int) -> list[RowRun]:
-    """Rows that put one token each through, as few runs as make sense.
 
-    The rows of a run are worked on as if each were as long as the longest.
+def runs_of(lengths: Sequence[int], *, padding: int) -> list[slice]:
+    """Tokens of neighbouring sequences, one each, in as few runs as make sense.
+
+    The sequences of a run are worked on as if each were as long as the longest.
 
     Args:
-        rows: In ascending order; the tokens of the pass stand in the same one.
-        lengths: Places that each row's token sees.
-        padding: Places beyond their rows' own that a run may work on for nothing, rather than be two.
+        lengths: Places that each sequence's token sees.
+        padding: Places beyond their sequences' own that a run may work on for nothing, rather than be two.
     """
-    runs: list[RowRun] = []
+    runs: list[slice] = []
     start = longest = total = 0
-    for i, (row, length) in enumerate(zip(rows, lengths, strict=True)):
+    for i, length in enumerate(lengths):
         longest, total = max(longest, length), total + length
-        if i > start and (row != rows[i - 1] + 1 or longest * (i + 1 - start) - total > padding):
-            runs.append(RowRun(start=start, row=rows[start], lengths=lengths[start:i]))
+        if i > start and longest * (i + 1 - start) - total > padding:
+            runs.append(slice(start, i))
             start, longest, total = i, length, length
-    if rows:
-        runs.append(RowRun(start=start, row=rows[start], lengths=lengths[start:]))
-    return runs
+    return [*runs, slice(start, len(lengths))] if lengths else []
+
+
+class PassPlaces:
+    """Where the tokens of a pass stand: in their sequences, and in the memory.
+
+    Args:
+        memory: That holds their keys and values.
+        spans: In the order of the tokens.
+    """
+
+    def __init__(self, memory: PagedMemory, spans: Sequence[Span]) -> None:
+        self._memory = memory
+        device = memory.keys[0].device
+        places = [place for span in spans for place in range(span.place, span.end)]
+        pages = [span.pages[place // memory.places] for span in spans for place in range(span.place, span.end)]
+        self.place_T = torch.tensor(places, device=device)
+        """The place of each token in its sequence."""
+        self.page_T = torch.tensor(pages, device=device)
+        self.spot_T = self.place_T % memory.places
+
+    def move(self, spans: Sequence[Span]) -> None:
+        """Use the same tensors for as many other tokens."""
+        new = PassPlaces(self._memory, spans)
+        self.place_T.copy_(new.place_T)
+        self.page_T.copy_(new.page_T)
+        self.spot_T.copy_(new.spot_T)
+
+    def write(self, layer: int, k_TGD: Tensor, v_TGD: Tensor) -> None:
+        """Hold what a layer made of the tokens."""
+        self._memory.write(layer, self.page_T, self.spot_T, k_TGD, v_TGD)
 
 
 class Pass:
     """The attention of one pass; what each layer makes of its tokens is kept in the memory.
 
     Args:
-        memory: Wide enough.
-        runs: The turns that draw.
-        chunks: The contexts that are taken in.
+        memory: Of all sequences.
+        spans: In the order of the tokens. The first ones of one token each are worked on together.
+        padding: As `runs_of` has it; `None` for one run.
     """
 
-    def __init__(self, memory: RowMemory, runs: Sequence[RowRun], chunks: Sequence[Chunk]) -> None:
+    def __init__(self, memory: PagedMemory, spans: Sequence[Span], *, padding: int | None = None) -> None:
         self._memory = memory
-        device = memory.keys[0].device
-        rows = [run.row + i for run in runs for i in range(len(run.lengths))]
-        places = [length - 1 for run in runs for length in run.lengths]
-        for chunk in chunks:
-            rows += [chunk.row] * chunk.count
-            places += range(chunk.place, chunk.place + chunk.count)
-        self.place_T = torch.tensor(places, device=device)
+        self._places = PassPlaces(memory, spans)
+        self.place_T = self._places.place_T
         """The place of each token in its sequence."""
-        self._row_T = torch.tensor(rows, device=device)
-        self._spots = memory.spots(self._row_T, self.place_T)
-        self._runs = [(run, _mask_unseen(run.lengths, memory, max(run.lengths))) for run in runs]
-        self._chunks = [(chunk, _causal(chunk, memory)) for chunk in chunks]
+        device = memory.keys[0].device
+        singles = list(takewhile(lambda span: span.count == 1, spans))
+        runs = (
+            ([slice(0, len(singles))] if singles else [])
+            if padding is None
+            else runs_of([span.end for span in singles], padding=padding)
+        )
+        self._runs = [(run, *self._lay_out(singles[run])) for run in runs]
+        several = spans[len(singles) :]
+        starts = accumulate((span.count for span in several), initial=len(singles))
+        self._chunks = [
+            (start, span, memory.table([span.pages]).to(device), _causal(span, device))
+            for start, span in zip(starts, several, strict=False)
+        ]
 
-    def move(self, lengths: Sequence[int]) -> None:
-        """Use a pass of one run again, for lengths up to the longest it was made for; its tensors stay in place."""
-        ((_, mask_R11W),) = self._runs
-        self.place_T.copy_(torch.tensor(lengths) - 1)
-        self._spots.copy_(self._memory.spots(self._row_T, self.place_T))
-        mask_R11W.copy_(_mask_unseen(lengths, self._memory, mask_R11W.shape[-1]))
+    def _lay_out(self, spans: Sequence[Span], *, pages: int = 0) -> tuple[Tensor, Tensor]:
+        """The pages of a run, and what is added to the scores of its tokens: 0 for their own places, else -inf."""
+        memory = self._memory
+        device = memory.keys[0].device
+        table_RP = memory.table([span.pages for span in spans], pages=pages).to(device)
+        lengths_R1 = torch.tensor([span.end for span in spans], device=device)[:, None]
+        later_RW = torch.arange(table_RP.shape[1] * memory.places, device=device) >= lengths_R1
+        mask_RW = torch.zeros(later_RW.shape, dtype=memory.dtype, device=device).masked_fill_(later_RW, -torch.inf)
+        return table_RP, mask_RW[:, None, None]
+
+    def move(self, spans: Sequence[Span]) -> None:
+        """Use a pass of one run again, for sequences of up to as many pages; its tensors stay in place."""
+        ((_, table_RP, mask_R11W),) = self._runs
+        new_RP, new_R11W = self._lay_out(spans, pages=table_RP.shape[1])
+        table_RP.copy_(new_RP)
+        mask_R11W.copy_(new_R11W)
+        self._places.move(spans)
 
     def __call__(self, layer: int, q_THD: Tensor, k_TGD: Tensor, v_TGD: Tensor, /) -> Tensor:
         """See `Attend`."""
-        memory = self._memory
-        memory.write(layer, self._spots, k_TGD.to(memory.dtype), v_TGD.to(memory.dtype))
-        q_TGSD = q_THD.to(memory.dtype).unflatten(1, (k_TGD.shape[1], -1))
-        keys_RGWD, values_RGWD = memory.keys[layer], memory.values[layer]
+        self._places.write(layer, k_TGD, v_TGD)
+        q_TGSD = q_THD.to(self._memory.dtype).unflatten(1, (k_TGD.shape[1], -1))
         seen: list[Tensor] = []
-        for run, mask_R11W in self._runs:
-            rows, width = slice(run.row, run.row + len(run.lengths)), mask_R11W.shape[-1]
+        for run, table_RP, mask_R11W in self._runs:
+            keys_RGWD, values_RGWD = self._gather(layer, table_RP)
             # The heads that share keys stand where a sequence has its tokens: so each key is read once.
             seen_RGSD = functional.scaled_dot_product_attention(
-                q_TGSD[run.start : run.start + len(run.lengths)],
-                keys_RGWD[rows, :, :width],
-                values_RGWD[rows, :, :width],
-                attn_mask=mask_R11W,
+                q_TGSD[run], keys_RGWD, values_RGWD, attn_mask=mask_R11W
             )
             seen.append(seen_RGSD.flatten(1, 2))
-        for chunk, mask_QW in self._chunks:
-            end = chunk.place + chunk.count
-            q_SGQD = q_TGSD[chunk.start : chunk.start + chunk.count].permute(2, 1, 0, 3)
+        for start, span, table_1P, mask_QW in self._chunks:
+            keys_1GWD, values_1GWD = self._gather(layer, table_1P)
+            q_SGQD = q_TGSD[start : start + span.count].permute(2, 1, 0, 3)
             shared = (len(q_SGQD), -1, -1, -1)
             seen_SGQD = functional.scaled_dot_product_attention(
                 q_SGQD,
-                keys_RGWD[chunk.row, :, :end].expand(shared),
-                values_RGWD[chunk.row, :, :end].expand(shared),
+                keys_1GWD[:, :, : span.end].expand(shared),
+                values_1GWD[:, :, : span.end].expand(shared),
                 attn_mask=mask_QW,
                 is_causal=mask_QW is None,
             )
             seen.append(seen_SGQD.permute(2, 1, 0, 3).flatten(1, 2))
         return (seen[0] if len(seen) == 1 else torch.cat(seen)).to(q_THD.dtype)
 
-
-def _mask_unseen(lengths: Sequence[int], memory: RowMemory, width: int) -> Tensor:
-    """What is added to the scores of each row's token: 0 for its own places, else minus infinity."""
-    device = memory.keys[0].device
-    later_RW = torch.arange(width, device=device) >= torch.tensor(lengths, device=device)[:, None]
-    mask_RW = torch.zeros(later_RW.shape, dtype=memory.dtype, device=device).masked_fill_(later_RW, -torch.inf)
-    return mask_RW[:, None, None]
+    def _gather(self, layer: int, table_RP: Tensor) -> tuple[Tensor, Tensor]:
+        """Keys and values of sequences, [R, G, W, D] each."""
+        keys_RPWGD, values_RPWGD = self._memory.keys[layer][table_RP], self._memory.values[layer][table_RP]
+        return keys_RPWGD.flatten(1, 2).transpose(1, 2), values_RPWGD.flatten(1, 2).transpose(1, 2)
 
 
-def _causal(chunk: Chunk, memory: RowMemory) -> Tensor | None:
-    """Which places each token of a chunk sees, [Q, W]; `None` where the chunk begins its row."""
-    if chunk.place == 0:
+def _causal(span: Span, device: torch.device) -> Tensor | None:
+    """Which places each token of a chunk sees, [Q, W]; `None` where the chunk begins its sequence."""
+    if span.place == 0:
         return None
-    device = memory.keys[0].device
-    own_Q1 = torch.arange(chunk.place, chunk.place + chunk.count, device=device)[:, None]
-    return torch.arange(chunk.place + chunk.count, device=device) <= own_Q1
+    own_Q1 = torch.arange(span.place, span.end, device=device)[:, None]
+    return torch.arange(span.end, device=device) <= own_Q1

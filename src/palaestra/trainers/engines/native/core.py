@@ -18,15 +18,16 @@ from palaestra.errors import EngineError
 from palaestra.record import record
 from palaestra.trainers.device import resolve_device, resolve_precision
 from palaestra.trainers.engines.engine import Completion, InFlight, TurnRequest, Weights
-from palaestra.trainers.engines.native.attention import Chunk, Pass, runs_of
+from palaestra.trainers.engines.native.attention import Pass, Span
+from palaestra.trainers.engines.native.block_tables import BlockTablePass, reads_pages
 from palaestra.trainers.engines.native.choices import TemperatureChoice, aligned, choice_noise, choose_temperatures
 from palaestra.trainers.engines.native.config import NativeConfig
 from palaestra.trainers.engines.native.draw import draw
 from palaestra.trainers.engines.native.graphs import Graphs
 from palaestra.trainers.engines.native.idle_cache import IdleKVCache
 from palaestra.trainers.engines.native.invariant import InvariantFunctions, InvariantPass, kernels_for
-from palaestra.trainers.engines.native.kernels import HEAD_DIMS, CompiledPass, Kernels, kernels
-from palaestra.trainers.engines.native.memory import RowMemory
+from palaestra.trainers.engines.native.kernels import BLOCK_PLACES, HEAD_DIMS, CompiledPass, Kernels, kernels
+from palaestra.trainers.engines.native.pages import PLACES_ON_CUDA, PagedMemory
 from palaestra.trainers.engines.native.prefixes import BLOCK, Holding, Prefixes, common_beginning
 from palaestra.trainers.engines.native.weights import drawing_copy, load_weights
 from palaestra.trainers.engines.noise import noise_from
@@ -36,11 +37,13 @@ from palaestra.trajectory import Stop
 
 _PADDING_ON_CPU, _PADDING = 256, 16_384
 """Places that attention works on in about the time that one more call of it takes."""
+_PLACES = 16
+"""Of a page that torch reads on a processor."""
 
 
 @dataclass(slots=True, eq=False)
 class Drawing:
-    """A turn that has a row of the batch."""
+    """A turn under way."""
 
     request: TurnRequest
     holding: Holding
@@ -85,9 +88,9 @@ class CoreCounts:
     reused: int = 0
 
 
-_Part: TypeAlias = tuple[int, int]
-"""A row, and how many of its pending tokens."""
-_AnyPass: TypeAlias = Pass | CompiledPass | InvariantPass
+_Part: TypeAlias = tuple[Drawing, int]
+"""A turn, and how many of its pending tokens."""
+_AnyPass: TypeAlias = Pass | BlockTablePass | CompiledPass | InvariantPass
 
 
 class Core:
@@ -124,10 +127,11 @@ class Core:
             self._model = drawing_copy(model, dtype=flow.weights, device=self._device, operations=self._kernels)
         # Torch's attention on a processor is slower in half precision, by more than memory it saves.
         plain = self._device.type == "cpu" and self._kernels is None and self._invariant is None
-        self._memory = RowMemory(
+        self._memory = PagedMemory(
             model.shape,
-            rows=config.rows,
-            context=self.context,
+            tokens=config.capacity,
+            sequences=config.rows,
+            places=_PLACES if plain else BLOCK_PLACES if self._device.type == "cpu" else PLACES_ON_CUDA,
             dtype=torch.float32 if plain else flow.keys_and_values,
             device=self._device,
         )
@@ -140,11 +144,14 @@ class Core:
                 "the batch; leave one of the two out"
             )
         # A graph gives logits alone, and the head needs the states behind them.
-        self._graphs = Graphs(self._model, self._memory) if self._device.type == "cuda" and self._head is None else None
+        self._graphs = (
+            Graphs(self._model, self._memory, turns=config.rows)
+            if self._device.type == "cuda" and self._head is None
+            else None
+        )
         self._prefixes = Prefixes()
-        self._shelf = IdleKVCache(self._prefixes)
+        self._shelf = IdleKVCache(self._prefixes, self._memory)
         self.running: list[Drawing] = []
-        """By row."""
         self.version = 0
         self.counts = CoreCounts()
 
@@ -166,25 +173,24 @@ class Core:
 
     @torch.inference_mode()
     def admit(self, request: TurnRequest) -> Drawing:
-        """Give a turn a row; there is room for it."""
+        """Take a turn into the batch; there is room for it."""
         drawing = Drawing(
             request=request,
-            holding=self._resume(request),
+            holding=self._shelf.take(request.trajectory) or Holding(request.trajectory, []),
             last=self._last(request),
             noise=noise_from(request.noise, len(request.context)),
             stop=frozenset(request.sampling.stop),
         )
         self.running.append(drawing)
         self._shelf.make_room(self._config.capacity - sum(drawing.last for drawing in self.running))
+        self._resume(drawing.holding, list(request.context))
         return drawing
 
     def _last(self, request: TurnRequest) -> int:
         return min(len(request.context) + request.sampling.limit, self.context)
 
-    def _resume(self, request: TurnRequest) -> Holding:
-        """What is held of the trajectory's context, moved into the next row."""
-        holding = self._shelf.take(request.trajectory) or Holding(request.trajectory, [])
-        context = list(request.context)
+    def _resume(self, holding: Holding, context: list[int]) -> None:
+        """Keep what is held of the trajectory's context."""
         common = common_beginning(holding.tokens, context)
         if common < len(holding.tokens):
             self._prefixes.remove(holding)
@@ -193,12 +199,7 @@ class Core:
         holding.tokens = context
         holding.held = min(common, len(context) - 1)
         holding.private = holding.private and holding.held > 0
-        holding.row = len(self.running)
-        if holding.stored is not None:
-            self._memory.widen(holding.held, len(self.running))
-            self._memory.put(holding.row, holding.stored, holding.held)
-            holding.stored = None
-        return holding
+        self._memory.cut(holding.pages, holding.held)
 
     @torch.inference_mode()
     def withdraw(self, drawing: Drawing) -> None:
@@ -226,13 +227,13 @@ class Core:
             self._shelf.seal()
         else:
             self._shelf.make_room(0)
-        for row, drawing in enumerate(self.running):
+        for drawing in self.running:
             holding = drawing.holding
             self._prefixes.remove(holding)
             if in_flight == "keep":
                 holding.private = holding.private or holding.held > 0
             else:
-                self._memory.wipe(row)
+                self._memory.cut(holding.pages, 0)
                 holding.held, holding.coming, holding.private = 0, False, False
 
     def free(self) -> None:
@@ -260,9 +261,8 @@ class Core:
         singles, parts = self._share()
         if not singles and not parts:
             return []
-        self._memory.widen(
-            max(self.running[row].holding.held + count for row, count in [*singles, *parts]), len(self.running)
-        )
+        for drawing, count in [*singles, *parts]:
+            self._memory.extend(drawing.holding.pages, drawing.holding.held + count)
         return self._draw(*self._pass(singles, parts))
 
     def _begin(self, holding: Holding) -> None:
@@ -280,30 +280,25 @@ class Core:
             self._prefixes.add(holding)
 
     def _take_over(self, other: Holding, common: int, holding: Holding) -> None:
-        assert holding.row is not None
-        self._memory.widen(common, len(self.running))
-        if other.row is not None:
-            self._memory.copy(other.row, holding.row, common)
-        else:
-            assert other.stored is not None
-            self._memory.put(holding.row, other.stored, common)
+        self._memory.release(holding.pages)
+        holding.pages = self._memory.share(other.pages, common)
         self._prefixes.remove(holding)
         holding.held, holding.private = common, False
 
     def _share(self) -> tuple[list[_Part], list[_Part]]:
-        """The rows that put one token through, and those that put several through, with how many."""
+        """The turns that put one token through, and those that put several through, with how many."""
         singles: list[_Part] = []
         parts: list[_Part] = []
         budget = self._config.prefill
-        for row, drawing in enumerate(self.running):
+        for drawing in self.running:
             if not drawing.holding.coming:
                 continue
             pending = drawing.pending
             if pending == 1:
-                singles.append((row, 1))
+                singles.append((drawing, 1))
             elif budget > 0:
                 count = min(pending, budget)
-                parts.append((row, count))
+                parts.append((drawing, count))
                 budget -= count
         return singles, parts
 
@@ -311,47 +306,40 @@ class Core:
         self, singles: Sequence[_Part], parts: Sequence[_Part]
     ) -> tuple[Tensor, list[TemperatureChoice], list[Drawing]]:
         """The logits of the turns that have come to the end of their tokens, what the head chooses, and those turns."""
-        drawing_B = [self.running[row] for row, _ in singles]
+        drawing_B = [drawing for drawing, _ in singles]
         ids = [drawing.holding.tokens[-1] for drawing in drawing_B]
         at = list(range(len(ids)))
         choices: list[TemperatureChoice] = []
-        for row, count in parts:
-            drawing = self.running[row]
+        for drawing, count in parts:
             held = drawing.holding.held
             ids += drawing.holding.tokens[held : held + count]
             if count == drawing.pending:
                 drawing_B.append(drawing)
                 at.append(len(ids) - 1)
-        if self._graphs is not None and len(singles) == len(self.running):
-            logits_BV = self._graphs.logits(ids, [drawing.holding.held + 1 for drawing in drawing_B])
+        spans = [
+            Span(pages=drawing.holding.pages, place=drawing.holding.held, count=count)
+            for drawing, count in [*singles, *parts]
+        ]
+        if self._graphs is not None and not parts:
+            logits_BV = self._graphs.logits(ids, spans)
         else:
-            hidden_BC = self._forward(ids, self._attend(singles, parts), at)
+            hidden_BC = self._forward(ids, self._attend(spans), at)
             choices = self._choose(hidden_BC, drawing_B)
             logits_BV = self._model.logits(hidden_BC)
-        for row, count in [*singles, *parts]:
-            drawing = self.running[row]
+        for drawing, count in [*singles, *parts]:
             self.counts.prefilled += min(count, max(0, len(drawing.request.context) - drawing.holding.held))
             drawing.holding.held += count
         return logits_BV, choices, drawing_B
 
-    def _attend(self, singles: Sequence[_Part], parts: Sequence[_Part]) -> _AnyPass:
+    def _attend(self, spans: Sequence[Span]) -> _AnyPass:
         """How the tokens of a pass see each other."""
-        held = [drawing.holding.held for drawing in self.running]
-        if self._kernels is not None or self._invariant is not None:
-            both = [*singles, *parts]
-            rows = [row for row, count in both for _ in range(count)]
-            places = [place for row, count in both for place in range(held[row], held[row] + count)]
-            if self._invariant is not None:
-                return InvariantPass(self._invariant, self._memory, rows, places)
-            assert self._kernels is not None
-            return CompiledPass(self._kernels, self._memory, rows, places)
-        chunks: list[Chunk] = []
-        start = len(singles)
-        for row, count in parts:
-            chunks.append(Chunk(start=start, row=row, place=held[row], count=count))
-            start += count
-        rows = [row for row, _ in singles]
-        return Pass(self._memory, runs_of(rows, [held[row] + 1 for row in rows], padding=self._padding), chunks)
+        if self._invariant is not None:
+            return InvariantPass(self._invariant, self._memory, spans)
+        if self._kernels is not None:
+            return CompiledPass(self._kernels, self._memory, spans)
+        if reads_pages(self._memory):
+            return BlockTablePass(self._memory, spans)
+        return Pass(self._memory, spans, padding=self._padding)
 
     def _forward(self, ids: Sequence[int], attend: _AnyPass, at: Sequence[int]) -> Tensor:
         ids_T = torch.tensor(ids, device=self._device)
@@ -422,26 +410,22 @@ class Core:
         )
 
     def _vacate(self, drawing: Drawing) -> None:
-        """Free a turn's row, holding what it has for the trajectory's next one; the last row moves into its place."""
+        """Take a turn out of the batch, holding what it has for the trajectory's next one; the last takes its place."""
         holding = drawing.holding
-        row = holding.row
-        assert row is not None
-        holding.row, holding.coming = None, False
+        holding.coming = False
         if drawing.kept:
             del holding.tokens[holding.held :]
-            holding.stored = self._memory.take(row, holding.held)
+            self._memory.cut(holding.pages, holding.held)
             if not holding.private:
                 self._prefixes.add(holding)
             self._shelf.put(holding)
         else:
             self._prefixes.remove(holding)
-            self._memory.wipe(row)
+            self._memory.release(holding.pages, unsound=True)
+        place = self.running.index(drawing)
         moved = self.running.pop()
         if moved is not drawing:
-            assert moved.holding.row is not None
-            self._memory.copy(moved.holding.row, row, moved.holding.held)
-            moved.holding.row = row
-            self.running[row] = moved
+            self.running[place] = moved
 
 
 def _completion(drawing: Drawing, stop: Stop) -> Completion:

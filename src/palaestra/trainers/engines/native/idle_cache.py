@@ -5,6 +5,7 @@ The longest unused goes first when room is wanted.
 
 from collections.abc import Iterable
 
+from palaestra.trainers.engines.native.pages import PagedMemory
 from palaestra.trainers.engines.native.prefixes import Holding, Prefixes
 
 
@@ -12,12 +13,16 @@ class IdleKVCache:
     """Idle holdings, in the order of their last use.
 
     Args:
-        prefixes: Told of what is dropped.
+        prefixes: From which dropped holdings are removed.
+        memory: To which their pages return.
     """
 
-    def __init__(self, prefixes: Prefixes) -> None:
+    def __init__(self, prefixes: Prefixes, memory: PagedMemory) -> None:
         self._prefixes = prefixes
+        self._memory = memory
         self._holdings: dict[str, Holding] = {}
+        self._pages = 0
+        """Of all of them; one that several share counts for each."""
         self.tokens = 0
         """Held by all of them."""
 
@@ -25,12 +30,14 @@ class IdleKVCache:
         """Keep what is held for a trajectory, until its next turn or until room is wanted."""
         self._holdings[holding.trajectory] = holding
         self.tokens += holding.held
+        self._pages += len(holding.pages)
 
     def take(self, trajectory: str) -> Holding | None:
         """What is held for the trajectory, for its next turn."""
         holding = self._holdings.pop(trajectory, None)
         if holding is not None:
             self.tokens -= holding.held
+            self._pages -= len(holding.pages)
         return holding
 
     def drop(self, trajectory: str) -> None:
@@ -38,10 +45,11 @@ class IdleKVCache:
         holding = self.take(trajectory)
         if holding is not None:
             self._prefixes.remove(holding)
+            self._memory.release(holding.pages)
 
     def make_room(self, tokens: int) -> None:
-        """Drop what was longest unused until at most so many tokens are held."""
-        while self.tokens > tokens:
+        """Drop what was longest unused until the pages of the others have at most so many places."""
+        while self._pages * self._memory.places > tokens:
             self.drop(next(iter(self._holdings)))
 
     def held(self, trajectories: Iterable[str]) -> int:

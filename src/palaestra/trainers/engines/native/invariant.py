@@ -1,7 +1,6 @@
 """The forward pass of the invariant mode, as the engine computes it: every token by itself, in a fixed order.
 
-Axes: T tokens of a pass, C hidden, N columns of a product, H heads, G key-value heads, D head dimension, R rows,
-W places of a row.
+Axes: T tokens of a pass, C hidden, N columns of a product, H heads, G key-value heads, D head dimension.
 """
 
 from collections.abc import Sequence
@@ -10,8 +9,9 @@ import torch
 from torch import Tensor
 
 from palaestra.errors import ConfigError
+from palaestra.trainers.engines.native.attention import PassPlaces, Span
 from palaestra.trainers.engines.native.kernels import HEAD_DIMS, InvariantKernels, invariant_kernels
-from palaestra.trainers.engines.native.memory import RowMemory
+from palaestra.trainers.engines.native.pages import PagedMemory
 from palaestra.trainers.model.decoder import Rotation
 from palaestra.trainers.model.shape import DecoderShape
 
@@ -79,33 +79,31 @@ class InvariantPass:
 
     Args:
         kernels: Of this machine.
-        memory: Wide enough.
-        rows: Of each token.
-        places: Of each token in its row; it sees those before it and itself.
+        memory: Of all sequences.
+        spans: In the order of the tokens.
     """
 
-    def __init__(
-        self, kernels: InvariantKernels, memory: RowMemory, rows: Sequence[int], places: Sequence[int]
-    ) -> None:
+    def __init__(self, kernels: InvariantKernels, memory: PagedMemory, spans: Sequence[Span]) -> None:
         self._kernels = kernels
         self._memory = memory
-        row_T = torch.tensor(rows)
-        self.place_T = torch.tensor(places)
+        self._places = PassPlaces(memory, spans)
+        self.place_T = self._places.place_T
         """The place of each token in its sequence."""
-        self._spots = memory.spots(row_T, self.place_T)
-        self._begin_T = row_T * memory.layers[0].stride(0)
+        self._row_T = torch.tensor([row for row, span in enumerate(spans) for _ in range(span.count)])
+        self._blocks_RN = memory.table([span.pages for span in spans]) * memory.keys[0].stride(0)
 
     def __call__(self, layer: int, q_THD: Tensor, k_TGD: Tensor, v_TGD: Tensor, /) -> Tensor:
         """See `Attend`."""
-        self._memory.write(layer, self._spots, k_TGD, v_TGD)
-        keys_RGWD = self._memory.keys[layer]
+        self._places.write(layer, k_TGD, v_TGD)
+        keys_PWGD = self._memory.keys[layer]
         return self._kernels.attend(
             q_THD,
-            keys_RGWD,
+            keys_PWGD,
             self._memory.values[layer],
             groups=k_TGD.shape[1],
-            group_stride=keys_RGWD.stride(1),
-            place_stride=keys_RGWD.stride(2),
-            begin_T=self._begin_T,
+            group_stride=keys_PWGD.stride(2),
+            place_stride=keys_PWGD.stride(1),
+            blocks_RN=self._blocks_RN,
+            row_T=self._row_T,
             place_T=self.place_T,
         )

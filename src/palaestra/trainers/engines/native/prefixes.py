@@ -8,8 +8,6 @@ trajectory.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from torch import Tensor
-
 BLOCK = 8
 """Tokens; beginnings that have less in common are not shared."""
 
@@ -27,10 +25,8 @@ class Holding:
     """Whether the others are being put through the model, and will have them soon."""
     private: bool = False
     """Whether weights before the present ones had a share in them."""
-    row: int | None = None
-    """Where they are while a turn is drawn."""
-    stored: Tensor | None = None
-    """They themselves at other times, [L, G, held, 2, D]."""
+    pages: list[int] = field(default_factory=list[int])
+    """Where they are."""
     chain: list[int] = field(default_factory=list[int])
     """The hashes that it is found by."""
 

@@ -8,9 +8,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from decoders import causal, tiny
+from palaestra.trainers.engines.native.attention import Span
 from palaestra.trainers.engines.native.draw import draw
-from palaestra.trainers.engines.native.kernels import HEAD_DIMS, CompiledPass, Kernels, kernels
-from palaestra.trainers.engines.native.memory import RowMemory
+from palaestra.trainers.engines.native.kernels import BLOCK_PLACES, HEAD_DIMS, CompiledPass, Kernels, kernels
+from palaestra.trainers.engines.native.pages import PagedMemory
 from palaestra.trainers.model.decoder import Rotary, rotated
 
 DTYPES = [torch.float32, torch.bfloat16]
@@ -77,9 +78,16 @@ def test_heads_are_normed_and_turned_and_the_others_left_alone(
     close(x_THD, wanted_THD)
 
 
-def memory(head_dim: int, *, dtype: torch.dtype = torch.float32) -> RowMemory:
+def memory(head_dim: int, *, dtype: torch.dtype = torch.float32) -> PagedMemory:
     shape = tiny(layers=2, heads=6, kv_heads=2, head_dim=head_dim, context=300)
-    return RowMemory(shape, rows=5, context=300, dtype=dtype, device=torch.device("cpu"))
+    return PagedMemory(shape, tokens=900, sequences=2, places=BLOCK_PLACES, dtype=dtype, device=torch.device("cpu"))
+
+
+def span(pages: PagedMemory, count: int) -> Span:
+    """All of a sequence, on pages that do not stand side by side."""
+    own: list[int] = []
+    pages.extend(own, count)
+    return Span(pages=own[::-1], place=0, count=count)
 
 
 def sequence(
@@ -94,32 +102,37 @@ def sequence(
 @pytest.mark.parametrize("head_dim", HEAD_DIMS)
 def test_each_token_sees_its_own_row_up_to_itself(compiled: Kernels, dtype: torch.dtype, head_dim: int) -> None:
     """Two sequences beside each other, in passes of one token and of many, against each by itself."""
-    rows, layer = memory(head_dim, dtype=dtype), 1
+    pages, layer = memory(head_dim, dtype=dtype), 1
     lengths = {3: 131, 0: 70}
     whole = {row: sequence(length, head_dim, seed=row, dtype=dtype) for row, length in lengths.items()}
     wanted = {row: causal(layer, *(part.float() for part in parts)) for row, parts in whole.items()}
+    own: dict[int, list[int]] = {row: [] for row in lengths}
     for spans in [{3: (0, 1), 0: (0, 66)}, {3: (1, 130), 0: (66, 67)}, {3: (130, 131), 0: (67, 70)}]:
-        places = [(row, place) for row, (start, end) in spans.items() for place in range(start, end)]
+        for row, (_, end) in spans.items():
+            pages.extend(own[row], end)
         qkv_TND = torch.cat(
             [torch.cat([part[start:end] for part in whole[row]], 1) for row, (start, end) in spans.items()]
         )
-        attend = CompiledPass(compiled, rows, [row for row, _ in places], [place for _, place in places])
+        parts = [Span(pages=own[row], place=start, count=end - start) for row, (start, end) in spans.items()]
+        attend = CompiledPass(compiled, pages, parts)
         seen_THD = attend(layer, *qkv_TND.split((6, 2, 2), 1))
         close(seen_THD, torch.cat([wanted[row][start:end] for row, (start, end) in spans.items()]))
-    assert not rows.layers[0].any()
+    assert not pages.layers[0].any()
 
 
 def test_scores_of_any_size_are_weighed_against_the_greatest(compiled: Kernels) -> None:
     q_THD, k_TGD, v_TGD = (part.clone() for part in sequence(200, 16, seed=0))
     parts = torch.cat((q_THD * 40, k_TGD * 40, v_TGD), 1).split((6, 2, 2), 1)
-    attend = CompiledPass(compiled, memory(16), [0] * 200, list(range(200)))
+    pages = memory(16)
+    attend = CompiledPass(compiled, pages, [span(pages, 200)])
     torch.testing.assert_close(attend(0, *parts), causal(0, *parts), atol=1e-3, rtol=0)
 
 
 def test_what_is_no_number_stays_none_and_passes_to_nobody_else(compiled: Kernels) -> None:
     parts = torch.cat(sequence(90, 16, seed=0), 1)
     parts[40, 6] = torch.nan  # a key of the first head
-    attend = CompiledPass(compiled, memory(16), [0] * 90, list(range(90)))
+    pages = memory(16)
+    attend = CompiledPass(compiled, pages, [span(pages, 90)])
     seen_THD = attend(0, *parts.split((6, 2, 2), 1))
     assert seen_THD[40:, :3].isnan().all()
     assert seen_THD[:40].isfinite().all()
@@ -133,7 +146,8 @@ def test_every_result_is_the_same_with_any_number_of_threads(compiled: Kernels, 
     def results() -> list[Tensor]:
         parts = sequence(70, 32, seed=0)
         x_TC = normal(33, 64, seed=1, dtype=torch.float32)
-        attend = CompiledPass(compiled, memory(32), [2] * 70, list(range(70)))
+        pages = memory(32)
+        attend = CompiledPass(compiled, pages, [span(pages, 70)])
         noise_B = torch.rand(33, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
         return [
             attend(0, *parts),

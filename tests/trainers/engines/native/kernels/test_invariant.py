@@ -13,7 +13,13 @@ from torch.nn import functional
 
 from decoders import causal, tiny
 from palaestra.errors import ConfigError
-from palaestra.trainers.engines.native.kernels import HEAD_DIMS, InvariantKernels, build, invariant_kernels
+from palaestra.trainers.engines.native.kernels import (
+    BLOCK_PLACES,
+    HEAD_DIMS,
+    InvariantKernels,
+    build,
+    invariant_kernels,
+)
 from palaestra.trainers.model.decoder import Rotary, rotated
 
 DTYPES = st.sampled_from([torch.float32, torch.bfloat16])
@@ -48,7 +54,8 @@ def seen_by(kernels: InvariantKernels, parts: tuple[Tensor, Tensor, Tensor], fir
         groups=groups,
         group_stride=head_dim,
         place_stride=groups * head_dim,
-        begin_T=torch.zeros_like(place_T),
+        blocks_RN=torch.arange(0, len(q_THD), BLOCK_PLACES)[None] * (groups * head_dim),
+        row_T=torch.zeros_like(place_T),
         place_T=place_T,
     )
 

@@ -9,7 +9,7 @@ also what the kernels are tested against.
 
 from palaestra.trainers.engines.native.kernels.attention import CompiledPass
 from palaestra.trainers.engines.native.kernels.build import invariant_kernels, kernels
-from palaestra.trainers.engines.native.kernels.compiled import HEAD_DIMS, Kernels
+from palaestra.trainers.engines.native.kernels.compiled import BLOCK_PLACES, HEAD_DIMS, Kernels
 from palaestra.trainers.engines.native.kernels.invariant import InvariantKernels
 
-__all__ = ["HEAD_DIMS", "CompiledPass", "InvariantKernels", "Kernels", "invariant_kernels", "kernels"]
+__all__ = ["BLOCK_PLACES", "HEAD_DIMS", "CompiledPass", "InvariantKernels", "Kernels", "invariant_kernels", "kernels"]

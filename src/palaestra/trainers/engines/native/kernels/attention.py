@@ -1,4 +1,4 @@
-"""How the tokens of a pass see each other, by the kernels: no difference between one token of a row and several.
+"""How the tokens of a pass see each other, by the kernels: no difference between one token of a sequence and several.
 
 Axes: T tokens of the pass, H heads, G key-value heads, D head dimension.
 """
@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from palaestra.trainers.engines.native.attention import Span
 from palaestra.trainers.engines.native.kernels.compiled import Kernels
-from palaestra.trainers.engines.native.memory import RowMemory
+from palaestra.trainers.engines.native.pages import PagedMemory
 
 
 class CompiledPass:
@@ -17,18 +18,26 @@ class CompiledPass:
 
     Args:
         kernels: On a processor.
-        memory: Wide enough.
-        rows: Of each token.
-        places: Of each token in its row; it sees those before it and itself.
+        memory: Of all sequences.
+        spans: In the order of the tokens.
     """
 
-    def __init__(self, kernels: Kernels, memory: RowMemory, rows: Sequence[int], places: Sequence[int]) -> None:
+    def __init__(self, kernels: Kernels, memory: PagedMemory, spans: Sequence[Span]) -> None:
         self._kernels = kernels
         self._memory = memory
-        self._row_T = torch.tensor(rows)
-        self.place_T = torch.tensor(places)
+        self._table_RP = memory.table([span.pages for span in spans])
+        self._row_T = torch.tensor([row for row, span in enumerate(spans) for _ in range(span.count)])
+        self.place_T = torch.tensor([place for span in spans for place in range(span.place, span.end)])
         """The place of each token in its sequence."""
 
     def __call__(self, layer: int, q_THD: Tensor, k_TGD: Tensor, v_TGD: Tensor, /) -> Tensor:
         """See `Attend`."""
-        return self._kernels.attend(q_THD, k_TGD, v_TGD, self._memory.layers[layer], self._row_T, self.place_T)
+        return self._kernels.attend(
+            q_THD,
+            k_TGD,
+            v_TGD,
+            self._memory.layers[layer],
+            table_RP=self._table_RP,
+            row_T=self._row_T,
+            place_T=self.place_T,
+        )

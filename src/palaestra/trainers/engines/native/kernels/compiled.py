@@ -1,7 +1,7 @@
 """The kernels as functions of tensors.
 
-Axes: T tokens, C hidden, H heads, G key-value heads, D head dimension, R rows, W places of a row, N width of the
-feed-forward layer, B turns, V vocabulary.
+Axes: T tokens, C hidden, H heads, G key-value heads, D head dimension, P pages, W places of a page, R sequences,
+N width of the feed-forward layer, B turns, V vocabulary.
 """
 
 import ctypes
@@ -12,6 +12,8 @@ from torch import Tensor
 
 HEAD_DIMS = (16, 32, 64, 80, 96, 128, 256)
 """That `attend` has code for; decoders with heads of other sizes are drawn from by torch."""
+BLOCK_PLACES = 64
+"""Places of a sequence that attention goes through at once; a page of keys and values is such a block."""
 _DTYPES = (torch.float32, torch.bfloat16)
 
 
@@ -28,7 +30,7 @@ class Kernels:
         for name, types in {
             "norm": [whole] * 4 + [number] + [at] * 3,
             "turn": [whole] * 6 + [number] + [at] * 4,
-            "attend": [whole] * 7 + [at] * 3 + [ctypes.c_int64] + [at] * 4,
+            "attend": [whole] * 7 + [at] * 3 + [ctypes.c_int64] + [at] * 5,
             "gate": [whole] * 4 + [at] * 2,
             "draw": [whole] * 4 + [at] * 4,
         }.items():
@@ -62,26 +64,36 @@ class Kernels:
         )
 
     def attend(
-        self, q_THD: Tensor, k_TGD: Tensor, v_TGD: Tensor, kv_RGW2D: Tensor, row_T: Tensor, place_T: Tensor
+        self,
+        q_THD: Tensor,
+        k_TGD: Tensor,
+        v_TGD: Tensor,
+        kv_PGW2D: Tensor,
+        *,
+        table_RP: Tensor,
+        row_T: Tensor,
+        place_T: Tensor,
     ) -> Tensor:
-        """Keep what tokens have made, and let each see its row up to itself.
+        """Keep what tokens have made, and let each see its sequence up to itself.
 
         Args:
             q_THD: Queries; like keys and values it may be a part of one tensor, each token's numbers side by side.
             k_TGD: Keys.
             v_TGD: Values.
-            kv_RGW2D: Keys and values kept; written to.
-            row_T: Of each token.
-            place_T: Of each token in its row.
+            kv_PGW2D: Keys and values kept; written to. Pages have `BLOCK_PLACES` places.
+            table_RP: The pages of each sequence.
+            row_T: The sequence of each token.
+            place_T: The place of each token in its sequence.
         """
         T, H, D = q_THD.shape
         G = k_TGD.shape[1]
         out_THD = torch.empty((T, H, D), dtype=q_THD.dtype)
         assert q_THD.stride() == k_TGD.stride() == v_TGD.stride(), "parts of one tensor"
+        assert kv_PGW2D.shape[2] == BLOCK_PLACES, "a page is a block of the kernel"
         unknown = self._library.palaestra_attend(
-            *_first(q_THD), H, G, D, kv_RGW2D.shape[2],
+            *_first(q_THD), H, G, D, table_RP.shape[1],
             q_THD.data_ptr(), k_TGD.data_ptr(), v_TGD.data_ptr(), q_THD.stride(0),
-            kv_RGW2D.data_ptr(), row_T.data_ptr(), place_T.data_ptr(), out_THD.data_ptr(),
+            kv_PGW2D.data_ptr(), table_RP.data_ptr(), row_T.data_ptr(), place_T.data_ptr(), out_THD.data_ptr(),
         )  # fmt: skip
         assert not unknown, f"head_dim {D} has no code"
         return out_THD

@@ -367,13 +367,15 @@ inline const float* as_floats(const Half* x, std::int64_t stride, int count, int
 
 // Several queries of one sequence, over its keys and values.
 template <int D, class Number>
-void see(Query<D>* queries, int count, const Number* k, const Number* v, std::int64_t stride, float* scratch) {
+void see(Query<D>* queries, int count, const Number* k, const Number* v, std::int64_t stride, const std::int64_t* before,
+         float* scratch) {
     int longest = 0;
     for (int i = 0; i < count; ++i) longest = std::max(longest, queries[i].length);
     for (int from = 0; from < longest; from += BLOCK) {
         const int here = std::min(BLOCK, longest - from);
-        const float* keys = as_floats(k + from * stride, stride, here, D, scratch);
-        const float* values = as_floats(v + from * stride, stride, here, D, scratch + BLOCK * D);
+        const std::int64_t block = before[from / BLOCK];
+        const float* keys = as_floats(k + block, stride, here, D, scratch);
+        const float* values = as_floats(v + block, stride, here, D, scratch + BLOCK * D);
         for (int i = 0; i < count; ++i)
             if (queries[i].length > from) see_block(queries[i], keys, values, std::min(BLOCK, queries[i].length - from));
     }
@@ -383,16 +385,22 @@ struct Strides {
     std::int64_t group, place;  // of keys and of values alike
 };
 
-// Token t sees the places 0 to place_T[t] of the sequence that begins begin_T[t] numbers behind k and v.
+// Where sequences stand: each in blocks of BLOCK places, and before_RN[r * most + n] numbers before block n of sequence r.
+struct Blocks {
+    const std::int64_t* before_RN;
+    int most;
+};
+
+// Token t sees the places 0 to place_T[t] of sequence row_T[t].
 template <int D, class Number>
 void attend(int threads, int T, int H, int G, const Number* q_THD, const Number* k, const Number* v, Strides strides,
-            const std::int64_t* begin_T, const std::int64_t* place_T, Number* out_THD) {
+            Blocks blocks, const std::int64_t* row_T, const std::int64_t* place_T, Number* out_THD) {
     constexpr int N = D / LANES;
     const int S = H / G;
     const float scale = 1.0f / std::sqrt(float(D));
     std::vector<int> starts;  // of runs of tokens of one sequence
     for (int t = 0; t < T; ++t)
-        if (!t || begin_T[t] != begin_T[t - 1] || (t - starts.back()) * S >= TOGETHER) starts.push_back(t);
+        if (!t || row_T[t] != row_T[t - 1] || (t - starts.back()) * S >= TOGETHER) starts.push_back(t);
     starts.push_back(T);
     const int runs = int(starts.size()) - 1;
 #pragma omp parallel num_threads(threads)
@@ -415,8 +423,8 @@ void attend(int threads, int T, int H, int G, const Number* q_THD, const Number*
                     query.sum = 0.0f;
                     query.length = int(place_T[t]) + 1;
                 }
-            see<D>(queries.data(), count, k + begin_T[from] + g * strides.group, v + begin_T[from] + g * strides.group,
-                   strides.place, scratch.data());
+            see<D>(queries.data(), count, k + g * strides.group, v + g * strides.group, strides.place,
+                   blocks.before_RN + row_T[from] * blocks.most, scratch.data());
             count = 0;
             for (int t = from; t < to; ++t)
                 for (int s = 0; s < S; ++s, ++count)
@@ -429,10 +437,11 @@ void attend(int threads, int T, int H, int G, const Number* q_THD, const Number*
 
 template <class Number>
 int attend_any(int D, int threads, int T, int H, int G, const void* q, const void* k, const void* v, Strides strides,
-               const std::int64_t* begin, const std::int64_t* place, void* out) {
+               Blocks blocks, const std::int64_t* row, const std::int64_t* place, void* out) {
     const auto call = [&](auto known) {
         attend<decltype(known)::value>(threads, T, H, G, static_cast<const Number*>(q), static_cast<const Number*>(k),
-                                       static_cast<const Number*>(v), strides, begin, place, static_cast<Number*>(out));
+                                       static_cast<const Number*>(v), strides, blocks, row, place,
+                                       static_cast<Number*>(out));
         return 0;
     };
     switch (D) {
@@ -569,9 +578,10 @@ void palaestra_gate(int half, int threads, std::int64_t count, const void* gate_
 
 // Returns 1 where there is no code for D.
 int palaestra_attend(int half, int threads, int T, int H, int G, int D, const void* q, const void* k, const void* v,
-                     std::int64_t group, std::int64_t place, const std::int64_t* begin_T, const std::int64_t* place_T,
-                     void* out) {
-    BOTH(half, return attend_any<Number>(D, threads, T, H, G, q, k, v, Strides{group, place}, begin_T, place_T, out))
+                     std::int64_t group, std::int64_t place, const std::int64_t* before_RN, int most,
+                     const std::int64_t* row_T, const std::int64_t* place_T, void* out) {
+    BOTH(half, return attend_any<Number>(D, threads, T, H, G, q, k, v, Strides{group, place}, Blocks{before_RN, most},
+                                         row_T, place_T, out))
 }
 
 void palaestra_draw(int threads, int B, int V, const float* logits, const double* noise, const double* temperature,

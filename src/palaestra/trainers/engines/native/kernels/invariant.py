@@ -4,7 +4,7 @@ Neither the rows beside it nor the number of threads changes a bit; `invariant.c
 in fp32 or bf16; sums are in single precision, and what is stored is rounded once.
 
 Axes: T tokens, K numbers that are summed over, N columns of a product, P panels, W columns of a panel, C hidden,
-H heads, G key-value heads, D head dimension, B turns, V vocabulary.
+H heads, G key-value heads, D head dimension, R sequences, N blocks of a sequence, B turns, V vocabulary.
 """
 
 import ctypes
@@ -34,7 +34,7 @@ class InvariantKernels:
             "rotation": [whole] * 3 + [at] * 4,
             "turn": [whole] * 5 + [at] * 4,
             "gate": [whole] * 2 + [long] + [at] * 3,
-            "attend": [whole] * 6 + [at] * 3 + [long] * 2 + [at] * 3,
+            "attend": [whole] * 6 + [at] * 3 + [long] * 2 + [at] + [whole] + [at] * 3,
             "draw": [whole] * 3 + [at] * 4,
             "score": [whole] * 3 + [at] * 5,
         }.items():
@@ -122,7 +122,8 @@ class InvariantKernels:
         groups: int,
         group_stride: int,
         place_stride: int,
-        begin_T: Tensor,
+        blocks_RN: Tensor,
+        row_T: Tensor,
         place_T: Tensor,
     ) -> Tensor:
         """What each token takes from the places of its sequence up to its own, [T, H, D]; D is of `HEAD_DIMS`.
@@ -134,7 +135,8 @@ class InvariantKernels:
             groups: G.
             group_stride: Numbers from one key-value head of a sequence to the next.
             place_stride: Numbers from one place to the next.
-            begin_T: Numbers before the sequence of each token.
+            blocks_RN: Numbers before each block of `BLOCK_PLACES` places of each sequence.
+            row_T: The sequence of each token.
             place_T: Of each token in its sequence.
         """
         T, H, D = q_THD.shape
@@ -142,7 +144,8 @@ class InvariantKernels:
         out_THD = torch.empty_like(own_THD)
         unknown = self._library.palaestra_attend(
             *_how(own_THD), T, H, groups, D, own_THD.data_ptr(), k.data_ptr(), v.data_ptr(),
-            group_stride, place_stride, begin_T.data_ptr(), place_T.data_ptr(), out_THD.data_ptr(),
+            group_stride, place_stride, blocks_RN.data_ptr(), blocks_RN.shape[1], row_T.data_ptr(), place_T.data_ptr(),
+            out_THD.data_ptr(),
         )  # fmt: skip
         assert not unknown, f"head_dim {D} has no code"
         return out_THD

@@ -88,13 +88,14 @@ inline Four sums_of(Vector a, Vector b, Vector c, Vector d) {
     return Four{ones[0], ones[4], ones[8], ones[12]};
 }
 
-// What S heads take from the first `length` places of one row, in one pass over its keys and values: of each block of
-// places the scores, then the values in their proportion, with what came before scaled to the greatest score so far.
-constexpr int BLOCK = 64;
+// What S heads take from the first `length` places of one sequence, in one pass over its keys and values: of each block of
+// places, which is a page, the scores, then the values in their proportion, with what came before scaled to the greatest score so far.
+constexpr int BLOCK = 64;  // BLOCK_PLACES in compiled.py
 constexpr int LINE = 64;  // bytes that memory gives at once
 
 template <int D, class Number>
-void see(const Number* q_SD, const Number* kv_W2D, int length, int S, float scale, Number* out_SD) {
+void see(const Number* q_SD, const Number* kv, std::int64_t page_stride, const std::int64_t* page_of, int length, int S,
+         float scale, Number* out_SD) {
     constexpr int N = D / LANES, WAYS = N > 4 ? 1 : 4;  // sums that do not wait for each other
     struct Head {
         Vector q[N], seen[N];
@@ -113,17 +114,19 @@ void see(const Number* q_SD, const Number* kv_W2D, int length, int S, float scal
     }
     for (int from = 0; from < length; from += BLOCK) {
         const int count = length - from < BLOCK ? length - from : BLOCK;
-        const float* kv = widened(kv_W2D + std::size_t(from) * 2 * D, count * 2 * D, block);
-        for (int w = from + BLOCK; w < length && w < from + 2 * BLOCK; ++w)  // the next block is fetched meanwhile
-            for (int i = 0; i < 2 * D; i += LINE / sizeof(Number))
-                __builtin_prefetch(kv_W2D + std::size_t(w) * 2 * D + i, 0, 2);
+        const float* kv_W2D = widened(kv + page_of[from / BLOCK] * page_stride, count * 2 * D, block);
+        if (from + BLOCK < length) {  // the next block is fetched meanwhile
+            const Number* next_W2D = kv + page_of[from / BLOCK + 1] * page_stride;
+            const int there = length - from - BLOCK < BLOCK ? length - from - BLOCK : BLOCK;
+            for (int i = 0; i < there * 2 * D; i += LINE / sizeof(Number)) __builtin_prefetch(next_W2D + i, 0, 2);
+        }
         for (int s = 0; s < S; ++s) {
             Head& head = heads[s];
             float score[BLOCK];
             Vector q[N], seen[N];
             std::memcpy(q, head.q, sizeof q);
             const auto dot = [&](int w) {
-                const float* key = kv + w * 2 * D;
+                const float* key = kv_W2D + w * 2 * D;
                 Vector product = q[0] * load(key);
                 for (int n = 1; n < N; ++n) product += q[n] * load(key + n * LANES);
                 return product;
@@ -146,7 +149,7 @@ void see(const Number* q_SD, const Number* kv_W2D, int length, int S, float scal
             }
             Vector part[WAYS][N] = {};
             const auto add = [&](int way, int w) {
-                const float* value = kv + w * 2 * D + D;
+                const float* value = kv_W2D + w * 2 * D + D;
                 for (int n = 0; n < N; ++n) part[way][n] += score[w] * load(value + n * LANES);
             };
             int w = 0;
@@ -171,17 +174,19 @@ void see(const Number* q_SD, const Number* kv_W2D, int length, int S, float scal
 }
 
 template <int D, class Number>
-void attend(int threads, int T, int H, int G, int W, const Number* q_THD, const Number* k_TGD, const Number* v_TGD,
-            std::int64_t stride, Number* kv_RGW2D, const std::int64_t* row_T, const std::int64_t* place_T,
-            Number* out_THD) {
+void attend(int threads, int T, int H, int G, int P, const Number* q_THD, const Number* k_TGD, const Number* v_TGD,
+            std::int64_t stride, Number* kv_PGW2D, const std::int64_t* table_RP, const std::int64_t* row_T,
+            const std::int64_t* place_T, Number* out_THD) {
     const int S = H / G;
+    const std::int64_t head = BLOCK * 2 * D, page_stride = G * head;
     const float scale = 1.0f / std::sqrt(float(D));
 #pragma omp parallel num_threads(threads)
     {
 #pragma omp for schedule(static)
         for (int t = 0; t < T; ++t) {
+            const std::int64_t page = table_RP[row_T[t] * P + place_T[t] / BLOCK];
             for (int g = 0; g < G; ++g) {
-                Number* kv = kv_RGW2D + ((row_T[t] * G + g) * W + place_T[t]) * 2 * D;
+                Number* kv = kv_PGW2D + page * page_stride + g * head + place_T[t] % BLOCK * 2 * D;
                 std::memcpy(kv, k_TGD + t * stride + g * D, D * sizeof(Number));
                 std::memcpy(kv + D, v_TGD + t * stride + g * D, D * sizeof(Number));
             }
@@ -189,19 +194,20 @@ void attend(int threads, int T, int H, int G, int W, const Number* q_THD, const 
 #pragma omp for schedule(dynamic, 4)
         for (int i = 0; i < T * G; ++i) {
             const int t = i / G, g = i % G;
-            see<D>(q_THD + t * stride + g * S * D, kv_RGW2D + (row_T[t] * G + g) * W * 2 * D, int(place_T[t]) + 1, S,
-                   scale, out_THD + (std::int64_t(t) * H + g * S) * D);
+            see<D>(q_THD + t * stride + g * S * D, kv_PGW2D + g * head, page_stride, table_RP + row_T[t] * P,
+                   int(place_T[t]) + 1, S, scale, out_THD + (std::int64_t(t) * H + g * S) * D);
         }
     }
 }
 
 template <class Number>
-int attend_any(int D, int threads, int T, int H, int G, int W, const void* q, const void* k, const void* v,
-               std::int64_t stride, void* kv, const std::int64_t* row, const std::int64_t* place, void* out) {
+int attend_any(int D, int threads, int T, int H, int G, int P, const void* q, const void* k, const void* v,
+               std::int64_t stride, void* kv, const std::int64_t* table, const std::int64_t* row,
+               const std::int64_t* place, void* out) {
     const auto call = [&](auto known) {
-        attend<decltype(known)::value>(threads, T, H, G, W, static_cast<const Number*>(q),
+        attend<decltype(known)::value>(threads, T, H, G, P, static_cast<const Number*>(q),
                                        static_cast<const Number*>(k), static_cast<const Number*>(v), stride,
-                                       static_cast<Number*>(kv), row, place, static_cast<Number*>(out));
+                                       static_cast<Number*>(kv), table, row, place, static_cast<Number*>(out));
         return 0;
     };
     switch (D) {
@@ -316,10 +322,10 @@ void palaestra_turn(int half, int threads, int T, int heads, int turned, int D, 
 }
 
 // Returns 1 where there is no code for D.
-int palaestra_attend(int half, int threads, int T, int H, int G, int D, int W, const void* q, const void* k,
-                     const void* v, std::int64_t stride, void* kv_RGW2D, const std::int64_t* row_T,
-                     const std::int64_t* place_T, void* out) {
-    BOTH(half, return attend_any<Number>(D, threads, T, H, G, W, q, k, v, stride, kv_RGW2D, row_T, place_T, out))
+int palaestra_attend(int half, int threads, int T, int H, int G, int D, int P, const void* q, const void* k,
+                     const void* v, std::int64_t stride, void* kv_PGW2D, const std::int64_t* table_RP,
+                     const std::int64_t* row_T, const std::int64_t* place_T, void* out) {
+    BOTH(half, return attend_any<Number>(D, threads, T, H, G, P, q, k, v, stride, kv_PGW2D, table_RP, row_T, place_T, out))
 }
 
 void palaestra_gate(int half, int threads, int T, int N, const void* x, void* out) {
