@@ -1,27 +1,28 @@
 """Attention over sequences of mixed lengths in one call, against one call of SDPA for each sequence.
 
-Axes: N tokens of the pass, H heads, G key-value heads, D head dimension, P pages, S places of a page.
+Axes: N tokens of the pass, H heads, G key-value heads, D head dimension.
 """
 
 from collections.abc import Iterator, Sequence
-from inspect import signature
-from typing import Any
+from dataclasses import replace
+from functools import partial
 
 import torch
 from torch import Tensor
 from torch.nn import functional
-from torch.nn.attention import varlen
 
 from palaestra.benchmarks.gpu.figures import ContactFigure
 from palaestra.benchmarks.gpu.scale import ContactScale
 from palaestra.benchmarks.speed.training.limits import timed
 from palaestra.trainers.data.layouts.paths import PathAttention
 from palaestra.trainers.data.path import PrefixPath
+from palaestra.trainers.engines.native.attention import Pass, Span
+from palaestra.trainers.engines.native.block_tables import BlockTablePass, reads_pages
+from palaestra.trainers.engines.native.pages import PLACES_ON_CUDA, PagedMemory
 from palaestra.trainers.model.decoder import Attend
 
 _FAR = 2e-2
 """Relative error that bfloat16 explains."""
-_PAGE = 256
 
 
 def check_attention(device: torch.device, scale: ContactScale) -> Iterator[ContactFigure]:
@@ -87,38 +88,45 @@ def _outputs(attend: Attend, inputs: list[Tensor]) -> list[Tensor]:
 
 
 def _check_paged(device: torch.device, scale: ContactScale) -> Iterator[ContactFigure]:
-    """Whether varlen attention takes keys from pages, as a decode step reads them."""
-    call: Any = varlen.varlen_attn  # its arguments differ between versions of torch
-    takes = float("block_table" in signature(call).parameters)
-    yield ContactFigure(name="varlen attention takes a block table", value=takes, unit="1 if so")
-    if not takes or device.type == "cpu":
-        return
-    shape = scale.shape
-    pages_of = [-(-length // _PAGE) for length in scale.lengths]
+    """A decode step of the engine: pages gathered, and read where they are if torch can."""
+    shape = replace(scale.shape, layers=1)
+    memory = PagedMemory(
+        shape,
+        tokens=sum(scale.lengths),
+        sequences=len(scale.lengths),
+        places=PLACES_ON_CUDA,
+        dtype=torch.bfloat16,
+        device=device,
+    )
     generator = torch.Generator().manual_seed(0)
-    cut = (sum(pages_of), _PAGE, shape.kv_heads, shape.head_dim)
-    keys, values = (torch.randn(cut, generator=generator).bfloat16().to(device) for _ in range(2))
-    q = torch.randn(len(pages_of), shape.heads, shape.head_dim, generator=generator).bfloat16().to(device)
-    order: list[int] = torch.randperm(cut[0], generator=generator).tolist()
-    tables = [[order.pop() for _ in range(count)] for count in pages_of]
-    width = max(pages_of)
-    table = torch.tensor([[*own, *[0] * (width - len(own))] for own in tables], dtype=torch.int32, device=device)
-    lengths = torch.tensor(scale.lengths, dtype=torch.int32, device=device)
-    ends_q = torch.arange(len(tables) + 1, dtype=torch.int32, device=device)
-    ends_k = torch.cat((lengths.new_zeros(1), lengths.cumsum(0, dtype=torch.int32)))
-
-    def paged() -> Tensor:
-        found: Tensor = call(
-            q, keys, values, ends_q, ends_k, 1, max(scale.lengths),
-            enable_gqa=True, seqused_k=lengths, block_table=table,
-        )  # fmt: skip
-        return found
-
-    found = paged()
-    worst = 0.0
-    for row, (own, length) in enumerate(zip(tables, scale.lengths, strict=True)):
-        k, v = (x[own].flatten(0, 1)[:length].float().transpose(0, 1)[None] for x in (keys, values))
-        seen = functional.scaled_dot_product_attention(q[row].float()[None, :, None], k, v, enable_gqa=True)[0, :, 0]
-        worst = max(worst, float((found[row].float() - seen).norm() / seen.norm()))
-    yield ContactFigure(name="paged: relative error of a decode step", value=worst, unit="", at_most=_FAR)
-    yield ContactFigure(name="paged: a decode step", value=timed(paged, device) * 1e6, unit="us")
+    for pool in (memory.keys[0], memory.values[0]):
+        pool.copy_(torch.randn(pool.shape, generator=generator))
+    own: list[list[int]] = [[] for _ in scale.lengths]
+    for place in range(0, max(scale.lengths), PLACES_ON_CUDA):  # no sequence has its pages side by side
+        for pages, length in zip(own, scale.lengths, strict=True):
+            memory.extend(pages, min(length, place + PLACES_ON_CUDA))
+    spans = [Span(pages=pages, place=end - 1, count=1) for pages, end in zip(own, scale.lengths, strict=True)]
+    q, k, v = (
+        torch.randn(len(own), count, shape.head_dim, generator=generator).bfloat16().to(device)
+        for count in (shape.heads, shape.kv_heads, shape.kv_heads)
+    )
+    ways: dict[str, Attend] = {"gathered": Pass(memory, spans)}
+    reads = reads_pages(memory)
+    yield ContactFigure(name="torch reads pages where they are", value=float(reads), unit="1 if so")
+    if reads:
+        ways["block table"] = BlockTablePass(memory, spans)
+    for name, attend in ways.items():
+        found = attend(0, q, k, v)
+        worst = 0.0
+        for row, (pages, end) in enumerate(zip(own, scale.lengths, strict=True)):
+            keys, values = (
+                pool[pages].flatten(0, 1)[:end].float().transpose(0, 1)[None]
+                for pool in (memory.keys[0], memory.values[0])
+            )
+            seen = functional.scaled_dot_product_attention(
+                q[row].float()[None, :, None], keys, values, enable_gqa=True
+            )[0, :, 0]
+            worst = max(worst, float((found[row].float() - seen).norm() / seen.norm()))
+        yield ContactFigure(name=f"pages, {name}: relative error of a decode step", value=worst, unit="", at_most=_FAR)
+        seconds = timed(partial(attend, 0, q, k, v), device)
+        yield ContactFigure(name=f"pages, {name}: a decode step", value=seconds * 1e6, unit="us")

@@ -91,7 +91,12 @@ def _draw(
 
     async def work() -> list[tuple[int, ...]]:
         config = NativeConfig(
-            rows=scale.rows, capacity=scale.rows * 4096, precision="bf16", device=str(device), prefill=8192
+            rows=scale.rows,
+            context=scale.places,
+            capacity=scale.rows * scale.places,
+            precision="bf16",
+            device=str(device),
+            prefill=8192,
         )
         engine = NativeEngine(model, config)
         drawing = EngineScale(shape=scale.shape, sequences=scale.rows, prompt=scale.prompt, new=scale.new)

@@ -87,7 +87,14 @@ def _batches(model: Decoder, device: torch.device, scale: ContactScale) -> Itera
 
 
 async def _draw(model: Decoder, device: torch.device, scale: ContactScale, rows: int) -> list[tuple[int, ...]]:
-    config = NativeConfig(rows=rows, capacity=scale.rows * 4096, precision="bf16", device=str(device), prefill=8192)
+    config = NativeConfig(
+        rows=rows,
+        context=scale.places,
+        capacity=scale.rows * scale.places,
+        precision="bf16",
+        device=str(device),
+        prefill=8192,
+    )
     engine = NativeEngine(model, config)
     sequences = scale.rows if rows > 1 else scale.judged
     work = EngineScale(shape=scale.shape, sequences=sequences, prompt=scale.prompt, new=scale.new)

@@ -29,6 +29,11 @@ class ContactScale:
     products: tuple[int, ...]
     """Rows of the matrix products that formats are compared on."""
 
+    @property
+    def places(self) -> int:
+        """Tokens of a sequence when it is drawn."""
+        return self.prompt + self.new
+
 
 ON_GPU = ContactScale(
     shape=QWEN3_06B,

@@ -64,7 +64,9 @@ def check_step(device: torch.device, scale: ContactScale) -> Iterator[ContactFig
 def _drawing(model: Decoder, device: torch.device, scale: ContactScale) -> Iterator[ContactFigure]:
     async def work() -> tuple[_Cost, _Cost]:
         drawn = EngineScale(shape=scale.shape, sequences=scale.rows, prompt=scale.prompt, new=scale.new)
-        config = NativeConfig(rows=scale.rows, capacity=scale.rows * 4096, precision="bf16", prefill=8192)
+        config = NativeConfig(
+            rows=scale.rows, context=scale.places, capacity=scale.rows * scale.places, precision="bf16", prefill=8192
+        )
         engine = NativeEngine(model, config)
         draws = EngineDraws(engine, drawn)
         await draws(0)  # captures its graphs

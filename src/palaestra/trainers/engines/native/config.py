@@ -7,13 +7,15 @@ from palaestra.trainers.device import Precision
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NativeConfig:
-    """The engine's size. Memory is taken as it is needed, up to what is said here."""
+    """The engine's size. On a processor memory is taken as it is needed, on a GPU when the engine is made."""
 
     rows: int = 64
     """Turns that are drawn at once; others wait."""
     capacity: int = 262_144
-    """Tokens whose keys and values are held, of turns under way and of trajectories that wait for their worlds. A turn
-    reserves its context and its limit; where that does not fit, idle trajectories give way, the longest idle first."""
+    """Tokens whose keys and values are held, of turns under way and of trajectories that wait for their worlds. They
+    are held in pages, which trajectories that begin alike share; `palaestra train --dry-run` says what they take. A
+    turn reserves its context and its limit; where that does not fit, idle trajectories give way, the longest idle
+    first."""
     context: int | None = None
     """Tokens that a trajectory may have; the model's own where it is not given."""
     prefill: int = 512
