@@ -117,7 +117,7 @@ _SECTIONS: Mapping[type, _Classes] = {
     PlayConfig: _Classes(trajectory="context turn temperature top_p turns seconds", operational="turn_timeout name"),
     PoolConfig: _Classes(operational="close_seconds", rounding="agents"),
     Backoff: _Classes(operational="retries first longest"),
-    NativeConfig: _Classes(trajectory="context precision invariant", rounding="rows capacity prefill device"),
+    NativeConfig: _Classes(trajectory="context precision invariant", rounding="rows capacity prefill drafts device"),
     VllmConfig: _Classes(
         trajectory="context dtype arguments",
         operational="model python eager start_timeout silence environment",

@@ -20,6 +20,10 @@ class NativeConfig:
     """Tokens that a trajectory may have; the model's own where it is not given."""
     prefill: int = 512
     """Tokens of new contexts that go through the model in one step, at most."""
+    drafts: int = 0
+    """Tokens that are guessed in one step, at most, shared by the turns under way: what followed their last tokens
+    earlier in their contexts. A guess that is drawn saves a pass; what is drawn stays the same. It pays where few turns
+    are drawn at once; 0 for none."""
     precision: Precision = "fp32"
     """Of weights, states, keys and values: "fp32", "bf16", or "auto" for bfloat16 where the device multiplies in it.
     Sums of norms, of attention and of the draw are in single precision."""
@@ -36,6 +40,8 @@ class NativeConfig:
             value = getattr(self, name)
             if value < 1:
                 raise ValueError(f"{name}={value}: an engine needs at least 1")
+        if self.drafts < 0:
+            raise ValueError(f"drafts={self.drafts}: give a number of tokens, or 0 for no guesses")
         if self.context is not None and not 1 <= self.context <= self.capacity:
             raise ValueError(
                 f"context={self.context}, capacity={self.capacity}: a trajectory has 1 token or more and no more than "

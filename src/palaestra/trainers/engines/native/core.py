@@ -6,8 +6,8 @@ calls give equal bits on one machine.
 Axes: T tokens of a pass, B turns that get a token, C hidden, V vocabulary.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from math import isfinite
 from typing import TypeAlias
 
@@ -15,13 +15,13 @@ import torch
 from torch import Tensor
 
 from palaestra.errors import EngineError
-from palaestra.record import record
 from palaestra.trainers.device import resolve_device, resolve_precision
 from palaestra.trainers.engines.engine import Completion, InFlight, TurnRequest, Weights
 from palaestra.trainers.engines.native.attention import Pass, Span
 from palaestra.trainers.engines.native.block_tables import BlockTablePass, reads_pages
 from palaestra.trainers.engines.native.choices import TemperatureChoice, aligned, choice_noise, choose_temperatures
 from palaestra.trainers.engines.native.config import NativeConfig
+from palaestra.trainers.engines.native.drafts import Drafter
 from palaestra.trainers.engines.native.draw import draw
 from palaestra.trainers.engines.native.graphs import Graphs
 from palaestra.trainers.engines.native.idle_cache import IdleKVCache
@@ -29,6 +29,7 @@ from palaestra.trainers.engines.native.invariant import InvariantFunctions, Inva
 from palaestra.trainers.engines.native.kernels import BLOCK_PLACES, HEAD_DIMS, CompiledPass, Kernels, kernels
 from palaestra.trainers.engines.native.pages import PLACES_ON_CUDA, PagedMemory
 from palaestra.trainers.engines.native.prefixes import BLOCK, Holding, Prefixes, common_beginning
+from palaestra.trainers.engines.native.turns import Drawing, EndedTurn
 from palaestra.trainers.engines.native.weights import drawing_copy, load_weights
 from palaestra.trainers.engines.noise import noise_from
 from palaestra.trainers.flow import flow_of
@@ -41,44 +42,6 @@ _PLACES = 16
 """Of a page that torch reads on a processor."""
 
 
-@dataclass(slots=True, eq=False)
-class Drawing:
-    """A turn under way."""
-
-    request: TurnRequest
-    holding: Holding
-    """Its tokens are the context and what was drawn."""
-    last: int
-    """Tokens that the trajectory may come to have."""
-    noise: Iterator[float]
-    stop: frozenset[int]
-    kept: bool = True
-    """Whether what was worked out is held when it ends."""
-    ids: list[int] = field(default_factory=list[int])
-    logprobs: list[float] = field(default_factory=list[float])
-    versions: list[int] = field(default_factory=list[int])
-    choices: list[TemperatureChoice] = field(default_factory=list[TemperatureChoice])
-    """Of its tokens, where a temperature head chooses."""
-
-    @property
-    def temperature(self) -> float:
-        """That of the last token; of the first, the one that the request begins with."""
-        return self.choices[-1].temperature if self.choices else self.request.sampling.temperature
-
-    @property
-    def pending(self) -> int:
-        """Tokens that have not been put through yet; at least 1."""
-        return len(self.holding.tokens) - self.holding.held
-
-
-@record
-class EndedTurn:
-    """A turn that has ended, and how."""
-
-    drawing: Drawing
-    result: Completion | EngineError
-
-
 @dataclass(slots=True, kw_only=True)
 class CoreCounts:
     """Tokens since the core was made."""
@@ -86,6 +49,10 @@ class CoreCounts:
     drawn: int = 0
     prefilled: int = 0
     reused: int = 0
+    guessed: int = 0
+    """Tokens that were put through in case that they are drawn."""
+    accepted: int = 0
+    """Those of them that were drawn."""
 
 
 _Part: TypeAlias = tuple[Drawing, int]
@@ -143,6 +110,11 @@ class Core:
                 "temperature_head=True, invariant=True: the head is computed by torch, so what it chooses depends on "
                 "the batch; leave one of the two out"
             )
+        if temperature_head and config.drafts:
+            raise ValueError(
+                f"temperature_head=True, drafts={config.drafts}: a guess is checked at a temperature that the head has "
+                "not chosen yet; leave one of the two out"
+            )
         # A graph gives logits alone, and the head needs the states behind them.
         self._graphs = (
             Graphs(self._model, self._memory, turns=config.rows)
@@ -179,6 +151,7 @@ class Core:
             holding=self._shelf.take(request.trajectory) or Holding(request.trajectory, []),
             last=self._last(request),
             noise=noise_from(request.noise, len(request.context)),
+            drafter=Drafter(),
             stop=frozenset(request.sampling.stop),
         )
         self.running.append(drawing)
@@ -261,9 +234,18 @@ class Core:
         singles, parts = self._share()
         if not singles and not parts:
             return []
+        if self._config.drafts:
+            self._guess(singles)
         for drawing, count in [*singles, *parts]:
-            self._memory.extend(drawing.holding.pages, drawing.holding.held + count)
+            self._memory.extend(drawing.holding.pages, drawing.holding.held + count + len(drawing.guess))
         return self._draw(*self._pass(singles, parts))
+
+    def _guess(self, singles: Sequence[_Part]) -> None:
+        for drawing, _ in singles:
+            tokens = drawing.holding.tokens
+            most = min(self._config.drafts // len(singles), drawing.last - len(tokens) - 1)
+            drawing.guess = drawing.drafter.guess(tokens, most)
+            self.counts.guessed += len(drawing.guess)
 
     def _begin(self, holding: Holding) -> None:
         """Take over what is held of a context that begins alike, or wait for it where it is on its way."""
@@ -306,30 +288,30 @@ class Core:
         self, singles: Sequence[_Part], parts: Sequence[_Part]
     ) -> tuple[Tensor, list[TemperatureChoice], list[Drawing]]:
         """The logits of the turns that have come to the end of their tokens, what the head chooses, and those turns."""
-        drawing_B = [drawing for drawing, _ in singles]
-        ids = [drawing.holding.tokens[-1] for drawing in drawing_B]
+        drawings = [drawing for drawing, _ in singles]
+        ids = [number for one in drawings for number in (one.holding.tokens[-1], *one.guess)]
         at = list(range(len(ids)))
         choices: list[TemperatureChoice] = []
         for drawing, count in parts:
             held = drawing.holding.held
             ids += drawing.holding.tokens[held : held + count]
             if count == drawing.pending:
-                drawing_B.append(drawing)
+                drawings.append(drawing)
                 at.append(len(ids) - 1)
         spans = [
-            Span(pages=drawing.holding.pages, place=drawing.holding.held, count=count)
+            Span(pages=drawing.holding.pages, place=drawing.holding.held, count=count + len(drawing.guess))
             for drawing, count in [*singles, *parts]
         ]
-        if self._graphs is not None and not parts:
+        if self._graphs is not None and all(span.count == 1 for span in spans):
             logits_BV = self._graphs.logits(ids, spans)
         else:
             hidden_BC = self._forward(ids, self._attend(spans), at)
-            choices = self._choose(hidden_BC, drawing_B)
+            choices = self._choose(hidden_BC, drawings)
             logits_BV = self._model.logits(hidden_BC)
         for drawing, count in [*singles, *parts]:
             self.counts.prefilled += min(count, max(0, len(drawing.request.context) - drawing.holding.held))
             drawing.holding.held += count
-        return logits_BV, choices, drawing_B
+        return logits_BV, choices, drawings
 
     def _attend(self, spans: Sequence[Span]) -> _AnyPass:
         """How the tokens of a pass see each other."""
@@ -359,13 +341,14 @@ class Core:
         )
 
     def _draw(
-        self, logits_BV: Tensor, choices: Sequence[TemperatureChoice], drawing_B: Sequence[Drawing]
+        self, logits_BV: Tensor, choices: Sequence[TemperatureChoice], drawings: Sequence[Drawing]
     ) -> list[EndedTurn]:
-        if not drawing_B:
+        if not drawings:
             return []
-        for drawing, choice in zip(drawing_B, choices, strict=False):  # there are none where no head chooses
+        for drawing, choice in zip(drawings, choices, strict=False):  # there are none where no head chooses
             drawing.choices.append(choice)
-        noise_B = [next(drawing.noise) for drawing in drawing_B]
+        drawing_B = [drawing for drawing in drawings for _ in range(1 + len(drawing.guess))]
+        noise_B = [noise for drawing in drawings for noise in drawing.noise_for(1 + len(drawing.guess))]
         drawn_2B = draw(
             logits_BV,
             torch.tensor(noise_B, dtype=torch.float64, device=self._device),
@@ -374,31 +357,48 @@ class Core:
             kernels=self._invariant or self._kernels,
         )
         ids, logprobs = drawn_2B.tolist()
-        return self._settle(drawing_B, [int(number) for number in ids], logprobs)
+        return self._settle(drawings, [int(number) for number in ids], logprobs)
 
     def _setting(self, values: Sequence[float]) -> Tensor | None:
         if all(value == 1 for value in values):
             return None
         return torch.tensor(values, dtype=torch.float64, device=self._device)
 
-    def _settle(self, drawing_B: Sequence[Drawing], ids: Sequence[int], logprobs: Sequence[float]) -> list[EndedTurn]:
-        """Give each turn its token, and end those that it ends."""
+    def _settle(self, drawings: Sequence[Drawing], ids: Sequence[int], logprobs: Sequence[float]) -> list[EndedTurn]:
+        """Give each turn its tokens, up to the first that was guessed otherwise, and end those that they end."""
         ended: list[EndedTurn] = []
-        for drawing, number, logprob in zip(drawing_B, ids, logprobs, strict=True):
-            if not -torch.inf < logprob <= 0 or (drawing.choices and not isfinite(drawing.choices[-1].logprob)):
-                ended.append(EndedTurn(drawing=drawing, result=self._no_number(drawing)))
-                self.withdraw(drawing)
-                continue
-            self.counts.drawn += 1
-            drawing.ids.append(number)
-            drawing.logprobs.append(logprob)
-            drawing.versions.append(self.version)
-            drawing.holding.tokens.append(number)
-            stopped = number in drawing.stop
-            if stopped or len(drawing.holding.tokens) == drawing.last:
-                ended.append(EndedTurn(drawing=drawing, result=_completion(drawing, "end" if stopped else "length")))
-                self._vacate(drawing)
+        row = 0
+        for drawing in drawings:
+            guess, drawing.guess = drawing.guess, []
+            for place in range(len(guess) + 1):
+                result = self._give(drawing, ids[row + place], logprobs[row + place])
+                if result is not None:
+                    ended.append(EndedTurn(drawing=drawing, result=result))
+                    break
+                if place == len(guess) or ids[row + place] != guess[place]:
+                    break
+                drawing.holding.held += 1
+                self.counts.accepted += 1
+            row += len(guess) + 1
         return ended
+
+    def _give(self, drawing: Drawing, number: int, logprob: float) -> Completion | EngineError | None:
+        """Give a turn a token, and return what it has come to where that ends it."""
+        if not -torch.inf < logprob <= 0 or (drawing.choices and not isfinite(drawing.choices[-1].logprob)):
+            fault = self._no_number(drawing)
+            self.withdraw(drawing)
+            return fault
+        self.counts.drawn += 1
+        del drawing.ahead[0]
+        drawing.ids.append(number)
+        drawing.logprobs.append(logprob)
+        drawing.versions.append(self.version)
+        drawing.holding.tokens.append(number)
+        stopped = number in drawing.stop
+        if not stopped and len(drawing.holding.tokens) < drawing.last:
+            return None
+        self._vacate(drawing)
+        return _completion(drawing, "end" if stopped else "length")
 
     def _no_number(self, drawing: Drawing) -> EngineError:
         sound = not drawing.choices or isfinite(drawing.choices[-1].logprob)
