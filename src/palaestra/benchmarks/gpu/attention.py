@@ -16,7 +16,7 @@ from palaestra.benchmarks.gpu.scale import ContactScale
 from palaestra.benchmarks.speed.training.limits import timed
 from palaestra.trainers.data.layouts.paths import PathAttention
 from palaestra.trainers.data.path import PrefixPath
-from palaestra.trainers.engines.native.attention import Pass, Span
+from palaestra.trainers.engines.native.attention import Pass, SequenceSpan
 from palaestra.trainers.engines.native.block_tables import BlockTablePass, reads_pages
 from palaestra.trainers.engines.native.pages import PLACES_ON_CUDA, PagedMemory
 from palaestra.trainers.model.decoder import Attend
@@ -105,7 +105,7 @@ def _check_paged(device: torch.device, scale: ContactScale) -> Iterator[ContactF
     for place in range(0, max(scale.lengths), PLACES_ON_CUDA):  # no sequence has its pages side by side
         for pages, length in zip(own, scale.lengths, strict=True):
             memory.extend(pages, min(length, place + PLACES_ON_CUDA))
-    spans = [Span(pages=pages, place=end - 1, count=1) for pages, end in zip(own, scale.lengths, strict=True)]
+    spans = [SequenceSpan(pages=pages, place=end - 1, count=1) for pages, end in zip(own, scale.lengths, strict=True)]
     q, k, v = (
         torch.randn(len(own), count, shape.head_dim, generator=generator).bfloat16().to(device)
         for count in (shape.heads, shape.kv_heads, shape.kv_heads)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from decoders import causal, tiny
-from palaestra.trainers.engines.native.attention import Pass, Span, runs_of
+from palaestra.trainers.engines.native.attention import Pass, SequenceSpan, runs_of
 from palaestra.trainers.engines.native.block_tables import BlockTablePass, reads_pages
 from palaestra.trainers.engines.native.pages import PagedMemory
 from palaestra.trainers.model.decoder import Attend
@@ -58,11 +58,11 @@ def read_block_table(
     return torch.cat(seen)
 
 
-def by_block_tables(memory: PagedMemory, spans: Sequence[Span]) -> Attend:
+def by_block_tables(memory: PagedMemory, spans: Sequence[SequenceSpan]) -> Attend:
     return BlockTablePass(memory, spans, attend=read_block_table)
 
 
-def by_gathering(memory: PagedMemory, spans: Sequence[Span]) -> Attend:
+def by_gathering(memory: PagedMemory, spans: Sequence[SequenceSpan]) -> Attend:
     return Pass(memory, spans, padding=4)
 
 
@@ -72,7 +72,7 @@ WAYS = [by_gathering, by_block_tables]
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("layer", [0, 1])
 def test_each_token_sees_its_own_sequence_up_to_itself(
-    layer: int, way: Callable[[PagedMemory, Sequence[Span]], Attend]
+    layer: int, way: Callable[[PagedMemory, Sequence[SequenceSpan]], Attend]
 ) -> None:
     """Five sequences of different lengths, in passes that mix single tokens and chunks, against each by itself."""
     lengths = [9, 14, 3, 20, 7]
@@ -93,7 +93,9 @@ def test_each_token_sees_its_own_sequence_up_to_itself(
         q_THD, k_TGD, v_TGD = (
             torch.cat([sequences[row][part][start:end] for _, row, start, end in order]) for part in range(3)
         )
-        attend = way(pages, [Span(pages=own[row], place=start, count=end - start) for _, row, start, end in order])
+        attend = way(
+            pages, [SequenceSpan(pages=own[row], place=start, count=end - start) for _, row, start, end in order]
+        )
         seen_THD = attend(layer, q_THD, k_TGD, v_TGD)
         wanted_THD = torch.cat([expected[row][start:end] for _, row, start, end in order])
         torch.testing.assert_close(seen_THD, wanted_THD, atol=1e-5, rtol=0)
@@ -101,14 +103,14 @@ def test_each_token_sees_its_own_sequence_up_to_itself(
 
 @pytest.mark.parametrize("way", WAYS)
 def test_what_is_no_number_in_one_sequence_reaches_no_other(
-    way: Callable[[PagedMemory, Sequence[Span]], Attend],
+    way: Callable[[PagedMemory, Sequence[SequenceSpan]], Attend],
 ) -> None:
     pages = memory()
     own: list[list[int]] = [[], []]
     spans = []
     for row, count in enumerate((1, 13)):
         pages.extend(own[row], count)
-        spans.append(Span(pages=own[row], place=count - 1, count=1))
+        spans.append(SequenceSpan(pages=own[row], place=count - 1, count=1))
     q_THD, k_TGD, v_TGD = heads(2, seed=0)
     pages.keys[0][own[1]] = torch.nan
     pages.values[0][own[1]] = torch.nan
@@ -124,12 +126,14 @@ def test_a_pass_that_is_moved_is_a_new_pass(block_tables: bool) -> None:
     for row in own:
         pages.extend(row, 13)
     pages.keys[0][own[0]], pages.values[0][own[0]] = torch.randn(2, 4, 4, 2, 8)
-    widest = [Span(pages=row, place=12, count=1) for row in own]
+    widest = [SequenceSpan(pages=row, place=12, count=1) for row in own]
     attend = BlockTablePass(pages, widest, attend=read_block_table) if block_tables else Pass(pages, widest)
     places = attend.place_T.data_ptr()
     q_THD, k_TGD, v_TGD = heads(2, seed=0)
     for ends in ((3, 13), (9, 1)):
-        spans = [Span(pages=row[: -(-end // 4)], place=end - 1, count=1) for row, end in zip(own, ends, strict=True)]
+        spans = [
+            SequenceSpan(pages=row[: -(-end // 4)], place=end - 1, count=1) for row, end in zip(own, ends, strict=True)
+        ]
         attend.move(spans)
         assert attend.place_T.tolist() == [end - 1 for end in ends]
         assert attend.place_T.data_ptr() == places

@@ -16,8 +16,9 @@ from palaestra.errors import CheckpointError, EngineError
 from palaestra.seeding import Stream
 from palaestra.trainers.engines.engine import Completion, InFlight, Sampling, TurnRequest
 from palaestra.trainers.engines.native.config import NativeConfig
-from palaestra.trainers.engines.native.core import _PLACES, Core, Drawing, EndedTurn
+from palaestra.trainers.engines.native.core import _PLACES, Core
 from palaestra.trainers.engines.native.prefixes import BLOCK
+from palaestra.trainers.engines.native.turns import Drawing, EndedTurn
 from palaestra.trainers.engines.noise import noise_at, noise_key
 from palaestra.trainers.model.decoder import Decoder
 

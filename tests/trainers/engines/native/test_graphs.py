@@ -5,7 +5,7 @@ import torch
 from decoders import tiny
 from engines.plain import telling
 from palaestra.trainers.engines.engine import Completion, Sampling, TurnRequest
-from palaestra.trainers.engines.native.attention import Span
+from palaestra.trainers.engines.native.attention import SequenceSpan
 from palaestra.trainers.engines.native.config import NativeConfig
 from palaestra.trainers.engines.native.core import Core
 from palaestra.trainers.engines.native.graphs import Graphs, GraphWork
@@ -84,7 +84,7 @@ def test_a_size_is_captured_once() -> None:
     graphs = Graphs(core._model, memory, turns=CONFIG.rows, capture=capture)
     with torch.inference_mode():
         for lengths in ([1], [2], [16], [17], [1, 2, 20], [30] * 4):
-            spans = [Span(pages=pages_for(memory, length), place=length - 1, count=1) for length in lengths]
+            spans = [SequenceSpan(pages=pages_for(memory, length), place=length - 1, count=1) for length in lengths]
             assert graphs.logits([3] * len(spans), spans).shape == (len(spans), 24)
     assert capture.captured == 3
 

@@ -18,7 +18,7 @@ from palaestra.trainers.engines.native.pages import PagedMemory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class SequenceSpan:
     """The tokens of a pass that belong to one sequence."""
 
     pages: Sequence[int]
@@ -60,7 +60,7 @@ class PassPlaces:
         spans: In the order of the tokens.
     """
 
-    def __init__(self, memory: PagedMemory, spans: Sequence[Span]) -> None:
+    def __init__(self, memory: PagedMemory, spans: Sequence[SequenceSpan]) -> None:
         self._memory = memory
         device = memory.keys[0].device
         places = [place for span in spans for place in range(span.place, span.end)]
@@ -70,7 +70,7 @@ class PassPlaces:
         self.page_T = torch.tensor(pages, device=device)
         self.spot_T = self.place_T % memory.places
 
-    def move(self, spans: Sequence[Span]) -> None:
+    def move(self, spans: Sequence[SequenceSpan]) -> None:
         """Use the same tensors for as many other tokens."""
         new = PassPlaces(self._memory, spans)
         self.place_T.copy_(new.place_T)
@@ -91,7 +91,7 @@ class Pass:
         padding: As `runs_of` has it; `None` for one run.
     """
 
-    def __init__(self, memory: PagedMemory, spans: Sequence[Span], *, padding: int | None = None) -> None:
+    def __init__(self, memory: PagedMemory, spans: Sequence[SequenceSpan], *, padding: int | None = None) -> None:
         self._memory = memory
         self._places = PassPlaces(memory, spans)
         self.place_T = self._places.place_T
@@ -111,7 +111,7 @@ class Pass:
             for start, span in zip(starts, several, strict=False)
         ]
 
-    def _lay_out(self, spans: Sequence[Span], *, pages: int = 0) -> tuple[Tensor, Tensor]:
+    def _lay_out(self, spans: Sequence[SequenceSpan], *, pages: int = 0) -> tuple[Tensor, Tensor]:
         """The pages of a run, and what is added to the scores of its tokens: 0 for their own places, else -inf."""
         memory = self._memory
         device = memory.keys[0].device
@@ -121,7 +121,7 @@ class Pass:
         mask_RW = torch.zeros(later_RW.shape, dtype=memory.dtype, device=device).masked_fill_(later_RW, -torch.inf)
         return table_RP, mask_RW[:, None, None]
 
-    def move(self, spans: Sequence[Span]) -> None:
+    def move(self, spans: Sequence[SequenceSpan]) -> None:
         """Use a pass of one run again, for sequences of up to as many pages; its tensors stay in place."""
         ((_, table_RP, mask_R11W),) = self._runs
         new_RP, new_R11W = self._lay_out(spans, pages=table_RP.shape[1])
@@ -161,7 +161,7 @@ class Pass:
         return keys_RPWGD.flatten(1, 2).transpose(1, 2), values_RPWGD.flatten(1, 2).transpose(1, 2)
 
 
-def _causal(span: Span, device: torch.device) -> Tensor | None:
+def _causal(span: SequenceSpan, device: torch.device) -> Tensor | None:
     """Which places each token of a chunk sees, [Q, W]; `None` where the chunk begins its sequence."""
     if span.place == 0:
         return None

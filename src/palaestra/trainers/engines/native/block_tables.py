@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 from torch.nn.attention import varlen
 
-from palaestra.trainers.engines.native.attention import PassPlaces, Span
+from palaestra.trainers.engines.native.attention import PassPlaces, SequenceSpan
 from palaestra.trainers.engines.native.pages import PagedMemory
 
 _attend: Any = varlen.varlen_attn  # its arguments differ between versions of torch
@@ -35,7 +35,7 @@ class BlockTablePass:
         attend: Called as torch's varlen attention.
     """
 
-    def __init__(self, memory: PagedMemory, spans: Sequence[Span], *, attend: Any = _attend) -> None:
+    def __init__(self, memory: PagedMemory, spans: Sequence[SequenceSpan], *, attend: Any = _attend) -> None:
         self._memory = memory
         self._attend = attend
         self._places = PassPlaces(memory, spans)
@@ -48,7 +48,7 @@ class BlockTablePass:
         self._ends_of_k = _ends([span.end for span in spans]).to(device)
         self._most = max(span.count for span in spans)
 
-    def move(self, spans: Sequence[Span]) -> None:
+    def move(self, spans: Sequence[SequenceSpan]) -> None:
         """Use the pass again, for as many tokens of each sequence and up to as many pages; tensors stay in place."""
         self._table_RP.copy_(self._memory.table([span.pages for span in spans], pages=self._table_RP.shape[1]))
         self._seen_R.copy_(torch.tensor([span.end for span in spans]))

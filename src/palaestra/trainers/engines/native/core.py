@@ -17,7 +17,7 @@ from torch import Tensor
 from palaestra.errors import EngineError
 from palaestra.trainers.device import resolve_device, resolve_precision
 from palaestra.trainers.engines.engine import Completion, InFlight, TurnRequest, Weights
-from palaestra.trainers.engines.native.attention import Pass, Span
+from palaestra.trainers.engines.native.attention import Pass, SequenceSpan
 from palaestra.trainers.engines.native.block_tables import BlockTablePass, reads_pages
 from palaestra.trainers.engines.native.choices import TemperatureChoice, aligned, choice_noise, choose_temperatures
 from palaestra.trainers.engines.native.config import NativeConfig
@@ -299,7 +299,7 @@ class Core:
                 drawings.append(drawing)
                 at.append(len(ids) - 1)
         spans = [
-            Span(pages=drawing.holding.pages, place=drawing.holding.held, count=count + len(drawing.guess))
+            SequenceSpan(pages=drawing.holding.pages, place=drawing.holding.held, count=count + len(drawing.guess))
             for drawing, count in [*singles, *parts]
         ]
         if self._graphs is not None and all(span.count == 1 for span in spans):
@@ -313,7 +313,7 @@ class Core:
             drawing.holding.held += count
         return logits_BV, choices, drawings
 
-    def _attend(self, spans: Sequence[Span]) -> _AnyPass:
+    def _attend(self, spans: Sequence[SequenceSpan]) -> _AnyPass:
         """How the tokens of a pass see each other."""
         if self._invariant is not None:
             return InvariantPass(self._invariant, self._memory, spans)

@@ -16,7 +16,7 @@ from zlib import crc32
 from palaestra.errors import CheckpointError, EngineError, PalaestraError, ReplayError, WaitError
 from palaestra.trainers.engines.engine import Completion, Engine, EngineStats, InFlight, TurnRequest, Weights
 from palaestra.trainers.engines.native.config import NativeConfig
-from palaestra.trainers.engines.native.core import Core, Drawing
+from palaestra.trainers.engines.native.core import Core
 from palaestra.trainers.engines.native.schedule import (
     EngineArrivals,
     EnginePlan,
@@ -26,6 +26,7 @@ from palaestra.trainers.engines.native.schedule import (
     WeightUpdate,
     Withdrawal,
 )
+from palaestra.trainers.engines.native.turns import Drawing
 from palaestra.trainers.engines.rules import check_request
 from palaestra.trainers.model.decoder import Decoder
 

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import torch
 from torch import Tensor
 
-from palaestra.trainers.engines.native.attention import Pass, Span
+from palaestra.trainers.engines.native.attention import Pass, SequenceSpan
 from palaestra.trainers.engines.native.block_tables import BlockTablePass, reads_pages
 from palaestra.trainers.engines.native.pages import NOWHERE, PagedMemory
 from palaestra.trainers.model.decoder import Decoder
@@ -65,7 +65,7 @@ class Graphs:
         self._capture = capture
         self._decodes: dict[tuple[int, int], _Decode] = {}
 
-    def logits(self, ids: Sequence[int], spans: Sequence[Span]) -> Tensor:
+    def logits(self, ids: Sequence[int], spans: Sequence[SequenceSpan]) -> Tensor:
         """The logits behind one token of each turn, [B, V], until the next call.
 
         Args:
@@ -91,15 +91,15 @@ class _Decode:
     ) -> None:
         self._model = model
         self._ids_B = torch.zeros(turns, dtype=torch.long, device=memory.keys[0].device)
-        widest = [Span(pages=[NOWHERE] * pages, place=0, count=1)] * turns
+        widest = [SequenceSpan(pages=[NOWHERE] * pages, place=0, count=1)] * turns
         self._attend = BlockTablePass(memory, widest) if reads_pages(memory) else Pass(memory, widest)
         self._capture = capture
         self._replay: GraphWork | None = None
 
-    def logits(self, ids: Sequence[int], spans: Sequence[Span]) -> Tensor:
+    def logits(self, ids: Sequence[int], spans: Sequence[SequenceSpan]) -> Tensor:
         unused = len(self._ids_B) - len(ids)
         self._ids_B.copy_(torch.tensor([*ids, *[0] * unused]))
-        self._attend.move([*spans, *[Span(pages=[NOWHERE], place=0, count=1)] * unused])
+        self._attend.move([*spans, *[SequenceSpan(pages=[NOWHERE], place=0, count=1)] * unused])
         if self._replay is None:  # only now: capturing works it out, and so writes keys and values
             self._replay = self._capture(self._work)
         return self._replay()[: len(ids)]

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from palaestra.errors import ConfigError
-from palaestra.trainers.engines.native.attention import PassPlaces, Span
+from palaestra.trainers.engines.native.attention import PassPlaces, SequenceSpan
 from palaestra.trainers.engines.native.kernels import HEAD_DIMS, InvariantKernels, invariant_kernels
 from palaestra.trainers.engines.native.pages import PagedMemory
 from palaestra.trainers.model.decoder import Rotation
@@ -83,7 +83,7 @@ class InvariantPass:
         spans: In the order of the tokens.
     """
 
-    def __init__(self, kernels: InvariantKernels, memory: PagedMemory, spans: Sequence[Span]) -> None:
+    def __init__(self, kernels: InvariantKernels, memory: PagedMemory, spans: Sequence[SequenceSpan]) -> None:
         self._kernels = kernels
         self._memory = memory
         self._places = PassPlaces(memory, spans)

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from decoders import causal, tiny
-from palaestra.trainers.engines.native.attention import Span
+from palaestra.trainers.engines.native.attention import SequenceSpan
 from palaestra.trainers.engines.native.draw import draw
 from palaestra.trainers.engines.native.kernels import BLOCK_PLACES, HEAD_DIMS, CompiledPass, Kernels, kernels
 from palaestra.trainers.engines.native.pages import PagedMemory
@@ -83,11 +83,11 @@ def memory(head_dim: int, *, dtype: torch.dtype = torch.float32) -> PagedMemory:
     return PagedMemory(shape, tokens=900, sequences=2, places=BLOCK_PLACES, dtype=dtype, device=torch.device("cpu"))
 
 
-def span(pages: PagedMemory, count: int) -> Span:
+def span(pages: PagedMemory, count: int) -> SequenceSpan:
     """All of a sequence, on pages that do not stand side by side."""
     own: list[int] = []
     pages.extend(own, count)
-    return Span(pages=own[::-1], place=0, count=count)
+    return SequenceSpan(pages=own[::-1], place=0, count=count)
 
 
 def sequence(
@@ -113,7 +113,7 @@ def test_each_token_sees_its_own_row_up_to_itself(compiled: Kernels, dtype: torc
         qkv_TND = torch.cat(
             [torch.cat([part[start:end] for part in whole[row]], 1) for row, (start, end) in spans.items()]
         )
-        parts = [Span(pages=own[row], place=start, count=end - start) for row, (start, end) in spans.items()]
+        parts = [SequenceSpan(pages=own[row], place=start, count=end - start) for row, (start, end) in spans.items()]
         attend = CompiledPass(compiled, pages, parts)
         seen_THD = attend(layer, *qkv_TND.split((6, 2, 2), 1))
         close(seen_THD, torch.cat([wanted[row][start:end] for row, (start, end) in spans.items()]))

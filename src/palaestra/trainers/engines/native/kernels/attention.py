@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from palaestra.trainers.engines.native.attention import Span
+from palaestra.trainers.engines.native.attention import SequenceSpan
 from palaestra.trainers.engines.native.kernels.compiled import Kernels
 from palaestra.trainers.engines.native.pages import PagedMemory
 
@@ -22,7 +22,7 @@ class CompiledPass:
         spans: In the order of the tokens.
     """
 
-    def __init__(self, kernels: Kernels, memory: PagedMemory, spans: Sequence[Span]) -> None:
+    def __init__(self, kernels: Kernels, memory: PagedMemory, spans: Sequence[SequenceSpan]) -> None:
         self._kernels = kernels
         self._memory = memory
         self._table_RP = memory.table([span.pages for span in spans])
