@@ -23,7 +23,7 @@ from palaestra.trainers.engines.native import NativeConfig, NativeEngine
 from palaestra.trainers.learner import Learner, LearnerConfig
 from palaestra.trainers.model.checkpoint import save_decoder
 from palaestra.trainers.model.decoder import Decoder
-from palaestra.trajectory import SequenceSpan, Tokens
+from palaestra.trajectory import Span, Tokens
 
 _EXACT = 2e-3
 """Nats that two orders of summation in single precision explain."""
@@ -119,6 +119,6 @@ def _tokens(ids: list[int], new: int) -> Tokens:
         sampled=(*[False] * before, *[True] * new),
         logprobs=(0.0,) * len(ids),
         versions=(0,) * len(ids),
-        spans=(SequenceSpan(kind="turn", start=before, end=len(ids)),),
+        spans=(Span(kind="turn", start=before, end=len(ids)),),
         stops=("length",),
     )
