@@ -42,7 +42,7 @@ def charge_again(state: Overlay) -> None:
     state.insert(replace(state.find(Payment)[0], id="PAY-99999"))
 
 
-def find_a_piece_on_the_shelf(state: Overlay) -> None:
+def find_a_piece_on_the_idle(state: Overlay) -> None:
     product = state.find(Product)[0]
     state.update(product, stock=product.stock + 1)
 
@@ -51,7 +51,7 @@ def cancel_and_keep_the_goods(state: Overlay) -> None:
     state.update(state.find(Order, status="processing")[0], status="cancelled")
 
 
-def send_again_what_did_not_leave_the_shelf(state: Overlay) -> None:
+def send_again_what_did_not_leave_the_idle(state: Overlay) -> None:
     parcel = state.find(Shipment)[0]
     state.insert(replace(parcel, id="SHP-99999", replaces=parcel.id))
 
@@ -64,9 +64,9 @@ def send_again_what_did_not_leave_the_shelf(state: Overlay) -> None:
         refund_without_a_record,
         pay_a_refund_that_no_payment_gave,
         charge_again,
-        find_a_piece_on_the_shelf,
+        find_a_piece_on_the_idle,
         cancel_and_keep_the_goods,
-        send_again_what_did_not_leave_the_shelf,
+        send_again_what_did_not_leave_the_idle,
     ],
 )
 def test_what_comes_from_nowhere_is_found(settled: Overlay, fault: Callable[[Overlay], None]) -> None:

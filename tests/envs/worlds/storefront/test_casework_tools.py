@@ -124,7 +124,7 @@ def test_the_fraud_team_lifts_a_hold() -> None:
     assert desk.write("lift_fraud_hold", customer_id=held.id) == {held.id: {"fraud_hold": False}}
 
 
-def test_the_warehouse_counts_the_shelf() -> None:
+def test_the_warehouse_counts_the_idle() -> None:
     desk = SupportDesk("warehouse")
     product = desk.pick(Product)
     assert desk.write("adjust_stock", product_id=product.id, stock=7) == {product.id: {"stock": 7}}

@@ -39,7 +39,7 @@ def unclaimed(desk: SupportDesk) -> OrderLine:
 # Orders
 
 
-def test_a_cancelled_order_voids_its_payment_drops_its_parcel_and_refills_the_shelf(desk: SupportDesk) -> None:
+def test_a_cancelled_order_voids_its_payment_drops_its_parcel_and_refills_the_idle(desk: SupportDesk) -> None:
     order = processing(desk)
     lines = desk.state.find(OrderLine, order_id=order.id)
     stock = {line.product_id: desk.product(line).stock + line.quantity for line in lines}

@@ -241,7 +241,7 @@ class Oracle(RuleBasedStateMachine):
         assert len(self.core.running) == len(self.running) <= self.config.rows
         memory = self.core._memory
         used = {page for drawing in self.running for page in drawing.holding.pages}
-        used |= {page for holding in self.core._shelf._holdings.values() for page in holding.pages}
+        used |= {page for holding in self.core._idle._holdings.values() for page in holding.pages}
         assert memory.unused == len(memory._users) - 1 - len(used), "every other page is there to be taken"
         held = sum(drawing.holding.held for drawing in self.running)
         assert self.core.resident() == held + sum(one.memory.length for one in self.idle.values())

@@ -122,7 +122,7 @@ class Core:
             else None
         )
         self._prefixes = Prefixes()
-        self._shelf = IdleKVCache(self._prefixes, self._memory)
+        self._idle = IdleKVCache(self._prefixes, self._memory)
         self.running: list[Drawing] = []
         self.version = 0
         self.counts = CoreCounts()
@@ -130,7 +130,7 @@ class Core:
     def resident(self, *, without: Iterable[str] = ()) -> int:
         """Tokens whose keys and values are held, apart from what is held for idle trajectories among `without`."""
         running = sum(drawing.holding.held for drawing in self.running)
-        return running + self._shelf.tokens - self._shelf.held(without)
+        return running + self._idle.tokens - self._idle.held(without)
 
     # Between steps
 
@@ -148,14 +148,14 @@ class Core:
         """Take a turn into the batch; there is room for it."""
         drawing = Drawing(
             request=request,
-            holding=self._shelf.take(request.trajectory) or Holding(request.trajectory, []),
+            holding=self._idle.take(request.trajectory) or Holding(request.trajectory, []),
             last=self._last(request),
             noise=noise_from(request.noise, len(request.context)),
             drafter=Drafter(),
             stop=frozenset(request.sampling.stop),
         )
         self.running.append(drawing)
-        self._shelf.make_room(self._config.capacity - sum(drawing.last for drawing in self.running))
+        self._idle.make_room(self._config.capacity - sum(drawing.last for drawing in self.running))
         self._resume(drawing.holding, list(request.context))
         return drawing
 
@@ -182,7 +182,7 @@ class Core:
 
     def release(self, trajectory: str) -> None:
         """The trajectory has ended."""
-        self._shelf.drop(trajectory)
+        self._idle.drop(trajectory)
         for drawing in self.running:
             if drawing.request.trajectory == trajectory:
                 drawing.kept = False
@@ -197,9 +197,9 @@ class Core:
         load_weights(self._model, weights, version=version)
         self.version = version
         if in_flight == "keep":
-            self._shelf.seal()
+            self._idle.seal()
         else:
-            self._shelf.make_room(0)
+            self._idle.make_room(0)
         for drawing in self.running:
             holding = drawing.holding
             self._prefixes.remove(holding)
@@ -212,7 +212,7 @@ class Core:
     def free(self) -> None:
         """Give all memory back; only counts can be asked for afterwards."""
         self.running.clear()
-        self._shelf.make_room(0)
+        self._idle.make_room(0)
         self._graphs = None
         self._memory.free()
         if self._invariant is not None:
@@ -418,7 +418,7 @@ class Core:
             self._memory.cut(holding.pages, holding.held)
             if not holding.private:
                 self._prefixes.add(holding)
-            self._shelf.put(holding)
+            self._idle.put(holding)
         else:
             self._prefixes.remove(holding)
             self._memory.release(holding.pages, unsound=True)
