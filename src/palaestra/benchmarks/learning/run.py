@@ -79,7 +79,7 @@ class LearningConfig:
     sft: SftConfig = field(default_factory=lambda: SftConfig(steps=1000))
     expert: ExpertConfig = field(
         default_factory=lambda: ExpertConfig(
-            steps=4,  # a round adds little once the policy is certain of most tokens, as it is after so many steps
+            steps=12,
             updates=60,
             demonstration_share=0.3,
             learner=LearnerConfig(lr=2e-3),
@@ -93,7 +93,7 @@ class LearningConfig:
     """Its rollouts' limits are the evaluations' too."""
     grpo: GrpoConfig = field(
         default_factory=lambda: GrpoConfig(
-            steps=55,
+            steps=45,
             objective=ObjectiveConfig(parts={"rewards": ["solved"]}),
             # Of listed tasks most were demonstrated: every member of most groups solves them, and nothing is compared.
             choice=ChoiceConfig(rule="bandit", instances="endless"),
