@@ -36,7 +36,7 @@ class Terse(ToolEnv):
     ) -> tuple[tuple[Message, ...], dict[str, Any]]:
         _, info = super().reset(seed=seed, options=options)
         opening: ResetRecord = info["record"]
-        return replace(opening, tools=(opening.tools[0], opening.tools[-1])).returned()
+        return replace(opening, tools=(opening.tools[0], opening.tools[-1])).to_gymnasium()
 
 
 def _terse(**kwargs: Any) -> Terse:

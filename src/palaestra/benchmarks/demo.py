@@ -34,7 +34,7 @@ from palaestra.benchmarks.learning import (
 from palaestra.benchmarks.viewer import render_page
 from palaestra.contamination import Guard
 from palaestra.digest import digest, digest_bytes
-from palaestra.durable import saving, sweep, verified, write_file
+from palaestra.durable import find_whole_save, saving, sweep, write_file
 from palaestra.envs import ToolEnv
 from palaestra.envs.target import find_world
 from palaestra.errors import CheckpointError, ContaminationError, DrawError, RecordError, StorageError
@@ -157,7 +157,7 @@ def _prove(
     sweep(directory)
     if directory.exists():
         try:
-            whole = verified(directory)
+            whole = find_whole_save(directory)
             kept = list(read_episodes(whole / "trajectories.jsonl"))
             proof = _PROOF.validate_json((whole / "proof.json").read_bytes())
         except (RecordError, OSError, ValidationError) as error:

@@ -241,7 +241,7 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
             anchor=episode.anchor(state_hash),
             noise=None if noise_state is None else noise_state.report(episode.evidence),
             injection=episode.injection_report(),
-        ).returned()
+        ).to_gymnasium()
 
     def _reseed(self, seed: int) -> None:
         """What `super().reset` does, without making a generator that most episodes never draw from."""
@@ -368,7 +368,7 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
             noise=None if episode.noise_state is None else episode.noise_state.report(evidence),
             injection=episode.injection_report(),
         )
-        return (done if code is None else replace(done, code=code.calls)).returned()
+        return (done if code is None else replace(done, code=code.calls)).to_gymnasium()
 
     def _running(self) -> LiveEpisode:
         if self._episode is not None and self._episode.faulted:

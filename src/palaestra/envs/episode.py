@@ -284,7 +284,7 @@ class LiveEpisode:
             events=tuple(self.evidence.events),
             heard=tuple(self.evidence.heard),
             elapsed=self.clock.elapsed,
-            waited=self.clock.waited,
+            waited=self.clock.days_waited,
             turn=self.turn,
             unparsable=self._unparsable,
             max_turns=self._max_turns,

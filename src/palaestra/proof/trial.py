@@ -318,7 +318,7 @@ class Trial:
             counting=frozenset(self.env.counting),
             answer=dict(self.env.episode.evidence.answer),
             end=self.env.end,
-            waited=self.env.episode.clock.waited,
+            waited=self.env.episode.clock.days_waited,
         )
 
 

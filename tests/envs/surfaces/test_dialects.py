@@ -85,7 +85,7 @@ def play_live(env: ToolEnv, plain_calls: tuple[ToolCall, ...]) -> None:
             before = clock.elapsed
             env.step({"tool": one.tool, "arguments": dict(one.arguments)})
             if one is not said[-1]:  # pointing takes time that the plain tools do not need
-                clock.set_elapsed(before, waited=clock.waited)
+                clock.set_elapsed(before, waited=clock.days_waited)
         if env.end is not None:
             break
 
@@ -98,7 +98,7 @@ def written_in_sight(env: ToolEnv, call: ToolCall) -> tuple[ToolCall, ...]:
             elapsed = env.episode.clock.elapsed
             for scroll in browser_of(env).write(env.episode.state, ToolCall(tool="scroll", arguments={})):
                 env.step({"tool": scroll.tool, "arguments": dict(scroll.arguments)})
-            env.episode.clock.set_elapsed(elapsed, waited=env.episode.clock.waited)
+            env.episode.clock.set_elapsed(elapsed, waited=env.episode.clock.days_waited)
     raise AssertionError(call)
 
 

@@ -76,7 +76,7 @@ def train_critic(
     """
     steps = 0
     for number in range(budget.passes):
-        shuffled = stream.split(number).shuffled(range(len(groups)))
+        shuffled = stream.split(number).permutation(range(len(groups)))
         for first in range(0, len(groups), budget.groups):
             chosen = [groups[place] for place in shuffled[first : first + budget.groups]]
             batch = reshape_rewards(concatenate(chosen), built)

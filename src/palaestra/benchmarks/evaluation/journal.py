@@ -27,7 +27,7 @@ from palaestra.benchmarks.evaluation.results import (
     read_results,
     read_settings,
 )
-from palaestra.durable import make_folder, sweep, told, write_file
+from palaestra.durable import explain_disk_errors, make_folder, sweep, write_file
 from palaestra.errors import ConfigError, RecordError
 from palaestra.log import Log
 from palaestra.trajectory import Episode, dump_episode
@@ -54,7 +54,7 @@ class Journal:
     def __init__(self, folder: Path, settings: Settings, *, again: int = 0) -> None:
         self.folder = folder
         self.settings = settings
-        with told(folder.resolve()):
+        with explain_disk_errors(folder.resolve()):
             make_folder(folder.resolve())
             self._lock = _locked(folder)
         self._log: Log | None = None

@@ -216,7 +216,7 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
             seed=self._seed,
             state_hash=state_hash,
             anchor=self._anchor(state_hash),
-        ).returned()
+        ).to_gymnasium()
 
     def step(self, action: Action) -> Returned:
         """Take one turn; as `ToolEnv.step`. Where the tools change, `info["tools"]` holds those from now on.
@@ -271,7 +271,7 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
             state_hash=state_hash,
             anchor=self._anchor(state_hash),
             tools=self._offered.tools if self._offered is not offered else None,
-        ).returned()
+        ).to_gymnasium()
 
     def _answered_ids(self, calls: Sequence[ToolCall], ids: Sequence[str]) -> list[str]:
         """The caller's ids of the calls that the benchmark answers: prose gets no answer of its own."""

@@ -18,5 +18,5 @@ def check_records(subject: Subject) -> None:
                         f"after {shown(operation)} info[{key!r}] is {info.get(key)!r:.200}, and the record says "
                         f"{value!r:.200}",
                         "info is a view of the record, which is what trainers and recorders read",
-                        "Return what `returned` of a ResetRecord or StepRecord gives",
+                        "Return what `to_gymnasium` of a ResetRecord or StepRecord gives",
                     )

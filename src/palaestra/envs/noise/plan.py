@@ -118,7 +118,7 @@ class NoisePlan:
     def _offer(self, role: str) -> tuple[Tool, ...]:
         offered = [self._rename(tool) for tool in self.toolbox.offered(role)]
         if self.noise.distractors:
-            offered = self.stream("distractors").split("order").shuffled(offered)
+            offered = self.stream("distractors").split("order").permutation(offered)
         return tuple(offered)
 
     def _vary(self) -> "Instance":

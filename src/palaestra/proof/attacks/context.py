@@ -176,7 +176,7 @@ class PrivilegedAttackContext(AttackContext):
         initial, mine = instance.initial_state, rights.entitled(instance.initial_state, instance.given)
         mine = mine.union(*(rights.owners_of(initial, key) for key in met))
         found: list[str] = []
-        for key in self.stream.shuffled(list(self.trial.directory.ids(table))):
+        for key in self.stream.permutation(list(self.trial.directory.ids(table))):
             owners = rights.owners_of(initial, key)
             if key not in met and owners and owners.isdisjoint(mine):
                 found.append(key)

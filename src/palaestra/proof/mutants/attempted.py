@@ -58,7 +58,7 @@ def refused_calls(
     last = len(trial.calls) - 1
     tools = [tool for tool in trial.own_offered if tool.writes and tool.name not in but]
     for _ in range(DRAWS):
-        for tool in stream.shuffled(tools):
+        for tool in stream.permutation(tools):
             required = set(tool.parameters.get("required", ()))
             if not all(keys.get(table) for name, table in tool.references.items() if name in required):
                 continue

@@ -200,7 +200,7 @@ def _among(trial: Trial, keys: Sequence[str]) -> Callable[[str], Sequence[str]]:
 def _writes(tools: Sequence[Tool], ids: Callable[[str], Sequence[str]], stream: Stream) -> Iterator[ToolCall]:
     """Calls of every tool in turn that has rows to be called on, now with any numbers and now with the least."""
     for draw in range(DRAWS):
-        for tool in stream.shuffled(tools):
+        for tool in stream.permutation(tools):
             required = set(tool.parameters.get("required", ()))
             if all(ids(table) for name, table in tool.references.items() if name in required):
                 call = legal_call([tool], ids, stream)

@@ -15,7 +15,7 @@ import orjson
 import torch
 from pydantic import TypeAdapter, ValidationError
 
-from palaestra.durable import saving, sweep, verified
+from palaestra.durable import find_whole_save, saving, sweep
 from palaestra.errors import CheckpointError, RecordError
 from palaestra.trainers.progress import OpenProgressBar, silent
 from palaestra.trainers.reference.learner import OptimiserConfig, ReferenceLearner
@@ -121,7 +121,7 @@ def _resume(
     if not directory.exists() and not directory.with_name(directory.name + ".previous").exists():
         return ReferenceLearner(stage.start(), stage.optimiser), ReferenceProgress(config=fingerprint)
     try:
-        whole = verified(directory)
+        whole = find_whole_save(directory)
         progress = _READER.validate_json((whole / _PROGRESS).read_bytes())
     except (RecordError, OSError, ValidationError) as error:
         raise CheckpointError(f"{error}; or remove {directory} to begin {stage.name} anew") from error

@@ -252,7 +252,7 @@ class GrpoStage:
     def _update(self, learner: ReferenceLearner, samples: Sequence[Sample], step: int) -> StageMetrics:
         """Optimiser steps on the batch, each on a share of it; the metrics are the last one's."""
         config = self._config
-        shuffled = Stream.root(self.name, self._seed, step, "shares").shuffled(samples)
+        shuffled = Stream.root(self.name, self._seed, step, "shares").permutation(samples)
         metrics: StageMetrics = {}
         for update in range(config.updates):
             share = shuffled[update :: config.updates]

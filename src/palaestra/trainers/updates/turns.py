@@ -61,7 +61,7 @@ def train_turn_by_turn(
         case "reverse":
             places_there.reverse()
         case "random":
-            places_there = stream.shuffled(places_there)
+            places_there = stream.permutation(places_there)
         case "forward":
             pass
     carried_R = torch.ones_like(batch.return_R)

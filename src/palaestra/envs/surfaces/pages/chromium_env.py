@@ -78,7 +78,7 @@ class ChromiumEnv(gym.Wrapper[_Observation, Action, _Observation, Action]):
             calls=turn.calls,
             events=tuple(event for one in taken for event in one.events),
             changes=tuple(change for one in taken for change in one.changes),
-        ).returned()
+        ).to_gymnasium()
 
     def close(self) -> None:
         """Close Chromium and the environment."""

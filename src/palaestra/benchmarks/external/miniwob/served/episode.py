@@ -19,7 +19,7 @@ from palaestra.benchmarks.external.protocol import (
 )
 from palaestra.browser.acts import Acts
 from palaestra.browser.driver import Browser
-from palaestra.browser.view import Element, elements, told
+from palaestra.browser.view import Element, describe_page, elements
 
 _AFTER_ACT = 1_000
 """Milliseconds of the page's time that pass after each act: longer than its animations."""
@@ -107,7 +107,7 @@ class MiniWoBEpisode:
         return elements(self._window)
 
     def _view(self) -> str:
-        return told(self._window, self._observation)
+        return describe_page(self._window, self._observation)
 
     def _points(self) -> int:
         return round(100 * max(0.0, min(1.0, float(self._raw)))) if self._done and not self._left else 0

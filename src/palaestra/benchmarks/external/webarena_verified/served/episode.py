@@ -23,7 +23,7 @@ from palaestra.benchmarks.external.webarena_verified.served.scoring import Score
 from palaestra.benchmarks.external.webarena_verified.served.trace import Trace
 from palaestra.browser.acts import Acts
 from palaestra.browser.driver import PLAYWRIGHT, Browser
-from palaestra.browser.view import told
+from palaestra.browser.view import describe_page
 
 TYPES = ("RETRIEVE", "MUTATE", "NAVIGATE")
 STATUSES = (
@@ -187,7 +187,7 @@ class BrowserEpisode(WebArenaEpisode):
             self._window.page.wait_for_load_state("load", timeout=_LOAD)
 
     def _describe_page(self) -> str:
-        return f"\n\n{self._window.page.url}\n{told(self._window, self._observation)}"
+        return f"\n\n{self._window.page.url}\n{describe_page(self._window, self._observation)}"
 
     def _trace(self) -> Sequence[Mapping[str, Any]]:
         return self._traced.entries()

@@ -203,7 +203,7 @@ def _claim(stream: Stream, key: str, line: OrderLine, opened: date, today: date)
         line_id=line.id,
         fault=stream.choice(_COVERED),
         remedy=stream.choice(("replace", "repair")),
-        status="open" if fresh else stream.weighted((("closed", 85), ("withdrawn", 15))),
+        status="open" if fresh else stream.weighted_choice((("closed", 85), ("withdrawn", 15))),
         opened=at(stream, opened),
     )
 

@@ -206,7 +206,7 @@ def _ticket(
         subject=subject,
         opened=max(at(stream, day), one.order.placed + timedelta(hours=1)),
         status=status,
-        priority=stream.weighted(_PRIORITIES),
+        priority=stream.weighted_choice(_PRIORITIES),
         team=team,
         policy_id=policy_id,
         evidence_id=one.order.id if policy_id else None,

@@ -145,7 +145,7 @@ def plant(desk: Desk) -> Leaving:
     paying: list[Tier] = [tier for tier in TIERS if tier not in desk.policy.fee_free_tiers]
     customer = pick_customer(desk, 2, DEAREST, tiers=paying)
     days, first = draw_days(desk), desk.stream.below(2)
-    one, *goods = desk.stream.shuffled(cheap(desk, below=DEAREST))
+    one, *goods = desk.stream.permutation(cheap(desk, below=DEAREST))
     other = next(product for product in goods if product.category != one.category)
     orders = [
         sell(desk, customer, [(product, 1)], arrived(desk, desk.today - timedelta(days=1 + n)))

@@ -151,7 +151,7 @@ def overdue(desk: Desk) -> Search:
         ago = desk.planting_policy.lost_after_days - desk.stream.below(min(days, desk.planting_policy.lost_after_days))
         stocked = desk.state.update(product, stock=desk.stream.between(2, 9) if again else 0)
         orders.append(sell(desk, customer, [(stocked, 1)], under_way(desk, due_in=-ago)))
-    arriving, scanned, silent = desk.stream.shuffled(orders)
+    arriving, scanned, silent = desk.stream.permutation(orders)
     [line] = desk.lines(silent)
     return Search(
         customer=desk.state.get(Customer, customer.id),

@@ -98,9 +98,9 @@ def earlier_tickets(desk: Desk, customer: Customer, order: Order) -> tuple[Ticke
     subjects = (f"Please cancel {order.id}", f"Cancel {order.id}, once more", f"Invoice for {order.id} to my company")
     third = desk.stream.between(1, 3)
     parts = [*(part for part in (1, 2, 3) if part != third), third]
-    priorities = desk.stream.shuffled(PRIORITIES)
+    priorities = desk.stream.permutation(PRIORITIES)
     made: dict[int, Ticket] = {}
-    for n in desk.stream.shuffled(range(3)):
+    for n in desk.stream.permutation(range(3)):
         opened = order.placed + (desk.start - order.placed) * parts[n] / 5
         made[n] = waiting(desk, customer, subjects[n], opened, priorities[n])
     return made[0], made[1], made[2]

@@ -24,7 +24,7 @@ def keep_after_all(desk: Desk) -> Task:
     customer, request = desk.customer(order), requests.keep_it(desk, order, product)
     planted = [line, desk.stream.choice(others(line))]
     # Which of the two returns is meant must not follow from their ids.
-    returns = {x.id: sent_back(desk, x, "authorised") for x in desk.stream.shuffled(planted)}
+    returns = {x.id: sent_back(desk, x, "authorised") for x in desk.stream.permutation(planted)}
     back = returns[line.id]
     ticket = desk.ticket(customer, request.subject)
     prompt = desk.mail(ticket, request.body)

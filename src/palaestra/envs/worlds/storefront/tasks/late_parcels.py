@@ -63,7 +63,7 @@ def late_parcels(desk: Desk) -> Task:
 
     customer = desk.pick(Customer, quiet, what="customer of several orders, none of them late")
     carrier = desk.stream.choice(CARRIERS)
-    courses: list[DeliveryCourse] = desk.stream.shuffled(COURSES)
+    courses: list[DeliveryCourse] = desk.stream.permutation(COURSES)
     hold = desk.stream.chance(50)
     ticket = desk.ticket(customer, desk.word_subject("late-parcels", f"{carrier} again and again"))
     words = (

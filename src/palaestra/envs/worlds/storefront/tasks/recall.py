@@ -115,7 +115,7 @@ def send_out(
 ) -> list[tuple[Case, Order]]:
     """Add an order of another customer for each case, in an order that tells nothing."""
     found: list[tuple[Case, Order]] = []
-    for case in desk.stream.shuffled(CASES):
+    for case in desk.stream.permutation(CASES):
         day = day_of_arrival(desk, case, first, last)
         order = sell(desk, owners[case], [(product, PIECES.get(case, 1))], arrived(desk, day))
         if case in {"gone", "one left"}:

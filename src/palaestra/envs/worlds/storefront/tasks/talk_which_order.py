@@ -32,7 +32,7 @@ def second_order(desk: Desk, first: Order) -> Order:
 @family("storefront/talk-which-order", level=2, traits=("dialogue", "write"), twin=True)
 def talk_which_order(desk: Desk) -> Task:
     first = desk.pick(Order, lambda o: o.status == "processing" and desk.plain(o), what="order that has not left")
-    orders = desk.stream.shuffled([first, second_order(desk, first)])
+    orders = desk.stream.permutation([first, second_order(desk, first)])
     order, customer = orders[0], desk.customer(first)
     product = desk.product(desk.lines(order)[0])
     ticket = desk.ticket(customer, desk.word_subject("cancel-unnamed", "Please cancel my order"))
