@@ -164,7 +164,7 @@ def _prove(
             raise CheckpointError(f"{error}; or remove {directory} to prove anew") from error
         say("proof: done before")
         return kept, proof
-    episodes = _rolled_out(env, world, bar)
+    episodes = _roll_out_agents(env, world, bar)
     ids = proved_task_ids(world)
     with bar("proving", len(ids)) as progress:
         proof = prove(world, ids, jobs=os.cpu_count() or 1, progress=progress.step)
@@ -308,7 +308,7 @@ def _tasks_of(world: ToolEnv, split: str, families: Collection[str]) -> tuple[st
     return tuple(task for task in world.task_set.ids(split) if task.split("/")[1] in families)
 
 
-def _rolled_out(env: gym.Env[Any, Any], world: ToolEnv, bar: OpenProgressBar) -> list[Episode]:
+def _roll_out_agents(env: gym.Env[Any, Any], world: ToolEnv, bar: OpenProgressBar) -> list[Episode]:
     """Every agent on the first instance of each of the demo's families."""
     ids = [task for split in ("train", "heldout") for task in demo_task_ids(world, split)]
     first = {task.rpartition("/")[0]: task for task in reversed(ids)}

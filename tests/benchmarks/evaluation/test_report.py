@@ -32,7 +32,7 @@ from palaestra.benchmarks.evaluation.report import (
     write_report,
 )
 from palaestra.benchmarks.evaluation.report.findings import findings
-from palaestra.benchmarks.evaluation.report.page import EPISODES_A_CELL, chosen
+from palaestra.benchmarks.evaluation.report.page import EPISODES_A_CELL, select_episodes
 from palaestra.benchmarks.evaluation.report.plots import MISSING
 from palaestra.benchmarks.evaluation.report.tables import report_tables, spread_tables
 from palaestra.benchmarks.evaluation.results import Results
@@ -375,11 +375,11 @@ def test_a_page_keeps_every_kind_of_episode_of_each_cell(reader: Results) -> Non
     first = reader.episodes[0]
     solved = replace(first, score=replace(first.score, passed=True))
     many = [*[first] * 40, *[solved] * 3, replace(first, valid_for_baseline=False)]
-    kept = chosen(many)
+    kept = select_episodes(many)
     assert len(kept) == EPISODES_A_CELL
     assert kept.count(solved) == 3
     assert sum(not episode.valid_for_baseline for episode in kept) == 1
-    assert chosen(reader.episodes) == list(reader.episodes)
+    assert select_episodes(reader.episodes) == list(reader.episodes)
 
 
 def test_a_suite_without_axes_has_no_picture_of_them() -> None:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from palaestra.benchmarks.evaluation.compare import LEVEL, Comparison, Difference
-from palaestra.benchmarks.evaluation.report.page import cells_of, chosen, plain, table_markdown
-from palaestra.benchmarks.evaluation.report.plots import MISSING, distinct, installed
+from palaestra.benchmarks.evaluation.report.page import cells_of, plain, select_episodes, table_markdown
+from palaestra.benchmarks.evaluation.report.plots import MISSING, distinct, has_matplotlib
 from palaestra.benchmarks.evaluation.results import Results
 from palaestra.benchmarks.statistics import FEWEST, MeanEstimate
 from palaestra.benchmarks.viewer import render_page
@@ -119,7 +119,7 @@ def comparison_page(comparison: Comparison, sides: Sequence[Results]) -> str:
         comparison: What was found.
         sides: The two evaluations, for their episodes.
     """
-    episodes = [(episode, results.suite) for results in sides for episode in chosen(results.episodes)]
+    episodes = [(episode, results.suite) for results in sides for episode in select_episodes(results.episodes)]
     overall, *others = comparison_sentences(comparison)
     return render_page(
         [episode for episode, _ in episodes],
@@ -127,13 +127,13 @@ def comparison_page(comparison: Comparison, sides: Sequence[Results]) -> str:
         tables=[comparison_table(comparison)],
         figures=_draw_panels(comparison),
         lead=[overall],
-        notes=[*others, *([] if installed() else [MISSING])],
+        notes=[*others, *([] if has_matplotlib() else [MISSING])],
         cells=[label for episode, suite in episodes for label in cells_of([episode], suite)],
     )
 
 
 def _draw_panels(comparison: Comparison) -> list[str]:
-    if not installed():
+    if not has_matplotlib():
         return []
     from palaestra.benchmarks.curves import Estimate, Panel, svg  # noqa: PLC0415  an optional dependency
 
