@@ -32,10 +32,10 @@ from palaestra.benchmarks.external.protocol import WireOpening, WireReply, WireT
 from palaestra.benchmarks.external.wire import (
     action_of,
     components_of,
+    counting_criteria,
     criterion_of,
     event_of,
     message_of,
-    named,
     score_of,
     spec_of,
 )
@@ -262,8 +262,8 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
             standing=Standing(
                 points=self._points,
                 components=components_of(self._points),
-                met=named(self._rubric, score, "expect"),
-                violated=named(self._rubric, score, "forbid"),
+                met=counting_criteria(self._rubric, score, "expect"),
+                violated=counting_criteria(self._rubric, score, "forbid"),
             ),
             end=self._end,
             score=score,
@@ -378,7 +378,7 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
         """
         stream = Stream.root("legal", self._seed, self._turns) if seed is None else Stream.root("legal", seed)
         turns = [self._ask("legal", draw=stream.below(2**31)) for _ in range(count)]
-        return [action_of(turn) if turn else self._offered.drawn(stream) for turn in turns]
+        return [action_of(turn) if turn else self._offered.draw_action(stream) for turn in turns]
 
     def state_hash(self) -> str:
         """A hash of the benchmark's state; of nothing where it cannot tell."""

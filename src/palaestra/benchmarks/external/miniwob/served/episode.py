@@ -12,7 +12,7 @@ from palaestra.benchmarks.external.protocol import (
     WireReply,
     WireTurn,
     WireVerdict,
-    answered,
+    answer_result,
     reply,
     run_until,
     single,
@@ -84,7 +84,7 @@ class MiniWoBEpisode:
         if result["error"] is None:
             self._window.pass_time(_AFTER_ACT)
             if self._is_over():
-                return answered(f"{result['content']}. The task is over.")
+                return answer_result(f"{result['content']}. The task is over.")
         return result
 
     def _is_over(self) -> bool:
@@ -102,7 +102,7 @@ class MiniWoBEpisode:
         """Whether the page has judged, or was left."""
         return bool(self._done or self._left)
 
-    def seen(self) -> list[Element]:
+    def elements(self) -> list[Element]:
         """The elements of the page."""
         return elements(self._window)
 
@@ -126,7 +126,7 @@ class MiniWoBEpisode:
         beside = MiniWoBEpisode(self._browser, self._page, self._name, self._seed, self._observation)
         turns: list[WireTurn] = []
         try:
-            for calls in SOLVERS[self._name](beside.goal, beside.seen):
+            for calls in SOLVERS[self._name](beside.goal, beside.elements):
                 turns.append({"calls": calls, "prose": ""})
                 beside.turn(calls, "")
                 if beside.over:
@@ -137,7 +137,7 @@ class MiniWoBEpisode:
 
     def legal(self, draw: int) -> WireTurn | None:
         """A click on something that is in view, or a word of the goal typed into a field."""
-        choices = [element for element in self.seen() if "out of view" not in element["state"]]
+        choices = [element for element in self.elements() if "out of view" not in element["state"]]
         if self.over or not choices:
             return None
         element, more = choices[draw % len(choices)], draw // len(choices)
