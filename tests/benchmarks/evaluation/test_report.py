@@ -184,7 +184,7 @@ def test_a_rungs_difference_is_over_the_unit_of_its_claim(unit: Unit, units: int
     assert difference is not None
     assert (difference.unit, difference.units) == (unit, units)
     (table, *_) = report_tables(found)
-    assert table.rows[1][4].endswith(unit.counted(units))
+    assert table.rows[1][4].endswith(unit.format_count(units))
 
 
 def test_p_values_of_rungs_are_holms_over_all_of_them() -> None:

@@ -102,7 +102,7 @@ def test_in_distribution_are_trained_families_in_the_worlds_of_training(narrow: 
 def test_what_is_in_distribution_repeats_no_request_that_was_trained_on() -> None:
     pool = TaskPool(WORLD, ["find-double-charge"])
     tasks = pool.fresh(pool.trained, about=5)
-    trained = [pool.instance(task) for task in pool.listed("train", pool.trained)]
+    trained = [pool.instance(task) for task in pool.listed_tasks("train", pool.trained)]
     seen = {(i.spec.world_seed, i.messages[1]["content"].partition(", from ")[2].partition(":")[0]) for i in trained}
     for task in tasks:
         made = pool.instance(task)

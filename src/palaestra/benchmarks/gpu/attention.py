@@ -14,7 +14,7 @@ from torch.nn.attention import varlen
 
 from palaestra.benchmarks.gpu.figures import ContactFigure
 from palaestra.benchmarks.gpu.scale import ContactScale
-from palaestra.benchmarks.speed.training.limits import timed
+from palaestra.benchmarks.speed.training.limits import time_median
 from palaestra.trainers.data.layouts.paths import PathAttention
 from palaestra.trainers.data.path import PrefixPath
 from palaestra.trainers.model.decoder import Attend
@@ -45,10 +45,10 @@ def _compare(name: str, paths: list[PrefixPath], device: torch.device, scale: Co
     for what, own, other in zip(("output", "dq", "dk", "dv"), halves, exact, strict=True):
         error = float((own.float() - other).norm() / other.norm())
         yield ContactFigure(name=f"{name}: relative error of {what}", value=error, unit="", at_most=_FAR)
-    ours = timed(lambda: _outputs(at_once, inputs), device)
+    ours = time_median(lambda: _outputs(at_once, inputs), device)
     yield ContactFigure(name=f"{name}: forward and backward", value=ours * 1e3, unit="ms")
     if all(path.common == 0 for path in paths):
-        theirs = timed(lambda: _outputs(_Separate(scale.lengths), inputs), device)
+        theirs = time_median(lambda: _outputs(_Separate(scale.lengths), inputs), device)
         yield ContactFigure(name=f"{name}: one SDPA for each sequence, over it", value=theirs / ours, unit="times")
 
 
@@ -107,18 +107,18 @@ def _check_paged(device: torch.device, scale: ContactScale) -> Iterator[ContactF
     ends_q = torch.arange(len(tables) + 1, dtype=torch.int32, device=device)
     ends_k = torch.cat((lengths.new_zeros(1), lengths.cumsum(0, dtype=torch.int32)))
 
-    def paged() -> Tensor:
+    def call_paged() -> Tensor:
         found: Tensor = call(
             q, keys, values, ends_q, ends_k, 1, max(scale.lengths),
             enable_gqa=True, seqused_k=lengths, block_table=table,
         )  # fmt: skip
         return found
 
-    found = paged()
+    found = call_paged()
     worst = 0.0
     for row, (own, length) in enumerate(zip(tables, scale.lengths, strict=True)):
         k, v = (x[own].flatten(0, 1)[:length].float().transpose(0, 1)[None] for x in (keys, values))
         seen = functional.scaled_dot_product_attention(q[row].float()[None, :, None], k, v, enable_gqa=True)[0, :, 0]
         worst = max(worst, float((found[row].float() - seen).norm() / seen.norm()))
     yield ContactFigure(name="paged: relative error of a decode step", value=worst, unit="", at_most=_FAR)
-    yield ContactFigure(name="paged: a decode step", value=timed(paged, device) * 1e6, unit="us")
+    yield ContactFigure(name="paged: a decode step", value=time_median(call_paged, device) * 1e6, unit="us")

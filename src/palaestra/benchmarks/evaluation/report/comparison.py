@@ -23,14 +23,14 @@ def comparison_sentences(comparison: Comparison) -> list[str]:
 
 def _sentence(comparison: Comparison, one: Difference) -> str:
     where = f"on {one.label}" if one.cell else "over all cells"
-    units = one.difference.unit.counted(one.difference.units)
+    units = one.difference.unit.format_count(one.difference.units)
     test = f"{p_text(one.corrected)} ({_correction(comparison, one)}; {units})"
     finding = _finding(comparison, one, where)
     if one.significant:
         return f"{finding}, {test}: significant at 5 %."
     # Even were every unit won, the test would not come below this.
     smallest = 2.0 ** (1 - one.difference.units) * (len(comparison.cells) if one.cell else 1)
-    few = one.difference.unit.counted(2).removeprefix("2 ")
+    few = one.difference.unit.format_count(2).removeprefix("2 ")
     why = f", and with so few {few} none could be" if smallest >= LEVEL else ""
     return f"No difference can be told {where}{why}: {_finding(comparison, one, '')}, {test}."
 
