@@ -131,7 +131,7 @@ class LiveEpisode:
                 messages.append(self._run_composite(call_id, call))
             else:
                 result = self.toolbox.call(self.context, self.state, call_id, call, self.evidence.events)
-                event = result.event if self.conversation is None else self._answered(result.event, spoken)
+                event = result.event if self.conversation is None else self._deliver_message(result.event, spoken)
                 self.evidence.events.append(event)
                 self.checklist.update(self.evidence)
                 messages.append(_answer(call_id, event.tool, result.content, result.images))
@@ -147,13 +147,13 @@ class LiveEpisode:
         if action is not None and actions is not None:
             service = action.tool in actions and actions[action.tool].writes
             result = self._call_on(actions, f"{call_id}.1", action, service=service)
-            events.append(self._answered(surface.settle(action, result), spoken))
+            events.append(self._deliver_message(surface.settle(action, result), spoken))
             self.checklist.update(self.evidence)
             self._let_happen()
             if self.context.end_reason is not None:  # by an action of another name, such as `done` for `finish`
                 return _answer(call_id, plain_name(call.tool), _as_text(result.content), result.images)
         result = self._call_on(self.toolbox, call_id, call, service=False)
-        events.append(self._answered(result.event, spoken))
+        events.append(self._deliver_message(result.event, spoken))
         self.checklist.update(self.evidence)
         self._let_happen()
         if self.noise_state is not None:
@@ -173,7 +173,7 @@ class LiveEpisode:
         evidence, results = self.evidence, list[CallResult]()
         for result in noise_state.call(self.context, self.state, call_id, call, evidence):
             results.append(result)
-            evidence.events.append(self._answered(result.event, spoken))
+            evidence.events.append(self._deliver_message(result.event, spoken))
             self.checklist.update(evidence)
             self._let_happen()
         self._let_noise_happen(noise_state)
@@ -213,7 +213,7 @@ class LiveEpisode:
             self.checklist.update(self.evidence)
             self._happened = number + 1
 
-    def _answered(self, event: ToolEvent, spoken: list[Message]) -> ToolEvent:
+    def _deliver_message(self, event: ToolEvent, spoken: list[Message]) -> ToolEvent:
         """The event as the user took it, if it is a message to them; what they say is added to `spoken`."""
         if event.tool != self.toolbox.prose_tool or not event.executed:
             return event

@@ -101,7 +101,7 @@ class ToolRoles:
         return ToolCall(tool=tool.name, arguments=arguments)
 
     def _offer(self) -> list[Tool]:
-        return self._env.world.toolbox.offered(self._env.world.role)
+        return self._env.world.toolbox.tools_for(self._env.world.role)
 
     def _directory(self) -> IdDirectory:
         instance = self._env.instance

@@ -103,7 +103,7 @@ class _Judge:
         self._asked += said
         (self._calculated if call.tool == CALCULATE else self._shown).read(answers)
         self._made[call.tool] += 1
-        named = self._trial.own[call.tool].named(call.arguments) if call.tool in self._trial.own else ()
+        named = self._trial.own[call.tool].find_ids(call.arguments) if call.tool in self._trial.own else ()
         self._named.setdefault(call.tool, set()).update(named)
 
     def judge(self, call: ToolCall) -> None:

@@ -101,7 +101,7 @@ def _deciding(
                 if rule not in rules_asked_for(task_set.world, kind, index):
                     continue
                 for number in _shuffle([kind], index, task_set):
-                    if rule in variants.changed(variants(0, number)):
+                    if rule in variants.list_changes(variants(0, number)):
                         one = _try_handbook(kind, index, number, task_set)
                         if one is not None and rule in one.rules:
                             yield one

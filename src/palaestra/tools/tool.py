@@ -79,12 +79,12 @@ class Tool:
     def fits(self, arguments: object) -> bool:
         """Whether the arguments fit the schema."""
         try:
-            self.validated(arguments)
+            self.validate(arguments)
         except ToolRefusal:
             return False
         return True
 
-    def named(self, arguments: Mapping[str, Json]) -> tuple[str, ...]:
+    def find_ids(self, arguments: Mapping[str, Json]) -> tuple[str, ...]:
         """The ids of rows that the arguments name."""
         named: list[str] = []
         for name in self.references:
@@ -95,7 +95,7 @@ class Tool:
                 named += [v for v in value if isinstance(v, str)]
         return tuple(named)
 
-    def validated(self, arguments: object) -> dict[str, Any]:
+    def validate(self, arguments: object) -> dict[str, Any]:
         """The arguments as the function takes them, defaults filled in.
 
         Raises:

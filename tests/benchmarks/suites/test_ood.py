@@ -164,7 +164,7 @@ def test_rungs_of_policy_change_one_rule_then_some_then_all_and_decide_every_tas
         env = world(cells[id])
         for task in cells[id].tasks:
             instance = env.task_set.instance(task, env.handbook)
-            assert len(rules.changed(instance.rules)) in wanted, (id, task)
+            assert len(rules.list_changes(instance.rules)) in wanted, (id, task)
             assert id == BASE or is_decided(instance, rule_twin(instance)), (id, task)
 
 

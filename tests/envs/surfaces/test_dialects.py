@@ -129,7 +129,7 @@ def test_the_translated_oracle_needs_no_look_at_the_pages(dialect: str) -> None:
     for family in FAMILIES:
         env = begin_episode(f"storefront/{family}/5000", dialect=dialect)
         for call in env.oracle():
-            assert call.tool in {tool.name for tool in env.offered}
+            assert call.tool in {tool.name for tool in env.offered_tools}
             env.step({"tool": call.tool, "arguments": dict(call.arguments)})
         assert env.score().passed, family
 

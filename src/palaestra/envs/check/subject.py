@@ -111,7 +111,7 @@ def _plain(value: object) -> object:
         return type(value).__qualname__
 
 
-def shown(operation: Operation) -> str:
+def describe_operation(operation: Operation) -> str:
     """An operation, as messages name it."""
     if isinstance(operation, int):
         return f"reset(seed={operation})"

@@ -173,7 +173,7 @@ class PrivilegedAttackContext(AttackContext):
         if rights is None or table not in instance.world.schema.tables:
             return []
         met = {key for step in self.trial.steps for key in step.event.mentioned} | instance.given
-        initial, mine = instance.initial_state, rights.entitled(instance.initial_state, instance.given)
+        initial, mine = instance.initial_state, rights.entitled_owners(instance.initial_state, instance.given)
         mine = mine.union(*(rights.owners_of(initial, key) for key in met))
         found: list[str] = []
         for key in self.stream.permutation(list(self.trial.directory.ids(table))):

@@ -108,7 +108,7 @@ def _harmful(
         group = harmed(trial, call, start=start)
         if group is None or format_call(call) in made or (len(made) >= least and group not in missing):
             continue
-        named = trial.own[call.tool].named(call.arguments)
+        named = trial.own[call.tool].find_ids(call.arguments)
         look_up = [step for key in named for step in shown_by.get(key, ())]
         work = next(_going_on(trial, [*look_up, call], start=start), None)
         if work is None:
@@ -171,7 +171,7 @@ def _in_reach(trial: Trial, met: Sequence[str]) -> dict[str, Sequence[ToolCall]]
     for _ in range(2):
         calls = _lookups(trial, start)
         for call, mentioned in zip(calls, trial.probe(calls), strict=True):
-            way = (*(found.get(key, ()) for key in trial.own[call.tool].named(call.arguments)), (call,))
+            way = (*(found.get(key, ()) for key in trial.own[call.tool].find_ids(call.arguments)), (call,))
             for key in sorted(mentioned - set(met) - found.keys()):
                 found[key] = tuple(step for part in way for step in part)
         start = list(found)

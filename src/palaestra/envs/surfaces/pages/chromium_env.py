@@ -115,7 +115,7 @@ class ChromiumEnv(gym.Wrapper[_Observation, Action, _Observation, Action]):
         if call.tool in self._inside.world.toolbox or call.tool not in self._inside.toolbox:
             return None
         try:
-            return replace(call, arguments=self._inside.toolbox[call.tool].validated(call.arguments))
+            return replace(call, arguments=self._inside.toolbox[call.tool].validate(call.arguments))
         except ToolRefusal:
             return None
 

@@ -105,7 +105,7 @@ def return_opened_piece(
                 id="return",
                 after=[*FEE_FACTS, *(criterion.id for criterion in agreed)],
             ),
-            *desk.resolved(ticket, after=["return"]),
+            *desk.expect_resolved(ticket, after=["return"]),
         ],
         allow=[permit_change(piece.line, "returned")],
         oracle=[

@@ -234,7 +234,7 @@ def _freeze_instead(
     known = [*facts, desk.account(asker), desk.read("ID-1")]
     after = [*(fact.id for fact in known), "read-LEA-2"]
     frozen = expect_change(account, {"status": "frozen"}, id="frozen", after=after)
-    read, *closed, told = desk.declined(case, "LEA-2", *missing, after=after[:-1])
+    read, *closed, told = desk.expect_declined(case, "LEA-2", *missing, after=after[:-1])
     return Task(
         prompt=prompt,
         rubric=[*known, read, frozen, *closed, replace(told, after=(*told.after, "frozen"))],

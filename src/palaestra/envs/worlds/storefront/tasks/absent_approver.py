@@ -76,7 +76,7 @@ def absent_approver(desk: Desk) -> Task:
             expect_row(
                 InternalMessage, to, id="note", text="Wrote to whoever stands in, about this ticket.", after=facts
             ),
-            *desk.resolved(ticket, after=["note"]),
+            *desk.expect_resolved(ticket, after=["note"]),
         ],
         oracle=[*opening, colleagues, read, *work],
         alternatives=[[read, opening[-1], call("search_employees", team=team), *opening[:-1], *work]],
@@ -140,7 +140,7 @@ def refusal(desk: Desk, ticket: Ticket, prompt: str, refund: Refund, opening: li
             expect_read(refund, id="saw-refund"),
             desk.colleague(approver, id="saw-colleagues"),
             desk.read("WHO-2"),
-            *desk.declined(ticket, "REF-2", refund, after=facts),
+            *desk.expect_declined(ticket, "REF-2", refund, after=facts),
         ],
         # A note to the approver is welcome (REF-2).
         allow=[

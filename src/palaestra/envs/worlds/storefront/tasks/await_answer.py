@@ -105,7 +105,7 @@ def await_answer(desk: Desk) -> Task:
                 )
                 for n, (b, line) in enumerate(zip(back, lines, strict=True), 1)
             ),
-            *desk.resolved(ticket, after=["return-1", "return-2"], states=fee),
+            *desk.expect_resolved(ticket, after=["return-1", "return-2"], states=fee),
         ],
         allow=[permit_change(line, "returned") for line in lines],
         oracle=[*opening, call("compute_paid", line_id=leaving.opened.id, quantity=1), share, *work],
@@ -213,7 +213,7 @@ def refusal(
             expect_account(desk, leaving.customer, leaving.days),
             desk.read("TCK-1"),
             *seen,
-            *desk.declined(ticket, "RET-1", first, second, after=facts),
+            *desk.expect_declined(ticket, "RET-1", first, second, after=facts),
         ],
         oracle=[*opening, *decline_calls(ticket, "RET-1", first, arranged_already(found.made.returns))],
         alternatives=[

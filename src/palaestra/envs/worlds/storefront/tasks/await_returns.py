@@ -104,7 +104,7 @@ def await_returns(desk: Desk) -> Task:
                 expect_row(Refund, d, id=f"refund-{n}", after=[*facts, f"saw-arrival-{n}"])
                 for n, d in enumerate(due, 1)
             ),
-            *desk.resolved(
+            *desk.expect_resolved(
                 ticket,
                 after=["saw-missing", *(f"refund-{n}" for n in range(1, len(due) + 1))],
                 states=tuple(r.refund_due_cents for r in back.arriving),
@@ -212,7 +212,7 @@ def refusal(
             desk.read("TCK-1"),
             *seen,
             saw_missing(back),
-            *desk.declined(ticket, "RET-5", *paid, back.missing, after=facts),
+            *desk.expect_declined(ticket, "RET-5", *paid, back.missing, after=facts),
         ],
         oracle=[*opening, *decline_calls(ticket, "RET-5", paid[0], told)],
         alternatives=[

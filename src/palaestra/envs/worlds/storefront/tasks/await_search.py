@@ -116,7 +116,7 @@ def await_search(desk: Desk) -> Task:
             expect_look(search.product, ["stock"], days=search.days, id="saw-stock"),
             expect_change(parcel, {"status": "lost"}, id="lost", after=["saw-account", *facts]),
             due.criterion,
-            *desk.resolved(ticket, after=["remedy"], states=due.states),
+            *desk.expect_resolved(ticket, after=["remedy"], states=due.states),
         ],
         allow=due.allow,
         oracle=[*opening, *looks, declare, due.work, *close],
@@ -244,7 +244,7 @@ def refusal(
             expect_account(desk, search.customer, search.days),
             desk.read("TCK-1"),
             *seen,
-            *desk.declined(ticket, "SHP-1", *shown, after=facts),
+            *desk.expect_declined(ticket, "SHP-1", *shown, after=facts),
         ],
         oracle=[*opening, *decline_calls(ticket, "SHP-1", first, told)],
         alternatives=[

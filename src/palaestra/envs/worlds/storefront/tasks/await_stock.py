@@ -128,7 +128,7 @@ def await_stock(desk: Desk) -> Task:
                 id="credit",
                 after=[*facts, "saw-slow", "saw-credits", "read-LOY-3"],
             ),
-            *desk.resolved(ticket, after=["claim", "credit", "saw-slow-stock"], states=cents),
+            *desk.expect_resolved(ticket, after=["claim", "credit", "saw-slow-stock"], states=cents),
         ],
         allow=[permit_change(repairs.customer, "credit_cents")],
         oracle=[
@@ -241,7 +241,9 @@ def escalation(
             forbid_call("give_credit", id="never-credit"),
             desk.read("TCK-1"),
             expect_look(held, ["fraud_hold"], days=repairs.days, id="saw-hold"),
-            *desk.escalated(ticket, "FRD-1", held, team="fraud", priority=priority, after=["saw-hold", "read-TCK-1"]),
+            *desk.expect_escalated(
+                ticket, "FRD-1", held, team="fraud", priority=priority, after=["saw-hold", "read-TCK-1"]
+            ),
         ],
         oracle=[*opening, read, hand_over, reply, call("finish")],
         alternatives=[

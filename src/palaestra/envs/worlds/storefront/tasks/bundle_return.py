@@ -81,7 +81,7 @@ def bundle_return(desk: Desk) -> Task:
             *only_this(line, bundle.kept),
             *facts,
             expect_row(Return, {**asked, "status": "authorised"}, id="return", after=[fact.id for fact in facts]),
-            *desk.resolved(ticket, after=["return"], states=taken or None),
+            *desk.expect_resolved(ticket, after=["return"], states=taken or None),
         ],
         allow=[permit_change(line, "returned")],
         oracle=[*goods_looks, *reads[1:], *sums, *work],
@@ -174,7 +174,7 @@ def too_late(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, opening: 
         rubric=[
             forbid_call("authorise_return", id="never-return"),
             *facts,
-            *desk.declined(ticket, "RET-1", parcel, after=[fact.id for fact in facts]),
+            *desk.expect_declined(ticket, "RET-1", parcel, after=[fact.id for fact in facts]),
         ],
         oracle=[*opening, *close],
         alternatives=[[opening[-1], *opening[:2], call("get_shipments", order_id=line.order_id), *close]],
@@ -197,7 +197,7 @@ def final(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, opening: lis
         rubric=[
             forbid_call("authorise_return", id="never-return"),
             *facts,
-            *desk.declined(ticket, "RET-3", product, after=[fact.id for fact in facts]),
+            *desk.expect_declined(ticket, "RET-3", product, after=[fact.id for fact in facts]),
         ],
         oracle=[*opening, look, read, *close],
         alternatives=[[read, *opening[:1], look, *opening[1:], *close]],

@@ -46,7 +46,7 @@ def claim_remedy(desk: Desk) -> Task:
             desk.read("WAR-2"),
             expect_change(claim, {"status": "withdrawn"}, id="withdrawn", after=facts),
             expect_row(WarrantyClaim, {**anew, "status": "open"}, id="claim", after=["withdrawn"]),
-            *desk.resolved(ticket, after=["claim"]),
+            *desk.expect_resolved(ticket, after=["claim"]),
         ],
         oracle=[
             *path,

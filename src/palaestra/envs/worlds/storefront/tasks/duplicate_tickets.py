@@ -155,7 +155,7 @@ def refusal(
         prompt=prompt,
         rubric=[
             *facts,
-            *desk.declined(main, "SHP-2", order, after=["saw-order", "saw-account", "saw-oldest"]),
+            *desk.expect_declined(main, "SHP-2", order, after=["saw-order", "saw-account", "saw-oldest"]),
             desk.read("TCK-2"),
             *closed_doubles(main, doubles),
         ],

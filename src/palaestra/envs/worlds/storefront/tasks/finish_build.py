@@ -139,7 +139,7 @@ def finish_build(desk: Desk) -> Task:
             expect_change(build, {"gpu_id": card.id}, id="card", after=facts),
             expect_change(build, {"psu_id": supply.id}, id="supply", after=facts),
             # A draft can be changed back, so that the check may follow the exchange, before the end.
-            *desk.resolved(ticket, after=["card", "supply", "checked-together"]),
+            *desk.expect_resolved(ticket, after=["card", "supply", "checked-together"]),
         ],
         oracle=[*opening, *part_lookups(desk, build, found.size), *work, *close],
         alternatives=[
@@ -224,7 +224,7 @@ def too_dear(
             expect_any(
                 desk.stock(gone), searched_for(desk, [p for p in sold if p.price_cents <= budget]), id="saw-shelf"
             ),
-            *desk.declined(ticket, "BLD-1", build, after=["saw-build", "saw-account", "saw-shelf"]),
+            *desk.expect_declined(ticket, "BLD-1", build, after=["saw-build", "saw-account", "saw-shelf"]),
         ],
         oracle=[
             *opening,

@@ -39,7 +39,7 @@ def keep_after_all(desk: Desk) -> Task:
             desk.account(customer),
             desk.read("RET-5"),
             expect_change(back, {"status": "cancelled"}, id="cancelled", after=facts),
-            *desk.resolved(ticket, after=["cancelled"]),
+            *desk.expect_resolved(ticket, after=["cancelled"]),
         ],
         allow=[permit_change(line, "returned")],
         oracle=[

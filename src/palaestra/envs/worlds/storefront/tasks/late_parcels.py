@@ -111,7 +111,7 @@ def late_parcels(desk: Desk) -> Task:
                 expect_row(Credit, c, id=f"credit-{n}", points=POINTS, after=[*facts, f"saw-parcel-{n}"])
                 for n, c in enumerate(earned, 1)
             ),
-            *desk.resolved(
+            *desk.expect_resolved(
                 ticket,
                 after=[f"credit-{n}" for n in range(1, len(due) + 1)],
                 states=(desk.policy.delay_credit_cents[customer.tier],) * len(due),
@@ -236,7 +236,7 @@ def on_hold(desk: Desk, ticket: Ticket, prompt: str, bill: Bill, opening: list[T
         rubric=[
             forbid_call("give_credit", id="never-credit"),
             desk.account(held),
-            *desk.escalated(ticket, "FRD-1", held, team="fraud", priority=priority, after=["saw-account"]),
+            *desk.expect_escalated(ticket, "FRD-1", held, team="fraud", priority=priority, after=["saw-account"]),
         ],
         oracle=[*opening, read, hand_over, reply, call("finish")],
         alternatives=[[read, *opening, *looking(desk, bill), reply, hand_over, call("finish")]],
@@ -264,7 +264,7 @@ def all_in_grace(desk: Desk, ticket: Ticket, prompt: str, bill: Bill, opening: l
             forbid_call("give_credit", id="never-credit"),
             desk.account(desk.state.get(Customer, bill.customer.id)),
             *seen,
-            *desk.declined(ticket, "LOY-2", *parcels, after=["saw-account", *(c.id for c in seen)]),
+            *desk.expect_declined(ticket, "LOY-2", *parcels, after=["saw-account", *(c.id for c in seen)]),
         ],
         oracle=[
             *opening,

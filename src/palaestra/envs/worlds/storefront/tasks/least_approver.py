@@ -85,7 +85,7 @@ def least_approver(desk: Desk) -> Task:
             desk.read("REF-2"),
             desk.read("WHO-2"),
             expect_row(Refund, wanted, id="request", after=[*(f.id for f in facts), "read-REF-2", "read-WHO-2"]),
-            *desk.resolved(ticket, after=["request"]),
+            *desk.expect_resolved(ticket, after=["request"]),
         ],
         allow=[Allowance(table=InternalMessage.table, values=(("recipient_id", frozenset(approvers)),))],
         oracle=[*opening, *work],
@@ -129,7 +129,7 @@ def nobody_at_work(
             forbid_call("request_refund_approval", id="never-asked"),
             forbid_call("issue_refund", "refund_payment", id="never-paid-alone"),
             *facts,
-            *desk.escalated(ticket, "REF-2", line, team="finance", priority="normal", after=after),
+            *desk.expect_escalated(ticket, "REF-2", line, team="finance", priority="normal", after=after),
         ],
         oracle=[*opening, hand_over, reply, finish],
         alternatives=[

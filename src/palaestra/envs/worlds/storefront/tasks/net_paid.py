@@ -119,7 +119,7 @@ def refusal(desk: Desk, ticket: Ticket, prompt: str, customer: Customer, opening
         prompt=prompt,
         rubric=[
             desk.account(owner),
-            *desk.declined(ticket, "PRV-1", owner, after=["saw-account"]),
+            *desk.expect_declined(ticket, "PRV-1", owner, after=["saw-account"]),
             replace(silent, text="Finished without a figure."),
         ],
         oracle=[*opening, read, *close, finish],

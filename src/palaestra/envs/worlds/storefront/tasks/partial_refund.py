@@ -44,7 +44,7 @@ def partial_refund(desk: Desk) -> Task:
                 id="refund",
                 after=["saw-line", "saw-account", "knew-delivery", "read-RET-1", "read-REF-3", "read-REF-2"],
             ),
-            *desk.resolved(ticket, after=["refund"], states=cents),
+            *desk.expect_resolved(ticket, after=["refund"], states=cents),
         ],
         allow=[permit_change(line, "returned"), *desk.pays(order)],
         oracle=[

@@ -42,7 +42,7 @@ def pay_for_return(desk: Desk) -> Task:
             desk.read("RET-5"),
             desk.own_limit(),
             expect_row(Refund, {**due, "status": "paid"}, id="refund", after=facts),
-            *desk.resolved(ticket, after=["refund"], states=back.refund_due_cents),
+            *desk.expect_resolved(ticket, after=["refund"], states=back.refund_due_cents),
         ],
         allow=desk.pays(order),
         oracle=[

@@ -94,7 +94,7 @@ def price_match_order(desk: Desk) -> Task:
             *seen,
             desk.read("PRM-1"),
             expect_row(Credit, credit, id="credit", after=facts),
-            *desk.resolved(ticket, after=["credit"], states=cents),
+            *desk.expect_resolved(ticket, after=["credit"], states=cents),
         ],
         allow=[permit_change(desk.customer(order), "credit_cents")],
         oracle=[*opening, read, *looks, *sums, *work],
@@ -176,7 +176,7 @@ def refusal(
         rubric=[
             forbid_call("give_credit", id="never-credit"),
             *facts,
-            *desk.declined(ticket, "PRM-1", order, after=[fact.id for fact in facts]),
+            *desk.expect_declined(ticket, "PRM-1", order, after=[fact.id for fact in facts]),
         ],
         oracle=[*reading, *close],
         alternatives=[[reading[2], *reading[:2], *reading[3:], close[1], close[0], close[2]]],

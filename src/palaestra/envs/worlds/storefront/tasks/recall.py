@@ -96,7 +96,7 @@ def recall(desk: Desk) -> Task:
             *(fact for n, order in enumerate(owed, 1) for fact in owed_facts(desk, order, n)),
             *facts,
             *(expect_row(Credit, c, id=f"credit-{n}", points=POINTS, after=needed(n)) for n, c in enumerate(due, 1)),
-            *desk.resolved(
+            *desk.expect_resolved(
                 ticket,
                 after=[*(c.id for c in facts), "credit-1", "credit-2", "credit-3"],
                 states=tuple(sums),
@@ -319,7 +319,7 @@ def nobody(desk: Desk, ticket: Ticket, prompt: str, found: Recall) -> Task:
             forbid_call("give_credit", id="never-credit"),
             *seen,
             desk.read("REC-1"),
-            *desk.declined(ticket, NOTICE, found.product, after=["read-REC-1", *(c.id for c in seen)]),
+            *desk.expect_declined(ticket, NOTICE, found.product, after=["read-REC-1", *(c.id for c in seen)]),
         ],
         oracle=[*opening(), *going_through, *close],
         alternatives=[[line, *reversed(looks), *opening(), *close]],

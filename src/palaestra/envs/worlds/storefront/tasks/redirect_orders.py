@@ -80,7 +80,7 @@ def redirect_orders(desk: Desk) -> Task:
                 expect_change(o, there, id=f"redirected-{n}", after=["saw-account", "saw-orders", "read-SHP-2"])
                 for n, o in enumerate(open_orders, 1)
             ),
-            *desk.resolved(ticket, after=["redirected-1", "redirected-2", "saw-gone"], names=[gone]),
+            *desk.expect_resolved(ticket, after=["redirected-1", "redirected-2", "saw-gone"], names=[gone]),
         ],
         oracle=[*opening, *looks, read, *moves, *close],
         alternatives=[
@@ -128,7 +128,7 @@ def all_gone(desk: Desk, ticket: Ticket, prompt: str, orders: list[Order], openi
             kept(customer)[0],
             desk.account(customer),
             seen,
-            *desk.declined(ticket, "SHP-2", *sent, after=["saw-account", "saw-orders"]),
+            *desk.expect_declined(ticket, "SHP-2", *sent, after=["saw-account", "saw-orders"]),
         ],
         oracle=[
             *opening,
@@ -151,7 +151,7 @@ def from_elsewhere(desk: Desk, ticket: Ticket, prompt: str, customer: Customer, 
         rubric=[
             kept(customer)[0],
             desk.account(owner),
-            *desk.declined(ticket, "PRV-1", owner, after=["saw-account"]),
+            *desk.expect_declined(ticket, "PRV-1", owner, after=["saw-account"]),
         ],
         oracle=[*opening, read, *close],
         alternatives=[[read, *opening, *close]],

@@ -47,7 +47,7 @@ def refund_damaged_item(desk: Desk) -> Task:
             desk.read("REF-1"),
             desk.own_limit(),
             expect_row(Refund, {**refund, "status": "paid"}, id="refund", after=facts),
-            *desk.resolved(ticket, after=["refund"], states=cents),
+            *desk.expect_resolved(ticket, after=["refund"], states=cents),
         ],
         allow=[permit_change(line, "returned"), *desk.pays(order)],
         oracle=[

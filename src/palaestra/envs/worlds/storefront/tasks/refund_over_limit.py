@@ -54,7 +54,7 @@ def refund_over_limit(desk: Desk) -> Task:
                 id="request",
                 after=[*facts, "saw-refunds", "read-REF-2"],
             ),
-            *desk.resolved(ticket, after=["request"]),
+            *desk.expect_resolved(ticket, after=["request"]),
         ],
         allow=[Allowance(table=InternalMessage.table, values=(("recipient_id", frozenset(approvers)),))],
         oracle=[

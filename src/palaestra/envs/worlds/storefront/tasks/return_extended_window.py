@@ -41,7 +41,7 @@ def return_extended_window(desk: Desk) -> Task:
             desk.read("RET-1"),
             desk.read("RET-2"),
             expect_row(Return, {**back, "status": "authorised"}, id="return", after=facts),
-            *desk.resolved(ticket, after=["return"]),
+            *desk.expect_resolved(ticket, after=["return"]),
         ],
         allow=[permit_change(line, "returned")],
         oracle=[

@@ -45,7 +45,7 @@ def return_opened_item(desk: Desk) -> Task:
             desk.read("RET-1"),
             desk.read("RET-2"),
             expect_row(Return, {**back, "status": "authorised"}, id="return", after=facts),
-            *desk.resolved(ticket, after=["return"], states=fee or None),
+            *desk.expect_resolved(ticket, after=["return"], states=fee or None),
         ],
         allow=[permit_change(line, "returned")],
         oracle=[

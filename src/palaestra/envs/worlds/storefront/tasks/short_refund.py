@@ -56,7 +56,7 @@ def short_refund(desk: Desk) -> Task:
             desk.read("REF-3"),
             desk.own_limit(),
             expect_row(Refund, {**rest, "status": "paid"}, id="rest", after=facts),
-            *desk.resolved(ticket, after=["rest"], states=missing),
+            *desk.expect_resolved(ticket, after=["rest"], states=missing),
         ],
         allow=desk.pays(order),
         oracle=[

@@ -60,7 +60,7 @@ def swap_graphics_card(desk: Desk) -> Task:
             desk.read("BLD-1"),
             expect_change(build, {"gpu_id": card.id}, id="swapped", after=facts),
             # A draft can be changed back, so that the check may follow the exchange, before the end.
-            *desk.resolved(ticket, after=["swapped", "checked-together"]),
+            *desk.expect_resolved(ticket, after=["swapped", "checked-together"]),
         ],
         oracle=[
             *part_lookups(desk, build, card),

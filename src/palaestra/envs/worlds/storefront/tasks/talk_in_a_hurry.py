@@ -49,7 +49,7 @@ def talk_in_a_hurry(desk: Desk) -> Task:
             rubric=[
                 desk.account(owner),
                 expect_question("account"),
-                *desk.declined(ticket, "PRV-1", owner, after=["saw-account", "asked-account"]),
+                *desk.expect_declined(ticket, "PRV-1", owner, after=["saw-account", "asked-account"]),
             ],
             oracle=[
                 call("get_order", order_id=order.id),
@@ -75,7 +75,7 @@ def talk_in_a_hurry(desk: Desk) -> Task:
             desk.read("REF-1"),
             desk.own_limit(),
             expect_row(Refund, {**refund, "status": "paid"}, id="refund", after=facts),
-            *desk.resolved(ticket, after=["refund"], states=cents),
+            *desk.expect_resolved(ticket, after=["refund"], states=cents),
         ],
         allow=[permit_change(line, "returned"), *desk.pays(order)],
         oracle=[

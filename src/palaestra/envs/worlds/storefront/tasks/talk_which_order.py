@@ -59,7 +59,7 @@ def talk_which_order(desk: Desk) -> Task:
             user=user,
             rubric=[
                 *facts,
-                *desk.declined(ticket, "SHP-2", gone, after=["asked-order", "saw-order", "saw-account"]),
+                *desk.expect_declined(ticket, "SHP-2", gone, after=["asked-order", "saw-order", "saw-account"]),
             ],
             oracle=[
                 *found,
@@ -85,7 +85,7 @@ def talk_which_order(desk: Desk) -> Task:
                 id="cancelled",
                 after=["asked-order", "saw-order", "saw-account", "read-SHP-2"],
             ),
-            *desk.resolved(ticket, after=["cancelled"]),
+            *desk.expect_resolved(ticket, after=["cancelled"]),
         ],
         allow=[
             *(permit_change(payment, "status") for payment in desk.payments(order)),

@@ -89,7 +89,7 @@ def talk_wrong_number(desk: Desk) -> Task:
                 expect_question("order"),
                 desk.account(customer),
                 desk.delivery(line),
-                *desk.declined(ticket, "RET-1", parcel, after=["asked-order", "saw-account", "knew-delivery"]),
+                *desk.expect_declined(ticket, "RET-1", parcel, after=["asked-order", "saw-account", "knew-delivery"]),
             ],
             oracle=[
                 *found,
@@ -113,7 +113,7 @@ def talk_wrong_number(desk: Desk) -> Task:
             desk.read("RET-1"),
             desk.read("RET-2"),
             expect_row(Return, {**back, "status": "authorised"}, id="return", after=facts),
-            *desk.resolved(ticket, after=["return"]),
+            *desk.expect_resolved(ticket, after=["return"]),
         ],
         allow=[permit_change(line, "returned")],
         oracle=[
