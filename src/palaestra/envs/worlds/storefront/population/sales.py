@@ -66,7 +66,7 @@ def sell(stream: Stream, sales: Sequence[Sale], people: Mapping[str, Person]) ->
     return found
 
 
-def settled(sold: CompletedSale, refunds: Sequence[Refund], returns: Sequence[Return]) -> CompletedSale:
+def apply_returns(sold: CompletedSale, refunds: Sequence[Refund], returns: Sequence[Return]) -> CompletedSale:
     """The same sale after `refunds` and `returns`: pieces counted as returned, money as refunded."""
     pieces = dict.fromkeys((line.id for line in sold.lines), 0)
     for refund in refunds:

@@ -7,9 +7,9 @@ from datetime import datetime, time, timedelta
 from palaestra.envs.kit import amount, enumerate_words
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
-from palaestra.envs.worlds.storefront.aftersales import sent_back
+from palaestra.envs.worlds.storefront.aftersales import add_return
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
-from palaestra.envs.worlds.storefront.planting import arrived, cheap, sell
+from palaestra.envs.worlds.storefront.planting import arrival, cheap, sell
 from palaestra.envs.worlds.storefront.schema import Customer, Order, Refund, Return, Ticket
 from palaestra.envs.worlds.storefront.waiting import (
     Meanwhile,
@@ -146,9 +146,9 @@ def send_back(desk: Desk) -> SentBack:
     orders: list[Order] = []
     returns: list[Return] = []
     for n, product in enumerate(goods):
-        order = sell(desk, customer, [(product, 1)], arrived(desk, desk.today - timedelta(days=4 + n)))
+        order = sell(desk, customer, [(product, 1)], arrival(desk, desk.today - timedelta(days=4 + n)))
         [line] = desk.lines(order)
-        returns.append(sent_back(desk, desk.state.update(line, opened=desk.stream.chance(50)), "authorised"))
+        returns.append(add_return(desk, desk.state.update(line, opened=desk.stream.chance(50)), "authorised"))
         orders.append(order)
     return SentBack(
         customer=desk.state.get(Customer, customer.id),
