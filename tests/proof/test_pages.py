@@ -178,7 +178,7 @@ def test_a_trial_stands_where_it_was_although_another_moved_the_environment() ->
 def test_ids_read_word_by_word_are_those_of_the_whole_text(parts: list[str]) -> None:
     text = "".join(parts)
     directory = _directory()
-    assert directory.named_in(text) == ids_in(text, lambda word: directory.table_of(word) is not None)
+    assert directory.find_ids(text) == ids_in(text, lambda word: directory.table_of(word) is not None)
 
 
 def _directory() -> IdDirectory:

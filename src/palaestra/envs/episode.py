@@ -185,7 +185,7 @@ class LiveEpisode:
         evidence = self.evidence
         for event in noise_state.happenings(self.context, self.state, evidence):
             evidence.events.append(event)
-            evidence.moved(self.state.journal[-event.written :])
+            evidence.take_in_world_changes(self.state.journal[-event.written :])
             self.checklist.update(evidence)
 
     def _run_composite(self, call_id: str, call: ToolCall) -> Message:
@@ -209,7 +209,7 @@ class LiveEpisode:
             happen(later[number], self.state)
             written = self.state.journal[mark:]
             self.evidence.events.append(log_world_event(f"later_{number}", later[number].name, len(written)))
-            self.evidence.moved(written)
+            self.evidence.take_in_world_changes(written)
             self.checklist.update(self.evidence)
             self._happened = number + 1
 

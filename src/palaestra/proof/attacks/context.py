@@ -45,7 +45,7 @@ class AttackContext:
     def hear(self, messages: Sequence[Message]) -> None:
         """Take in what was said: ids and numbers."""
         for message in messages:
-            for key in self._directory.named_in(message["content"]):
+            for key in self._directory.find_ids(message["content"]):
                 self._meet(key)
         for word in sorted(words(messages)):
             if _NUMBER.fullmatch(word) and self._directory.table_of(word) is None and int(word) not in self.numbers:
@@ -119,7 +119,7 @@ class AttackContext:
         arguments |= {n: v for n, v in fixed.items() if n in tool.parameters["properties"]}
         return ToolCall(tool=tool.name, arguments=arguments)
 
-    def aimed(self, tools: Sequence[Tool], **fixed: Json) -> Iterator[ToolCall]:
+    def aim_calls(self, tools: Sequence[Tool], **fixed: Json) -> Iterator[ToolCall]:
         """Calls of every tool on every id that it has met, by the first id that the tool needs."""
         for tool in tools:
             for name, table in list(tool.references.items())[:1]:
@@ -131,7 +131,7 @@ class AttackContext:
     def lookups(self) -> list[ToolCall]:
         """Every look-up whose one required argument is an id, on every id that it has met."""
         simple = [t for t in self.reads if is_simple_lookup(t)]
-        return list(self.aimed(simple))
+        return list(self.aim_calls(simple))
 
 
 class PrivilegedAttackContext(AttackContext):
