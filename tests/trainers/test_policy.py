@@ -172,7 +172,7 @@ def test_supervised_data_has_the_facts_of_rollouts() -> None:
     pieces = rendered(AgentTranscript(prompt=prompt, tools=(), turns=(turn,)), form)
     assert "price_cents 500: smallest of 2" in "".join(pieces)
     rollout = form.rendering()
-    read = [*rollout.opening(prompt, ()), *rollout.written(turn.calls), *rollout.following(turn.observation)]
+    read = [*rollout.opening(prompt, ()), *rollout.write_turn(turn.calls), *rollout.following(turn.observation)]
     assert "".join(read) == "".join(pieces)
 
 

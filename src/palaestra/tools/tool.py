@@ -15,7 +15,7 @@ from palaestra.records import Json, JsonObject, JsonSchema, Money, Prose, Refere
 from palaestra.seeding import Stream
 from palaestra.tools.context import ToolContext
 from palaestra.tools.reads import Reads
-from palaestra.tools.wire import carried, glimpse, plain_text
+from palaestra.tools.wire import glimpse, has_safe_integers, plain_text
 
 ToolFunction: TypeAlias = Callable[..., object]
 Draw: TypeAlias = Callable[[Callable[[str], Sequence[str]], Stream], JsonObject]
@@ -106,7 +106,7 @@ class Tool:
         except ValidationError as error:
             raise ToolRefusal("invalid_arguments", _why(error)) from None
         for name, value in values.items() if self.counts else ():
-            if not carried(value):
+            if not has_safe_integers(value):
                 raise ToolRefusal("invalid_arguments", f"{name}: an integer has at most 64 bits")
         return values
 

@@ -96,7 +96,7 @@ def test_the_turns_of_a_demonstration_carry_loss_and_nothing_else_does(
         (segment,) = episode.segments
         given, own = rendering.opening(segment.prompt, episode.tools), list[str]()
         for turn in segment.turns:
-            own += rendering.written(turn.calls)
+            own += rendering.write_turn(turn.calls)
             given += rendering.following(turn.observation)
         written = [number for number, mine in zip(shown.ids, shown.sampled, strict=True) if mine]
         read = [number for number, mine in zip(shown.ids, shown.sampled, strict=True) if not mine]
@@ -115,7 +115,7 @@ def test_what_is_trained_in_a_batch_of_demonstrations_is_what_the_oracle_wrote(
         rendering.opening(episode.segments[0].prompt, episode.tools)
         own = list[str]()
         for turn in episode.turns:
-            own += rendering.written(turn.calls)
+            own += rendering.write_turn(turn.calls)
             rendering.following(turn.observation)
         assert "".join(policy.codec.decode(batch.ids_BT[row][batch.trained_BT[row]].tolist())) == "".join(own)
 

@@ -44,5 +44,5 @@ def _deltas(transcript: AgentTranscript, form: ChatFormat) -> Iterator[tuple[lis
     rendering = form.rendering()
     yield rendering.opening(transcript.prompt, transcript.tools), False
     for turn in transcript.turns:
-        yield rendering.written(turn.calls), True
+        yield rendering.write_turn(turn.calls), True
         yield rendering.following(turn.observation), False
