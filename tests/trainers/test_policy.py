@@ -13,7 +13,7 @@ from palaestra.errors import CheckpointError, ConfigError, UnknownNameError
 from palaestra.records import Message, ToolCall
 from palaestra.tools import CHAT_FORMATS
 from palaestra.trainers.codec import Codec, train_tokenizer
-from palaestra.trainers.data.demonstration import rendered
+from palaestra.trainers.data.demonstration import render_episode
 from palaestra.trainers.model.checkpoint import fresh
 from palaestra.trainers.model.shape import DecoderShape
 from palaestra.trainers.policy import Policy, load_policy
@@ -169,7 +169,7 @@ def test_supervised_data_has_the_facts_of_rollouts() -> None:
     prompt: tuple[Message, ...] = ({"role": "user", "content": "Which is cheaper?"},)
     answer: Message = {"role": "tool", "name": "look", "content": '[{"price_cents": 500}, {"price_cents": 700}]'}
     turn = TranscriptTurn(text=None, calls=(ToolCall(tool="look", arguments={}),), observation=(answer,))
-    pieces = rendered(AgentTranscript(prompt=prompt, tools=(), turns=(turn,)), form)
+    pieces = render_episode(AgentTranscript(prompt=prompt, tools=(), turns=(turn,)), form)
     assert "price_cents 500: smallest of 2" in "".join(pieces)
     rollout = form.rendering()
     read = [*rollout.opening(prompt, ()), *rollout.write_turn(turn.calls), *rollout.following(turn.observation)]

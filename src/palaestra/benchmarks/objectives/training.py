@@ -113,7 +113,7 @@ def train_toy(
 def _build(objective: str | Recipe | BuiltObjective) -> BuiltObjective:
     if isinstance(objective, BuiltObjective):
         return objective
-    return ObjectiveConfig(preset=objective).built() if isinstance(objective, str) else build(objective)
+    return ObjectiveConfig(preset=objective).build() if isinstance(objective, str) else build(objective)
 
 
 class _Run:
@@ -211,6 +211,6 @@ class _Run:
         valued = self._build.critic
         assert valued is not None, "there is a critic where something reads its values"
         read = value_reading(batch, valued.column)
-        batch = batch.with_columns({read.column: read.columned(critic.values(batch))})
+        batch = batch.with_columns({read.column: read.to_column(critic.values(batch))})
         critic.learn(batch, read, valued.targets(batch))
         return batch

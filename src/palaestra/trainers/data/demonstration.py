@@ -34,7 +34,7 @@ def demonstration(transcript: AgentTranscript, codec: Codec) -> Tokens:
     )
 
 
-def rendered(transcript: AgentTranscript, form: ChatFormat) -> list[str]:
+def render_episode(transcript: AgentTranscript, form: ChatFormat) -> list[str]:
     """An episode as pieces of text and marks: what a tokenizer is learnt from."""
     return [piece for pieces, _ in _deltas(transcript, form) for piece in pieces]
 

@@ -106,7 +106,7 @@ class GrpoLoop(Loop):
         self.learner = config.learner
         self.save = config.save
         self._config = config
-        self._built = config.objective.built()
+        self._built = config.objective.build()
         self._chosen = config.fillers(self._built)
         plan = TaskPlan(
             tasks,
@@ -221,7 +221,7 @@ class GrpoLoop(Loop):
         """One batch of groups, and the updates on it."""
         del done
         rollouts = self._rollouts
-        came = await rollouts.batch(step, asked=self._filler.asked, ask=self._ask)
+        came = await rollouts.batch(step, asked=self._filler.one_time_columns, ask=self._ask)
         groups, columns, branches = came.groups, came.columns, came.branches or ()
         continued = [episode for branch in branches for episode in branch.episodes]
         self._guard.check_episodes(group.episodes[0] for group in groups if group.episodes)
@@ -261,7 +261,7 @@ class GrpoLoop(Loop):
 
     def _is_wanted(self, group: RolloutGroup) -> bool:
         """Whether some filter would not leave all of it out."""
-        return self._built.wanted(group.batch())
+        return self._built.is_wanted(group.batch())
 
     def _train(
         self,
@@ -369,7 +369,7 @@ class GrpoLoop(Loop):
         assert self._built.critic is not None
         read = value_reading(batch, self._built.critic.column)
         value_TH = critic.values(batch)
-        batch = batch.with_columns({read.column: read.columned(value_TH)})
+        batch = batch.with_columns({read.column: read.to_column(value_TH)})
         target = self._built.critic.targets(batch)
         return batch, critic.learn(batch, read, target, before_TH=value_TH, stream=stream.split("critic"))
 

@@ -115,7 +115,7 @@ class SelfImitationLoop(Loop):
         self._replay = replay
         self._objective = SupervisedObjective()
         surprising = chooser if config.keep.order == "surprising" else None
-        self._examples = ExampleStore(config.keep, expected=None if surprising is None else surprising.expected)
+        self._examples = ExampleStore(config.keep, expected=None if surprising is None else surprising.estimate)
         self._sampling = False
 
     def fingerprint(self) -> str:

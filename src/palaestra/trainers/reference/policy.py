@@ -44,7 +44,7 @@ class ReferencePolicy:
     model: PreTrainedModel
     codec: Codec
 
-    def hidden(self, ids: Tensor, **where: Any) -> Tensor:
+    def hidden_states(self, ids: Tensor, **where: Any) -> Tensor:
         """The last layer's states for `ids`, [B, T, D].
 
         Args:

@@ -18,7 +18,7 @@ from palaestra.errors import InfrastructureError, TaskError
 from palaestra.seeding import Stream
 from palaestra.tools import CHAT_FORMATS
 from palaestra.trainers.codec import Codec, train_tokenizer
-from palaestra.trainers.data.demonstration import demonstration, rendered
+from palaestra.trainers.data.demonstration import demonstration, render_episode
 from palaestra.trainers.data.order import ShuffledOrder
 from palaestra.trainers.reference.batch import Sample
 from palaestra.trainers.reference.grpo import group_advantages
@@ -97,7 +97,7 @@ class WarmUpStage:
 
     def start(self) -> ReferencePolicy:
         """A tokenizer learnt from the demonstrations, and a model with fresh weights."""
-        corpus = [rendered(transcript_of(episode), self._form) for episode in self._episodes]
+        corpus = [render_episode(transcript_of(episode), self._form) for episode in self._episodes]
         tokenizer = train_tokenizer(corpus, self._form, size=self._config.vocabulary)
         model = new_model(self._config.shape, vocabulary=len(tokenizer), seed=self._seed)
         return ReferencePolicy(model=model, codec=Codec(tokenizer, self._form))
