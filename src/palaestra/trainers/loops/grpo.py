@@ -171,7 +171,7 @@ class GrpoLoop(Loop):
         policy = self._start if self.learner.lora is not None else self._start.copy()
         return with_temperature_head(policy, self._built.temperature, seed=self._seed)
 
-    def done(self, progress: StageProgress) -> float:
+    def share_done(self, progress: StageProgress) -> float:
         """The share of the steps, or of the tokens or the time where those are what there is."""
         if self._config.cpu_seconds is not None:
             return share_of_time(progress, self._config.cpu_seconds, self._replay)
@@ -239,7 +239,7 @@ class GrpoLoop(Loop):
         for alarm in alarms:
             if alarm.is_new:
                 text = f"{self.name} step {step + 1}: alarm, {alarm.name}: {alarm.sentence}"
-                rollouts.happened(alarm.name, text)
+                rollouts.report_event(alarm.name, text)
             if alarm.action == "refresh":
                 rollouts.drop_older(step + 1)
         rollouts.settle(self._further)

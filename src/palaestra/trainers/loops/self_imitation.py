@@ -139,7 +139,7 @@ class SelfImitationLoop(Loop):
         """The rounds of rollouts before imitation; `None` where imitation follows each."""
         return self._config.rounds if isinstance(self._config, RejectionConfig) else None
 
-    def done(self, progress: StageProgress) -> float:
+    def share_done(self, progress: StageProgress) -> float:
         """The share of the steps, rounds of rollouts included, or of the time where that is what there is."""
         if isinstance(self._config, ExpertConfig) and self._config.cpu_seconds is not None:
             return share_of_time(progress, self._config.cpu_seconds, self._replay)

@@ -102,7 +102,7 @@ class WarmUpStage:
         model = new_model(self._config.shape, vocabulary=len(tokenizer), seed=self._seed)
         return ReferencePolicy(model=model, codec=Codec(tokenizer, self._form))
 
-    def done(self, progress: ReferenceProgress) -> float:
+    def share_done(self, progress: ReferenceProgress) -> float:
         """The share of the steps."""
         return progress.step / self._config.steps
 
@@ -152,7 +152,7 @@ class ControlStage(WarmUpStage):
         """A copy of the warm-up's policy."""
         return self._start.copy()
 
-    def done(self, progress: ReferenceProgress) -> float:
+    def share_done(self, progress: ReferenceProgress) -> float:
         """The share of the time."""
         return progress.seconds / self._seconds
 
@@ -205,7 +205,7 @@ class GrpoStage:
         """A copy of the policy to begin with."""
         return self._start.copy()
 
-    def done(self, progress: ReferenceProgress) -> float:
+    def share_done(self, progress: ReferenceProgress) -> float:
         """The share of the steps."""
         return progress.step / self._config.steps
 
