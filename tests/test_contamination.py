@@ -47,7 +47,7 @@ def planes(desk: Desk) -> Task:
     ticket = desk.ticket(desk.pick(Customer), "A question")
     return Task(
         prompt=desk.mail(ticket, "{PROMPT.upper().replace(" ", "  ")}"),
-        rubric=[expect_read(ticket, id="saw-ticket"), *desk.resolved(ticket, after=["saw-ticket"])],
+        rubric=[expect_read(ticket, id="saw-ticket"), *desk.expect_resolved(ticket, after=["saw-ticket"])],
         oracle=[call("get_ticket", ticket_id=ticket.id), *closing_calls(ticket, "The second one.")],
     )
 '''

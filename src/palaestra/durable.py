@@ -155,8 +155,8 @@ def find_whole_save(target: Path) -> Path:
 def sweep(target: Path) -> None:
     """Remove what killed saves of `target` left beside it; nobody else may be saving there.
 
-    What `find_whole_save` finds afterwards no power cut takes back: a save that was killed after it had put itself in place,
-    and before it was acknowledged, is one from here on.
+    What `find_whole_save` finds afterwards no power cut takes back: a save that was killed after it had put itself in
+    place, and before it was acknowledged, is one from here on.
 
     Raises:
         StorageError: the disk refuses.

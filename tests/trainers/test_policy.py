@@ -129,7 +129,7 @@ def test_the_reference_reads_our_folders_and_finds_the_same_policy(saved: Path) 
     assert theirs.digest() == ours.digest()
     ids = ours.codec.encode(["hello world"]) * 5
     with torch.inference_mode():
-        logits = theirs.logits(theirs.hidden(torch.tensor([ids])))[0]
+        logits = theirs.logits(theirs.hidden_states(torch.tensor([ids])))[0]
     torch.testing.assert_close(logits_of(ours.model, ids), logits, atol=1e-4, rtol=0)
 
 

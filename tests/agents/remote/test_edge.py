@@ -17,18 +17,18 @@ from palaestra.agents.remote.edge import run_in_thread
 
 FORKS = """
 import asyncio, os
-from palaestra.agents.remote.edge import waited
+from palaestra.agents.remote.edge import run_in_thread
 
 async def name():
     await asyncio.sleep(0)
     return os.getpid()
 
-assert waited(name()) == os.getpid()
+assert run_in_thread(name()) == os.getpid()
 child = os.fork()
 if not child:
-    os._exit(0 if waited(name()) == os.getpid() else 1)
+    os._exit(0 if run_in_thread(name()) == os.getpid() else 1)
 assert os.waitpid(child, 0)[1] == 0
-assert waited(name()) == os.getpid()
+assert run_in_thread(name()) == os.getpid()
 print("fine")
 """
 

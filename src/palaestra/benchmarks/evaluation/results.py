@@ -50,7 +50,10 @@ class Results:
 
     settings: Settings
     outcomes: tuple[EpisodeOutcome, ...]
-    """By cell, task and sample, in the suite's order. An evaluation that was broken off has fewer than `expected_episodes`."""
+    """By cell, task and sample, in the suite's order.
+
+    An evaluation that was broken off has fewer than `expected_episodes`.
+    """
     episodes: tuple[Episode, ...]
     """Sample 0 of each task, in the same order; `Episode.id` is "CELL/TASK/SAMPLE"."""
 

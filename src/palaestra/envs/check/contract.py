@@ -76,7 +76,8 @@ def check_observations(subject: Subject) -> None:
                 )
             if not _round_trips(observation):
                 raise subject.fault(
-                    f"{describe_operation(operation)} returned {observation!r:.200}, which JSON does not give back as it was",
+                    f"{describe_operation(operation)} returned {observation!r:.200}, "
+                    "which JSON does not give back as it was",
                     "an observation is plain JSON, so that a log holds what the agent was told",
                     "Use str keys, and str, int, bool, None, finite float, list and dict values",
                 )

@@ -28,8 +28,8 @@ def check_rewards(subject: Subject) -> None:
             paid = info["points"] if terminated or truncated or not outcome else 0
             if total != paid or sum(info["components"].values()) != info["points"]:
                 raise subject.fault(
-                    f"after {describe_operation(operation)} the rewards sum to {total}, the points are {info['points']} "
-                    f"and the components {info['components']}",
+                    f"after {describe_operation(operation)} the rewards sum to {total}, "
+                    f"the points are {info['points']} and the components {info['components']}",
                     "the return is the score, and the components sum to it (0 before the end if reward='outcome')",
                     "Give the change of the checklist's points as reward",
                 )
