@@ -66,7 +66,7 @@ def test_every_recorded_episode_is_counted_and_the_share_solved_is_that_of_the_m
         [100 * row["unfinished"] for row in figures]
     )
     assert sum(stage.variations.values()) == 6
-    assert (stage.steps, stage.planned_steps, stage.saved) == (3, 3, 3)
+    assert (stage.steps, stage.planned, stage.saved) == (3, 3, 3)
     assert (found.silent, found.missing) == (["sft"], ())
     assert {change.stage: change.distance is None for change in found.weight_changes if change.is_whole_stage} == {
         "sft": True,  # its first weights are not saved
@@ -99,9 +99,9 @@ def test_a_page_goes_where_it_is_asked_to(run: Path, tmp_path: Path) -> None:
 def test_a_stage_is_diagnosed_by_itself(run: Path) -> None:
     found = diagnose(run / "grpo")
     assert [stage.name for stage in found.stages] == ["grpo"]
-    assert found.stages[0].planned_steps == 3, "the settings are those of its run"
+    assert found.stages[0].planned == 3, "the settings are those of its run"
     (run / "config.json").unlink()
-    assert diagnose(run / "grpo").stages[0].planned_steps is None
+    assert diagnose(run / "grpo").stages[0].planned is None
 
 
 def test_a_run_that_was_killed_in_a_step_is_read_up_to_its_last_whole_line(run: Path) -> None:

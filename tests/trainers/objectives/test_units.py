@@ -50,7 +50,7 @@ def unconverted(name: str) -> BuiltObjective:
 
 @pytest.mark.parametrize("name", presets())
 def test_what_is_paid_in_points_of_100_teaches_what_is_paid_in_points_of_1(name: str) -> None:
-    built = ObjectiveConfig(preset=name).built
+    built = ObjectiveConfig(preset=name).build
     for seed in range(2):
         batch = complete(seed=seed)
         one_T, hundred_T = gradient(built(), paid(batch, 1.0)), gradient(built(), paid(batch, POINTS))

@@ -137,7 +137,7 @@ def _stage_diagnosis(stage: StageRecords) -> StageDiagnosis:
         name=stage.name,
         settings=stage.settings,
         steps=stage.steps,
-        planned=stage.planned_steps,
+        planned=stage.planned,
         saved=max(stage.saves.values(), default=0),
         thirds=thirds,
         whole=compare_thirds("", episodes, thirds),

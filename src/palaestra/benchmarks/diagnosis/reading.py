@@ -78,7 +78,7 @@ class StageRecords:
         return max([*steps, *self.saves.values()], default=0)
 
     @property
-    def planned_steps(self) -> int | None:
+    def planned(self) -> int | None:
         """The steps that its settings ask for; `None` where they count otherwise, in tokens or seconds."""
         counts = [self.settings.get(name) for name in ("tokens", "seconds")]
         steps, rounds = self.settings.get("steps"), self.settings.get("rounds")

@@ -49,7 +49,7 @@ def check_step(device: torch.device, scale: ContactScale) -> Iterator[ContactFig
         )
     )
     products = Products(scale.shape, dtype=torch.bfloat16, device=device)
-    ideal = work.tokens / (3 * products.seconds(work.tokens, scored=work.trained))
+    ideal = work.tokens / (3 * products.seconds(work.tokens, scored=work.trained_tokens))
     yield ContactFigure(name="the products of a step alone", value=ideal, unit="tokens/s")
     usual = LearnerConfig(lr=1e-6, micro_tokens=scale.micro_tokens, precision="bf16")
     for name, config in {

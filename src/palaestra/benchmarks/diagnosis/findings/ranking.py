@@ -36,9 +36,9 @@ def headline(diagnosis: Diagnosis) -> list[str]:
     """What the last stage with rollouts came to, and how far the run is, in a sentence or two."""
     said = [_outcome(diagnosis.stages[-1])] if diagnosis.stages else [_nothing(diagnosis)]
     unfinished = [
-        f"{stage.name} has {stage.steps} of {stage.planned_steps} steps, the last save holds {stage.saved}"
+        f"{stage.name} has {stage.steps} of {stage.planned} steps, the last save holds {stage.saved}"
         for stage in diagnosis.stages
-        if stage.planned_steps is not None and stage.steps < stage.planned_steps
+        if stage.planned is not None and stage.steps < stage.planned
     ]
     unfinished += [f"{name} has not begun" for name in diagnosis.missing]
     if unfinished:
