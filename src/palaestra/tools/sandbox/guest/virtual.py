@@ -44,7 +44,7 @@ class ProgramClock:
         """Let the functions of `time` show this clock."""
         module = time.__dict__
         since_start = ("monotonic", "perf_counter", "process_time", "thread_time")
-        for name, clock in (("time", self.now), *((name, self.elapsed) for name in since_start)):
+        for name, clock in (("time", self.now), *((name, self.elapsed_seconds) for name in since_start)):
             module[name] = clock
             module[f"{name}_ns"] = _in_nanoseconds(clock)
         module["clock_gettime"] = self._get_time
