@@ -41,7 +41,7 @@ def test_time_does_not_run_back_but_a_snapshot_may_set_it() -> None:
 def test_days_that_are_waited_are_no_work() -> None:
     clock = Clock(START)
     clock.wait(3)
-    assert (clock.elapsed, clock.waited) == (0, 3)
+    assert (clock.elapsed, clock.days_waited) == (0, 3)
     assert clock.now == START + timedelta(days=3)
     with pytest.raises(ValueError, match=r"wait\(-1\): time only moves forward"):
         clock.wait(-1)

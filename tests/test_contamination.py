@@ -47,7 +47,7 @@ def planes(desk: Desk) -> Task:
     ticket = desk.ticket(desk.pick(Customer), "A question")
     return Task(
         prompt=desk.mail(ticket, "{PROMPT.upper().replace(" ", "  ")}"),
-        rubric=[expect_read(ticket, id="saw-ticket"), *desk.resolved(ticket, after=["saw-ticket"])],
+        rubric=[expect_read(ticket, id="saw-ticket"), *desk.expect_resolved(ticket, after=["saw-ticket"])],
         oracle=[call("get_ticket", ticket_id=ticket.id), *closing_calls(ticket, "The second one.")],
     )
 '''
@@ -168,7 +168,7 @@ def test_the_dev_split_of_a_benchmark_that_does_not_give_it_is_refused() -> None
 def test_words_of_a_benchmark_are_refused_by_its_name(listed: Path, texts: tuple[str, ...]) -> None:
     with pytest.raises(ContaminationError, match="a prompt of planes, test"):
         Guard([listed]).check_episodes([said(seen()[0], *texts)])
-    assert Guard().listed(PROMPT) is None
+    assert Guard().find_list(PROMPT) is None
 
 
 def test_a_prompt_that_comes_over_several_turns_is_known_whole(tmp_path: Path) -> None:
@@ -283,7 +283,7 @@ def test_our_own_held_out_prompts_are_on_the_lists_and_the_others_are_not() -> N
     guard, world = Guard(), WorldConfig()
     for task, listed in ((HELD_OUT, "storefront, heldout"), ("storefront/absent-approver/8500", "heldout-policy")):
         _, words = next(openings_of(world, [task]))
-        assert listed in str(guard.listed(words[0].upper()))
+        assert listed in str(guard.find_list(words[0].upper()))
     spec, words = next(openings_of(world, ["storefront/absent-approver/0000"]))
     guard.check(spec, words)
 

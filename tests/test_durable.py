@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from crash.killer import Killed, killed_after
-from palaestra.durable import MANIFEST, file_state, saving, sweep, verified, write_file
+from palaestra.durable import MANIFEST, file_state, find_whole_save, saving, sweep, write_file
 from palaestra.errors import RecordError, StorageError
 
 
@@ -23,7 +23,7 @@ def save(target: Path, text: str) -> None:
 
 
 def read(target: Path) -> str:
-    whole = verified(target)
+    whole = find_whole_save(target)
     text = (whole / "a.txt").read_text()
     assert (whole / "deep" / "b.txt").read_text() == text * 10, "a save is one, not a mixture"
     return text
@@ -113,7 +113,7 @@ def test_a_lost_file_is_noticed(tmp_path: Path) -> None:
     one(target)
     (target / "a.txt").unlink()
     with pytest.raises(RecordError, match=r"a\.txt is missing; .*save\.previous: not there; run the command"):
-        verified(target)
+        find_whole_save(target)
 
 
 @pytest.mark.parametrize("manifest", ["[]", "3", '"text"', "null", ""])

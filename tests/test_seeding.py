@@ -96,7 +96,7 @@ def test_choice_takes_every_item_and_none_of_nothing() -> None:
 
 def test_weights_are_proportions() -> None:
     stream = Stream.root("weights")
-    drawn = [stream.weighted([("never", 0), ("rare", 1), ("often", 9)]) for _ in range(1000)]
+    drawn = [stream.weighted_choice([("never", 0), ("rare", 1), ("often", 9)]) for _ in range(1000)]
     assert "never" not in drawn
     assert 60 < drawn.count("rare") < 150
 
@@ -104,8 +104,8 @@ def test_weights_are_proportions() -> None:
 @given(seed=st.integers(0, 100), items=st.lists(st.integers(), max_size=8), k=st.integers(0, 10))
 def test_a_shuffle_is_a_permutation_and_a_sample_a_part_of_one(seed: int, items: list[int], k: int) -> None:
     before = items.copy()
-    assert sorted(Stream.root(seed).shuffled(items)) == sorted(items)
-    assert Stream.root(seed).sample(items, k) == Stream.root(seed).shuffled(items)[:k]
+    assert sorted(Stream.root(seed).permutation(items)) == sorted(items)
+    assert Stream.root(seed).sample(items, k) == Stream.root(seed).permutation(items)[:k]
     assert items == before
 
 

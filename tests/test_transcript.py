@@ -13,7 +13,7 @@ from palaestra.agents import oracle, rollout
 from palaestra.envs import ToolEnv
 from palaestra.records import Json
 from palaestra.tools import CHAT_FORMATS
-from palaestra.trainers.data.demonstration import rendered
+from palaestra.trainers.data.demonstration import render_episode
 from palaestra.trajectory import Episode
 from palaestra.transcript import AgentTranscript, TranscriptTurn, transcript_of
 
@@ -124,5 +124,5 @@ def test_a_segment_that_is_not_there_is_an_error() -> None:
 
 def test_a_demonstration_holds_the_transcript_and_nothing_else() -> None:
     episode = played("storefront/refund-damaged-item/0000")
-    text = "".join(map(str, rendered(transcript_of(episode), CHAT_FORMATS.get("qwen"))))
+    text = "".join(map(str, render_episode(transcript_of(episode), CHAT_FORMATS.get("qwen"))))
     assert not leaks([text], [name for name in names_that_judge(episode) if not name.isalpha()])

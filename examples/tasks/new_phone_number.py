@@ -19,7 +19,7 @@ def new_phone_number(desk: Desk) -> Task:
         rubric=[
             desk.account(customer),
             expect_change(customer, {"phone": phone}, id="phone", after=["saw-account"]),
-            *desk.resolved(ticket, after=["phone"]),
+            *desk.expect_resolved(ticket, after=["phone"]),
         ],
         oracle=[
             *look,

@@ -22,7 +22,7 @@ class Clock:
         return self._elapsed
 
     @property
-    def waited(self) -> int:
+    def days_waited(self) -> int:
         """Whole days that were waited since the episode began."""
         return self._waited
 

@@ -116,7 +116,7 @@ class Guard:
         for path in lists:
             self._known.update(_read(path))
 
-    def listed(self, text: str) -> str | None:
+    def find_list(self, text: str) -> str | None:
         """The list that a prompt is on, as "benchmark, split"; `None` if it is on none."""
         return next((self._known[one] for one in prompt_hashes(text) if one in self._known), None)
 
@@ -136,7 +136,7 @@ class Guard:
                 f"learnt from it; train on one of {', '.join(LEARNT_FROM)}"
             )
         for text in said:
-            if where := self.listed(text):
+            if where := self.find_list(text):
                 raise ContaminationError(
                     f"what the user says in task {task.id!r} is a prompt of {where}, which policies are measured on; "
                     "leave the task out, or measure elsewhere"

@@ -30,7 +30,7 @@ MANIFEST = "MANIFEST.json"
 def write_file(path: Path, data: bytes) -> None:
     """Write one file whole or not at all; raises as `saving` does."""
     path = path.resolve()
-    with told(path):
+    with explain_disk_errors(path):
         make_folder(path.parent)
         descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
         temporary = Path(name)
@@ -74,7 +74,7 @@ def file_state(path: Path | None) -> tuple[int, int, int] | None:
 
 
 @contextmanager
-def told(target: Path) -> Generator[None]:
+def explain_disk_errors(target: Path) -> Generator[None]:
     """Turn what the file system says of `target` into an error that names the way out.
 
     Raises:
@@ -109,7 +109,7 @@ def saving(target: Path) -> Generator[Path]:
     target = target.resolve()
     for taken in (target, _previous(target)):
         _check_ours(taken)
-    with told(target):
+    with explain_disk_errors(target):
         make_folder(target.parent)
         temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent))
         try:
@@ -137,7 +137,7 @@ def _check_ours(directory: Path) -> None:
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
-def verified(target: Path) -> Path:
+def find_whole_save(target: Path) -> Path:
     """The newest whole save at `target`: itself, or the one before it.
 
     Raises:
@@ -155,15 +155,15 @@ def verified(target: Path) -> Path:
 def sweep(target: Path) -> None:
     """Remove what killed saves of `target` left beside it; nobody else may be saving there.
 
-    What `verified` finds afterwards no power cut takes back: a save that was killed after it had put itself in place,
-    and before it was acknowledged, is one from here on.
+    What `find_whole_save` finds afterwards no power cut takes back: a save that was killed after it had put itself in
+    place, and before it was acknowledged, is one from here on.
 
     Raises:
         StorageError: the disk refuses.
     """
     target = target.resolve()
     ours = re.compile(rf"\.{re.escape(target.name)}(\.previous)?\.\w{{8}}\.tmp")  # not those of a longer name
-    with told(target):
+    with explain_disk_errors(target):
         for left in target.parent.glob(".*.tmp"):
             if ours.fullmatch(left.name):
                 if left.is_dir():

@@ -24,10 +24,10 @@ def freeze(value: object) -> Any:
     Raises:
         ValueError: it holds something that JSON does not carry from reader to reader; the message names it.
     """
-    return _frozen(value, 0)
+    return _freeze_value(value, 0)
 
 
-def _frozen(value: object, depth: int) -> Any:
+def _freeze_value(value: object, depth: int) -> Any:
     if value is None or isinstance(value, FrozenObject | FrozenArray | bool):
         return value
     if depth > MAX_DEPTH:
@@ -69,7 +69,7 @@ class FrozenObject(dict[str, Any]):
         if wrong := [key for key in items if not isinstance(key, str)]:
             raise ValueError(f"the key {wrong[0]!r:.60} of a JSON object is a {type(wrong[0]).__name__}; keys are text")
         named = cast("Mapping[str, object]", items)
-        made = cls((key, _frozen(named[key], depth + 1)) for key in sorted(named))
+        made = cls((key, _freeze_value(named[key], depth + 1)) for key in sorted(named))
         made._canonical = canonical(made)
         return made
 
@@ -97,7 +97,7 @@ class FrozenArray(list[Any]):
 
     @classmethod
     def _of(cls, items: Iterable[object], depth: int) -> "FrozenArray":
-        made = cls(_frozen(item, depth + 1) for item in items)
+        made = cls(_freeze_value(item, depth + 1) for item in items)
         made._canonical = canonical(made)
         return made
 

@@ -16,7 +16,7 @@ from typing import Self
 
 import orjson
 
-from palaestra.durable import make_folder, sync, told
+from palaestra.durable import explain_disk_errors, make_folder, sync
 from palaestra.errors import RecordError, StorageError
 
 
@@ -36,15 +36,15 @@ class Log:
 
     def __init__(self, path: Path, *, count: int | None = None) -> None:
         self._path = path.resolve()
-        with told(self._path):
+        with explain_disk_errors(self._path):
             data = self._path.read_bytes() if self._path.exists() else b""
             self._ends = list(accumulate((len(line) + 1 for line in _whole(data)), initial=0))
-            kept = len(self) if count is None else self._checked(count)
+            kept = len(self) if count is None else self._check_count(count)
             make_folder(self._path.parent)
             flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
             self._file: int | None = os.open(self._path, flags, 0o644)
         self.truncate(kept)
-        with told(self._path):
+        with explain_disk_errors(self._path):
             sync(self._path.parent)
 
     def __len__(self) -> int:
@@ -91,7 +91,7 @@ class Log:
             RecordError: there are fewer.
             StorageError: the disk refuses; see `sync`.
         """
-        end = self._ends[self._checked(count)]
+        end = self._ends[self._check_count(count)]
         with self._writing() as file:
             os.ftruncate(file, end)
             os.fsync(file)  # before anything is appended, or half of a new record might join half of an old one
@@ -117,13 +117,13 @@ class Log:
         if self._file is None:
             raise StorageError(errno.EBADF, f"{self._path} was closed, by `close` or by a fault; open it again")
         try:
-            with told(self._path):
+            with explain_disk_errors(self._path):
                 yield self._file
         except StorageError:
             self.close()
             raise
 
-    def _checked(self, count: int) -> int:
+    def _check_count(self, count: int) -> int:
         if not 0 <= count <= len(self):
             raise RecordError(
                 f"{self._path} holds {len(self)} whole records, not the {count} asked for; "

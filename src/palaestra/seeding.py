@@ -88,7 +88,7 @@ class Stream:
             raise ValueError("choice(()): there is nothing to choose from")
         return items[self.below(len(items))]
 
-    def weighted(self, items: Sequence[tuple[T, int]]) -> T:
+    def weighted_choice(self, items: Sequence[tuple[T, int]]) -> T:
         """One item of (item, integer weight) pairs, in proportion to the weights."""
         point = self.below(sum(weight for _, weight in items))
         for item, weight in items:
@@ -97,7 +97,7 @@ class Stream:
                 return item
         raise AssertionError("weights summed to less than their sum")
 
-    def shuffled(self, items: Sequence[T]) -> list[T]:
+    def permutation(self, items: Sequence[T]) -> list[T]:
         """A new list of `items` in random order (Fisher-Yates)."""
         out = list(items)
         for i in range(len(out) - 1, 0, -1):
@@ -107,4 +107,4 @@ class Stream:
 
     def sample(self, items: Sequence[T], k: int) -> list[T]:
         """`k` different positions of `items`, in random order."""
-        return self.shuffled(items)[:k]
+        return self.permutation(items)[:k]

@@ -1,6 +1,6 @@
 """What `reset` and `step` give back: one typed record each, of which Gymnasium's `info` is a view.
 
-Every environment builds these records, and `returned` makes Gymnasium's tuple of them. Whoever reads an episode
+Every environment builds these records, and `to_gymnasium` makes Gymnasium's tuple of them. Whoever reads an episode
 (recorders, trainers, the proof) takes the record, `info["record"]`; the other keys are for people and plain scripts.
 An environment that wraps another and changes `info` replaces the record too.
 """
@@ -106,7 +106,7 @@ class ResetRecord:
             info["injection"] = self.injection
         return info
 
-    def returned(self) -> tuple[tuple[Message, ...], dict[str, Any]]:
+    def to_gymnasium(self) -> tuple[tuple[Message, ...], dict[str, Any]]:
         """What Gymnasium's `reset` returns."""
         return self.messages, self.info()
 
@@ -176,7 +176,7 @@ class StepRecord:
             info["code"] = self.code
         return info
 
-    def returned(self) -> Returned:
+    def to_gymnasium(self) -> Returned:
         """What Gymnasium's `step` returns."""
         end = self.end
         if end is None:

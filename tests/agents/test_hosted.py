@@ -43,7 +43,7 @@ class Growing(gym.Env[tuple[Message, ...], Action]):
             seed=0,
             state_hash="",
             anchor="",
-        ).returned()
+        ).to_gymnasium()
 
     def step(self, action: Action) -> Returned:
         del action
@@ -62,7 +62,7 @@ class Growing(gym.Env[tuple[Message, ...], Action]):
             state_hash="",
             anchor="",
             tools=[LOOK, SORT],
-        ).returned()
+        ).to_gymnasium()
 
 
 @pytest.fixture

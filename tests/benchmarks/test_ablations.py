@@ -110,7 +110,7 @@ def test_arms_with_stale_rollouts_differ_in_objective_and_staleness_alone() -> N
 def test_rewards_are_ordered_from_none_by_way_of_the_outcome_and_the_checklist_to_worse_ones() -> None:
     arms = TABLES["reward"].arms
     rewards = [
-        [part.name for part in stale_stage(arm, AblationConfig()).objective.built().parts if part.plug == "reward"]
+        [part.name for part in stale_stage(arm, AblationConfig()).objective.build().parts if part.plug == "reward"]
         for arm in arms[1:]
     ]
     assert arms[0] == "warm-start"

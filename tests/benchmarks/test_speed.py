@@ -23,7 +23,7 @@ from palaestra.benchmarks.speed import (
     speed_markdown,
     speed_tables,
 )
-from palaestra.benchmarks.speed.aims import AIMS, LIVE_BYTES, judged
+from palaestra.benchmarks.speed.aims import AIMS, LIVE_BYTES, judge_aim
 from palaestra.benchmarks.speed.copies import write
 from palaestra.benchmarks.speed.episodes import CLASSES, class_of, mix
 from palaestra.benchmarks.speed.naive import NaiveState, tables_of
@@ -163,14 +163,14 @@ def test_weighed_environments_have_written(report: SpeedReport) -> None:
 def test_every_aim_is_of_something_measured_and_shown_beside_it(report: SpeedReport) -> None:
     shown = {row[0]: row[-1] for row in speed_tables(report)[0].rows}
     assert {name for name, aim in shown.items() if aim} == set(AIMS)
-    assert shown["step"] == judged(report.timing("step").mean, AIMS["step"])
+    assert shown["step"] == judge_aim(report.timing("step").mean, AIMS["step"])
     memory = speed_tables(report)[-1].rows[0][-1]
-    assert memory.startswith(judged(report.memory.traced_bytes, LIVE_BYTES))
+    assert memory.startswith(judge_aim(report.memory.traced_bytes, LIVE_BYTES))
 
 
 def test_an_aim_is_met_up_to_its_figure() -> None:
-    assert judged(20.0, 20.0) == "20, met"
-    assert judged(20.01, 20.0) == "20, not met"
+    assert judge_aim(20.0, 20.0) == "20, met"
+    assert judge_aim(20.01, 20.0) == "20, not met"
 
 
 def test_progress_is_told_each_section_in_order(ran: Ran) -> None:

@@ -38,7 +38,7 @@ from palaestra.envs.synthesis.listing import listed_numbers, listed_worlds
 from palaestra.errors import CapabilityError, ConfigError, RecordError
 from palaestra.tools import Mark
 from palaestra.trainers import ModelConfig, Policy, SftConfig, Staleness, WorldConfig, demonstrations_of
-from palaestra.trainers.data.demonstration import rendered
+from palaestra.trainers.data.demonstration import render_episode
 from palaestra.trajectory import Episode
 from palaestra.transcript import transcript_of
 
@@ -120,7 +120,7 @@ def test_one_codec_reads_and_writes_every_world(name: str) -> None:
     """All handles are single tokens, and all text comes back, also of worlds whose words the codec never saw."""
     codec = policy().codec
     for episode in solutions(name):
-        pieces = rendered(transcript_of(episode), codec.format)
+        pieces = render_episode(transcript_of(episode), codec.format)
         assert "".join(codec.decode(codec.encode(pieces))) == "".join(pieces)
         assert all(len(codec.encode([piece])) == 1 for piece in pieces if isinstance(piece, Mark))
 

@@ -34,7 +34,7 @@ def test_the_oracle_leaves_a_table_and_a_folder(
     assert code == 0, told
     assert "100.0" in shown
     found = read_results(out)
-    assert len(found.outcomes) == found.expected == 8
+    assert len(found.outcomes) == found.expected_episodes == 8
     assert all(outcome.solved for outcome in found.outcomes)
     assert found.suite.cells[0].split == "storefront/dev"
     names = {path.name for path in out.iterdir()}

@@ -70,7 +70,7 @@ def test_the_page_of_constants_is_what_the_command_lists() -> None:
     ],
 )
 def test_what_becomes_of_returns_is_described_with_what_the_world_pays(name: str, total: float, expected: str) -> None:
-    assert describe_unit(ObjectiveConfig(preset=name).built(), total).startswith(expected)
+    assert describe_unit(ObjectiveConfig(preset=name).build(), total).startswith(expected)
 
 
 def test_a_part_shows_its_formula_its_settings_and_what_it_does_not_go_with() -> None:

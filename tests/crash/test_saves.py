@@ -12,7 +12,7 @@ import pytest
 from crash.disk import Disk, Tree, become
 from crash.killer import Killed, failing_at, files_of_at_most, killed_after
 from crash.verdict import tally
-from palaestra.durable import saving, sweep, verified, write_file
+from palaestra.durable import find_whole_save, saving, sweep, write_file
 from palaestra.errors import RecordError, StorageError
 
 Save: TypeAlias = Callable[[Path, str], None]
@@ -52,7 +52,7 @@ def loader(files: tuple[str, ...]) -> Callable[[Path], str]:
 
     def load(root: Path) -> str:
         try:
-            return held(verified(root / "run" / "save"), files)
+            return held(find_whole_save(root / "run" / "save"), files)
         except RecordError:
             return "nothing"
 

@@ -12,7 +12,7 @@ import pytest
 
 from palaestra.benchmarks.demo import DemoReport, heldout_groups, proved_task_ids, run_demo
 from palaestra.benchmarks.learning import STAGES, LearningConfig, learning_document, learning_tables
-from palaestra.durable import saving, verified
+from palaestra.durable import find_whole_save, saving
 from palaestra.envs import ToolEnv
 from palaestra.errors import CheckpointError, StorageError
 from palaestra.proof import Proof, proof_document
@@ -164,7 +164,7 @@ def test_a_demo_that_was_not_interrupted_tells_only_how_its_stages_go(demo: Demo
 
 
 def test_what_is_written_is_whole_and_complete(demo: Demo) -> None:
-    assert verified(demo.out) == demo.out
+    assert find_whole_save(demo.out) == demo.out
     assert {path.name for path in demo.out.iterdir()} == {
         "MANIFEST.json",
         "curves.png",
@@ -177,7 +177,7 @@ def test_what_is_written_is_whole_and_complete(demo: Demo) -> None:
     }
     assert {path.name for path in (demo.out / "seed-0").iterdir()} == set(PARTS)
     for part in PARTS:
-        assert verified(demo.out / "seed-0" / part) == demo.out / "seed-0" / part
+        assert find_whole_save(demo.out / "seed-0" / part) == demo.out / "seed-0" / part
     assert orjson.loads((demo.out / "proof.json").read_bytes())["faults"] == []
     assert (demo.out / "curves.png").read_bytes().startswith(b"\x89PNG")
 
@@ -366,5 +366,5 @@ def test_what_stood_there_stands_until_the_demo_is_done(tmp_path: Path) -> None:
         (directory / "tables.md").write_text("of last time")
     with pytest.raises(Interrupted):
         run_demo(tmp_path / "demo", config=TINY, bar=Bars(until="rolling out"))
-    assert (verified(tmp_path / "demo") / "tables.md").read_text() == "of last time"
+    assert (find_whole_save(tmp_path / "demo") / "tables.md").read_text() == "of last time"
     assert {path.name for path in tmp_path.iterdir()} == {"demo", "demo.parts"}

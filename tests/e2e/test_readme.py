@@ -11,7 +11,7 @@ from palaestra.agents import oracle, rollout
 from palaestra.envs import SPLITS, ToolEnv
 from palaestra.tools import CHAT_FORMATS
 from palaestra.trainers.codec import Codec, train_tokenizer
-from palaestra.trainers.data.demonstration import rendered
+from palaestra.trainers.data.demonstration import render_episode
 from palaestra.trainers.model.checkpoint import fresh
 from palaestra.trainers.model.shape import DecoderShape
 from palaestra.trainers.policy import Policy
@@ -79,7 +79,7 @@ def test_the_recipe_for_a_real_checkpoint_runs_on_a_small_one_of_its_shape(tmp_p
     tasks = world.task_set.ids("train")[:2]
     episodes = [rollout(world, oracle(world.oracle), name="oracle", seed=0, task=task) for task in tasks]
     form = CHAT_FORMATS.get("qwen")
-    tokenizer = train_tokenizer([rendered(transcript_of(episode), form) for episode in episodes], form, size=4000)
+    tokenizer = train_tokenizer([render_episode(transcript_of(episode), form) for episode in episodes], form, size=4000)
     shape = DecoderShape(
         vocabulary=len(tokenizer), hidden=16, layers=1, heads=1, kv_heads=1, head_dim=16, mlp=16, context=16_384
     )

@@ -12,7 +12,7 @@ from palaestra.envs.release import ProvedTasks, Release, load
 from palaestra.errors import RecordError, TaskError
 from palaestra.packs import BUNDLED
 from palaestra.proof import Proof, prove, release_of
-from palaestra.proof.release import changed_families, released
+from palaestra.proof.release import changed_families, make_release
 from worlds.library import LIBRARY, lend, renew
 
 
@@ -25,7 +25,7 @@ def world(tmp_path: Path) -> Iterator[World]:
 
 def whole(world: World) -> Release:
     """A release of all that there is."""
-    return released(TaskSet(world, [renew, lend]), proof="of a test")
+    return make_release(TaskSet(world, [renew, lend]), proof="of a test")
 
 
 def test_without_a_file_everything_is_listed(world: World) -> None:

@@ -33,7 +33,7 @@ def move_house(desk: Desk) -> Task:
         owner = desk.state.update(customer, email=f"another.{customer.email}")
         return Task(
             prompt=prompt,
-            rubric=[desk.account(owner), *desk.declined(ticket, "PRV-1", owner, after=["saw-account"])],
+            rubric=[desk.account(owner), *desk.expect_declined(ticket, "PRV-1", owner, after=["saw-account"])],
             oracle=[
                 call("get_ticket", ticket_id=ticket.id),
                 call("get_customer", customer_id=owner.id),
@@ -46,7 +46,7 @@ def move_house(desk: Desk) -> Task:
         rubric=[
             expect_read(ticket, id="saw-ticket"),
             expect_change(customer, {"street": street}, id="street", after=["saw-ticket"]),
-            *desk.resolved(ticket, after=["street"]),
+            *desk.expect_resolved(ticket, after=["street"]),
         ],
         oracle=[
             call("get_ticket", ticket_id=ticket.id),
@@ -345,7 +345,7 @@ WRONG: dict[str, tuple[str, str]] = {
     "a task that is yielded": (body("yield Task(prompt='', rubric=[], oracle=[])"), "gives <generator .* and no task"),
     "a prompt that is no text": (task(prompt="ticket"), r"prompt: Ticket .* is no text; write what the user says"),
     "a list of criteria in the rubric": (
-        task(rubric="[desk.resolved(ticket, after=[])]"),
+        task(rubric="[desk.expect_resolved(ticket, after=[])]"),
         r"rubric: holds a list in the list; write a \* before what gives several criteria",
     ),
     "a rubric that is one criterion": (

@@ -111,19 +111,19 @@ CLAIMS: dict[str, list[tuple[str, Claim]]] = {
         (
             "the outcome alone is paid",
             lambda c: (
-                {part.name for part in grpo(c).objective.built().parts if part.plug == "reward"} == {"unit", "solved"}
+                {part.name for part in grpo(c).objective.build().parts if part.plug == "reward"} == {"unit", "solved"}
             ),
         ),
     ],
     "hiper": [
         (
             "from a critic of three heads",
-            lambda c: (critic := grpo(c).objective.built().critic) is not None and critic.heads == 3,
+            lambda c: (critic := grpo(c).objective.build().critic) is not None and critic.heads == 3,
         ),
         ("has learnt to plan", lambda c: c.sft is not None and c.policy.format == "planner"),
         (
             "nothing has to hold this policy near a reference",
-            lambda c: "ref_T" not in grpo(c).objective.built().requires,
+            lambda c: "ref_T" not in grpo(c).objective.build().requires,
         ),
     ],
     "pages": [
@@ -153,12 +153,12 @@ CLAIMS: dict[str, list[tuple[str, Claim]]] = {
         ("`shared` puts a group's prompt through once", lambda c: grpo(c).learner.layout == "shared"),
     ],
     "seeupo": [
-        ("a step for every turn", lambda c: grpo(c).objective.built().recipe.schedule.name == "turns"),
-        ("the last first", lambda c: grpo(c).objective.built().recipe.schedule.order == "reverse"),
+        ("a step for every turn", lambda c: grpo(c).objective.build().recipe.schedule.name == "turns"),
+        ("the last first", lambda c: grpo(c).objective.build().recipe.schedule.order == "reverse"),
         ("has learnt to plan", lambda c: c.sft is not None and c.policy.format == "planner"),
         (
             "nothing has to hold this policy near a reference",
-            lambda c: "ref_T" not in grpo(c).objective.built().requires,
+            lambda c: "ref_T" not in grpo(c).objective.build().requires,
         ),
     ],
     "smollm2": [

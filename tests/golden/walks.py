@@ -133,7 +133,7 @@ def _play(env: ToolEnv, chain: Chain, task: str, kind: str, stream: Stream) -> i
 
 
 def _actions(env: ToolEnv, kind: str, stream: Stream) -> Iterator[Action]:
-    offered = list(env.toolbox.offered(env.world.role))
+    offered = list(env.toolbox.tools_for(env.world.role))
     oracle = list(env.oracle()) if kind in ("oracle", "mixed") else []
     while True:
         if oracle and (kind == "oracle" or stream.chance(60)):

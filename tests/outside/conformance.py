@@ -130,7 +130,7 @@ def _stepped(env: ExternalEnv, action: Action) -> tuple[str, bool]:
     assert not (terminated and truncated)
     assert (terminated or truncated) == (info["end"] is not None) == (info["score"] is not None)
     record: StepRecord = info["record"]
-    assert record.returned() == (observation, reward, terminated, truncated, info)
+    assert record.to_gymnasium() == (observation, reward, terminated, truncated, info)
     _events_are_of_calls(record)
     events = [{**asdict(event), "mentioned": sorted(event.mentioned)} for event in record.events]
     plain = {key: value for key, value in info.items() if key != "record"}

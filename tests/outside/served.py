@@ -14,8 +14,8 @@ from palaestra.benchmarks.external.protocol import (
     WireTask,
     WireTurn,
     WireVerdict,
-    answered,
-    refused,
+    answer_result,
+    refusal_result,
     reply,
     run_until,
     single,
@@ -95,21 +95,21 @@ class Counting:
             return self._spoilt(str(call["arguments"].get("how")))
         by = call["arguments"].get("by", 1)
         if call["tool"] != "count" or type(by) is not int or not 1 <= by <= 3:
-            return refused("count takes by, 1 to 3", "invalid_arguments")
+            return refusal_result("count takes by, 1 to 3", "invalid_arguments")
         self._at += by
-        return answered(f"{self._at}")
+        return answer_result(f"{self._at}")
 
     def _spoilt(self, how: str) -> Any:
         if how in WRONG:
             return None
         if how == "tools":
             self._tools = [COUNT, SPOIL, MORE]
-            return answered("there is more now")
+            return answer_result("there is more now")
         if how == "close":
             self._closes_badly = True
-            return answered("closing will fail")
+            return answer_result("closing will fail")
         done = SPOILS.get(how)
-        return refused("no such way", "invalid_arguments") if done is None else answered(str(done()))
+        return refusal_result("no such way", "invalid_arguments") if done is None else answer_result(str(done()))
 
     def verdict(self, end: str) -> WireVerdict:
         return single(
@@ -181,14 +181,14 @@ SPOILS: Mapping[str, Callable[[], object]] = {
 WRONG: Mapping[str, Callable[[], object]] = {
     "no object": lambda: ["what"],
     "no points": lambda: {"results": [], "messages": [], "tools": None, "end": None},
-    "points in words": lambda: {**reply([answered("x")]), "points": "all of them"},
-    "not a number": lambda: {**reply([answered("x")]), "points": float("nan")},
-    "no JSON": lambda: {**reply([answered("x")]), "points": {1, 2}},
+    "points in words": lambda: {**reply([answer_result("x")]), "points": "all of them"},
+    "not a number": lambda: {**reply([answer_result("x")]), "points": float("nan")},
+    "no JSON": lambda: {**reply([answer_result("x")]), "points": {1, 2}},
     "too few results": lambda: reply([]),
-    "odd end": lambda: reply([answered("x")], end="exploded"),
-    "odd tools": lambda: reply([answered("x")], tools=[{"name": "bare"}]),
-    "same tools": lambda: reply([answered("x")], tools=[COUNT, COUNT]),
-    "bad message": lambda: reply([answered("x")], messages=[cast("Any", {"role": "user"})]),
+    "odd end": lambda: reply([answer_result("x")], end="exploded"),
+    "odd tools": lambda: reply([answer_result("x")], tools=[{"name": "bare"}]),
+    "same tools": lambda: reply([answer_result("x")], tools=[COUNT, COUNT]),
+    "bad message": lambda: reply([answer_result("x")], messages=[cast("Any", {"role": "user"})]),
 }
 
 

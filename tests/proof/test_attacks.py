@@ -109,7 +109,7 @@ def test_a_blind_attack_meets_only_what_it_was_told() -> None:
 def test_what_it_fills_in_fits_and_names_what_it_met() -> None:
     of = trial(TASKS[0])
     context = AttackContext(of, "x")
-    for call in [*context.lookups(), *context.aimed(context.writes)]:
+    for call in [*context.lookups(), *context.aim_calls(context.writes)]:
         tool = of.own[call.tool]
         assert tool.fits(call.arguments), call
         first = next(iter(tool.references))

@@ -31,7 +31,7 @@ from palaestra.envs.worlds.storefront.schema import Return
 def bad(desk: Desk) -> Task:
     def fits(line: OrderLine) -> bool:
         several = len(desk.lines(desk.order(line))) > 1
-        return several and desk.returnable(line) and desk.paid(line, 1) > 200
+        return several and desk.returnable(line) and desk.paid_cents(line, 1) > 200
 
     line = desk.pick(OrderLine, fits, what="line of an order of several products")
     order, product = desk.order(line), desk.product(line)
@@ -39,7 +39,7 @@ def bad(desk: Desk) -> Task:
     prompt = desk.mail(ticket, f"May I send back the {product.name} from {order.id}?")
     look = call("get_order", order_id=order.id)
     paid = call("compute_paid", line_id=line.id, quantity=1)
-    share, fee = calculation("percent", desk.paid(line, 1), 37)
+    share, fee = calculation("percent", desk.paid_cents(line, 1), 37)
 
     def sent_back(cents: int):
         return call("authorise_return", line_id=line.id, quantity=1, reason="changed_mind", fee_cents=cents)
@@ -108,7 +108,7 @@ def test_an_id_that_nothing_showed_is_caught(judged: Any) -> None:
 
 
 def test_an_amount_that_is_only_shown_by_the_call_itself_is_caught(judged: Any) -> None:
-    found = judged("return task(look, sent_back(desk.paid(line, 1) // 3), paid)")
+    found = judged("return task(look, sent_back(desk.paid_cents(line, 1) // 3), paid)")
     assert len(faults(found, "value")) == len(TASKS)
 
 

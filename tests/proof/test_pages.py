@@ -119,7 +119,7 @@ def test_submit_everything_sends_a_form_of_every_action_on_offer() -> None:
     env.reset(options={"task": TASK})
     actions = env.toolbox.actions
     assert actions is not None
-    offered = {tool.name for tool in actions.offered(env.world.role)} - {"query"}
+    offered = {tool.name for tool in actions.tools_for(env.world.role)} - {"query"}
     sent = {event.tool for turn in episode.turns for event in turn.events if event.call_id.endswith(".1")}
     assert sent - {"query"} == offered
     assert {CONTINUE, SEND, CLOSE} <= set(clicked_elements(calls_of(episode)))
@@ -178,7 +178,7 @@ def test_a_trial_stands_where_it_was_although_another_moved_the_environment() ->
 def test_ids_read_word_by_word_are_those_of_the_whole_text(parts: list[str]) -> None:
     text = "".join(parts)
     directory = _directory()
-    assert directory.named_in(text) == ids_in(text, lambda word: directory.table_of(word) is not None)
+    assert directory.find_ids(text) == ids_in(text, lambda word: directory.table_of(word) is not None)
 
 
 def _directory() -> IdDirectory:
@@ -197,7 +197,7 @@ def test_a_call_of_an_action_that_is_closed_to_the_role_is_refused_on_pages_and_
     env.reset(options={"task": TASK})
     actions = env.toolbox.actions
     assert actions is not None
-    [closed, *_] = sorted(tool.name for tool in actions if tool not in actions.offered(env.world.role))
+    [closed, *_] = sorted(tool.name for tool in actions if tool not in actions.tools_for(env.world.role))
     said = env.played_surface.translate([ToolCall(tool=closed, arguments={})], env.instance.initial_state)
     assert [call.tool for call in said] == ["goto", "click"]
     for call in said:

@@ -41,7 +41,7 @@ def bad(desk: Desk) -> Task:
     ticket = desk.ticket(desk.customer(order), "Moving")
     prompt = desk.mail(ticket, f"Send {order.id} to Ringstr. 4 in Wien.")
     moved = expect_change(order, {"ship_street": "Ringstr. 4", "ship_city": "Wien"}, id="moved")
-    rubric = [moved, *desk.resolved(ticket, after=["moved"])]
+    rubric = [moved, *desk.expect_resolved(ticket, after=["moved"])]
     moved_house = permit_change(order, "ship_street", "ship_city")
     anything = [moved_house, permit_change(ticket, "status", "policy_id", "evidence_id")]
     ending = closing_calls(ticket, "Your order shows it now.")
@@ -146,7 +146,7 @@ BAD = (
 TWIN_HEAD = HEAD.replace('traits=("refusal",)', "twin=True")
 GRANTED = "return Task(prompt=prompt, rubric=rubric, oracle=oracle)"
 DECLINED = """
-    told = [expect_read(order, id="saw"), *desk.declined(ticket, "SHP-2", order, after=["saw"])]
+    told = [expect_read(order, id="saw"), *desk.expect_declined(ticket, "SHP-2", order, after=["saw"])]
     looks = [call("get_order", order_id=order.id), call("read_handbook", section_id="SHP-2")]
     decline = call("decline_request", ticket_id=ticket.id, policy_id="SHP-2", evidence_id=order.id)
     no = [*looks, decline, call("reply", message="It has left."), call("finish")]

@@ -49,7 +49,7 @@ PIECES = (
 
 def huge(stream: Stream) -> str:
     """A long string; seldom one of a megabyte."""
-    length = stream.weighted(((81, 60), (4_001, 30), (100_000, 9), (1_000_000, 1)))
+    length = stream.weighted_choice(((81, 60), (4_001, 30), (100_000, 9), (1_000_000, 1)))
     return (stream.choice(("x", "é", "\x00", "ORD-1001 ", "\U0001f600")) * length)[:length]
 
 
@@ -89,7 +89,7 @@ def junk_text(env: ToolEnv, action_format: str, stream: Stream) -> str:
     text = FORMATS.get(action_format).render([ToolCall(**legal)], stream.choice(("", "One moment.")))
     for _ in range(stream.between(1, 4)):
         at, to = sorted((stream.below(len(text) + 1), stream.below(len(text) + 1)))
-        piece = stream.choice(PIECES) * stream.weighted(((1, 90), (3, 8), (500, 2)))
+        piece = stream.choice(PIECES) * stream.weighted_choice(((1, 90), (3, 8), (500, 2)))
         text = stream.choice((text[:at] + piece + text[at:], text[:at] + piece + text[to:], text[:to] + text[at:]))
     return text
 
@@ -105,7 +105,7 @@ def junk_action(env: ToolEnv, action_format: str, stream: Stream) -> Any:
         (lambda: _no_action(stream), 6),
         (stream.choice(list(FOUND.values())), 1),
     )
-    return stream.weighted(kinds)()
+    return stream.weighted_choice(kinds)()
 
 
 def _no_action(stream: Stream) -> Any:

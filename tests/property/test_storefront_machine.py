@@ -125,7 +125,7 @@ class Storefront(CountedMachine):
                 self.play(self._near_write(stream))
 
     def _near_write(self, stream: Stream) -> dict[str, Any]:
-        return near_call(self.env, [t for t in self.env.toolbox.offered("agent") if t.writes], stream)
+        return near_call(self.env, [t for t in self.env.toolbox.tools_for("agent") if t.writes], stream)
 
     @precondition(running)
     @rule(seed=Seeds)

@@ -8,7 +8,7 @@ from palaestra.agents.hosted import WorldSpec
 from palaestra.envs import ToolEnv
 from palaestra.tools import CHAT_FORMATS
 from palaestra.trainers.codec import Codec, train_tokenizer
-from palaestra.trainers.data.demonstration import demonstration, rendered
+from palaestra.trainers.data.demonstration import demonstration, render_episode
 from palaestra.trainers.engines.noise import noise_key
 from palaestra.trainers.rollouts.job import RolloutJob
 from palaestra.trajectory import Episode, Tokens
@@ -54,7 +54,9 @@ def shown() -> tuple[Episode, ...]:
 def codec(form: str = "compact") -> Codec:
     """A tokenizer that has read the oracle's episodes."""
     chat = CHAT_FORMATS.get(form)
-    return Codec(train_tokenizer([rendered(transcript_of(episode), chat) for episode in shown()], chat, size=700), chat)
+    return Codec(
+        train_tokenizer([render_episode(transcript_of(episode), chat) for episode in shown()], chat, size=700), chat
+    )
 
 
 @cache

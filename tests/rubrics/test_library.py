@@ -292,6 +292,6 @@ def test_acting_on_ids_that_were_never_shown_is_forbidden(bench: BenchFactory) -
 def test_what_a_turn_shows_is_known_in_the_next_one_only(bench: BenchFactory) -> None:
     b = bench(expect_call("x"), ungrounded_criterion(points=3))
     b.call(mentioned=frozenset({"late"}))
-    assert b.evidence.known() == set()
+    assert b.evidence.known_ids() == set()
     b.call()
-    assert b.evidence.known() == {"late"}
+    assert b.evidence.known_ids() == {"late"}

@@ -30,7 +30,7 @@ def by_world(bench: Bench, number: int, key: str = "BK-1") -> None:
     """The world writes one row."""
     mark = len(bench.state.journal)
     copies(bench, number, key)
-    bench.evidence.moved(bench.state.journal[mark:])
+    bench.evidence.take_in_world_changes(bench.state.journal[mark:])
     bench.evidence.events.append(replace(EVENT, tool=WORLD, written=len(bench.state.journal) - mark))
     bench.checklist.update(bench.evidence)
 

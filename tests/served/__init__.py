@@ -106,7 +106,7 @@ class CoreUnderTest:
     def check_account(self) -> None:
         """Every episode that has begun is running or over, and none is over twice."""
         ledger = self.core.ledger
-        assert ledger.begun == ledger.running + sum(ledger.outcomes.values())
+        assert ledger.episodes_begun == ledger.running + sum(ledger.outcomes.values())
         numbers = [entry.number for entry in self.entries]
         assert len(numbers) == len({*numbers}) == sum(ledger.outcomes.values())
         assert ledger.running == sum(session.running is not None for session in self.core.sessions)

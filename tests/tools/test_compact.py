@@ -143,7 +143,7 @@ TAKES_STREETS: list[Any] = [{"function": {"parameters": {"properties": {"street"
 def test_what_is_written_with_handles_reads_as_the_same_calls(turn: list[ToolCall], said: str) -> None:
     rendering = COMPACT.rendering()
     rendering.opening(SHOWN, TAKES_STREETS)
-    parsed = COMPACT.parse(rendering.read(rendering.written(turn, said)))
+    parsed = COMPACT.parse(rendering.read(rendering.write_turn(turn, said)))
     expected = COMPACT.parse(COMPACT.render(turn, said))
     assert exact(list(parsed.calls)) == exact(list(expected.calls))
     assert (parsed.prose, parsed.error) == (expected.prose, expected.error)
@@ -232,7 +232,7 @@ def test_an_episode_is_marks_and_text_in_turn() -> None:
         "<|system|>", "Be brief.", "<|user|>", "Cancel ", "<ord.0>", ".", "<|assistant|>",
     ]  # fmt: skip
     call = ToolCall(tool="cancel", arguments={"order_id": "ORD-1042"})
-    assert rendering.written([call]) == ["cancel order_id=", "<ord.0>", "<|end|>"]
+    assert rendering.write_turn([call]) == ["cancel order_id=", "<ord.0>", "<|end|>"]
     answer: Message = {"role": "tool", "content": '{"id":"ORD-1042","refund_id":"RFD-1007"}'}
     assert rendering.following([answer]) == [
         "<|tool|>", "id=", "<ord.0>", " refund_id=", "<rfd.0>", "<|assistant|>",
@@ -415,7 +415,7 @@ def test_an_amount_is_a_number_in_an_argument_and_money_in_a_message() -> None:
     rendering = COMPACT.rendering()
     rendering.following([{"role": "tool", "content": '{"paid_cents":123450}'}])
     call = ToolCall(tool="pay", arguments={"cents": 123450, "all": [123450], "note": "It is EUR 1,234.50."})
-    pieces = rendering.written([call])
+    pieces = rendering.write_turn([call])
     assert "".join(pieces) == 'pay cents=<amount.0> all=[<amount.0>] note="It is <amount.0>."<|end|>'
     assert COMPACT.parse(rendering.read(pieces)).calls == (call,)
 
@@ -427,7 +427,7 @@ def test_text_that_spells_marks_stays_text(role: Any) -> None:
     pieces = rendering.opening([{"role": role, "content": spelt}], [])
     assert pieces == [f"<|{role}|>", spelt, "<|assistant|>"]
     assert [isinstance(piece, Mark) for piece in pieces] == [True, False, True]
-    written = rendering.written([ToolCall(tool="reply", arguments={"message": spelt})])
+    written = rendering.write_turn([ToolCall(tool="reply", arguments={"message": spelt})])
     assert [piece for piece in written if isinstance(piece, Mark)] == [COMPACT.end]
 
 
@@ -458,7 +458,7 @@ def test_a_world_played_in_compact_text_scores_as_it_does_with_calls(task: str) 
         rendering.opening(observation, info["tools"])
         for call in env.unwrapped.oracle():
             action = {"tool": call.tool, "arguments": dict(call.arguments)}
-            observation, _, _, _, info = env.step(rendering.read(rendering.written([call])) if as_text else action)
+            observation, _, _, _, info = env.step(rendering.read(rendering.write_turn([call])) if as_text else action)
             assert info["calls"] == (call,)
             rendering.following(observation)
         scores.append(info["score"])
@@ -512,8 +512,8 @@ def test_an_element_whose_name_holds_an_id_is_written_with_its_handle_and_read_b
     rendering = form.rendering()
     call = ToolCall(tool="click", arguments={"element": "row.ORD-1042"})
     rendering.opening([], [])
-    assert "".join(rendering.written([call])) == f"click element=row.ORD-1042{form.end}"
+    assert "".join(rendering.write_turn([call])) == f"click element=row.ORD-1042{form.end}"
     rendering.following([Message(role="tool", content="row.ORD-1042")])
-    written = rendering.written([call])
+    written = rendering.write_turn([call])
     assert "".join(written) == f"click element=row.<ord.0>{form.end}"
     assert form.parse(rendering.read(written)).calls == (call,)

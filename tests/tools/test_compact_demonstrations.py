@@ -60,7 +60,7 @@ def turns(transcript: AgentTranscript) -> Iterator[tuple[list[str], list[str], t
     rendering = COMPACT.rendering()
     read = rendering.opening(transcript.prompt, transcript.tools)
     for turn in transcript.turns:
-        written = rendering.written(turn.calls)
+        written = rendering.write_turn(turn.calls)
         yield read, written, turn.calls, rendering.read(written)
         read = [*read, *written, *rendering.following(turn.observation)]
 

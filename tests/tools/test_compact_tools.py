@@ -51,7 +51,7 @@ def test_handles_of_records_are_letters_in_order_and_mean_their_values() -> None
     assert handles == ["<date.0>", "<a.0>", "<b.0>", "<amount.0>"]
     assert set(handles) <= set(FORM.marks([]))
     call = ToolCall(tool="get_loan", arguments={"loan_id": "LN-1042"})
-    written = rendering.written([call])
+    written = rendering.write_turn([call])
     assert written == ["get_loan loan_id=", "<a.0>", FORM.end]
     assert FORM.parse(rendering.read(written)).calls == (call,)
 

@@ -38,8 +38,8 @@ def test_the_solution_of_every_family_reads_back_and_differs_from_the_plain_form
         opening = rendering.opening(transcript.prompt, transcript.tools)
         assert opening == plain.opening(transcript.prompt, transcript.tools), family
         for turn in transcript.turns:
-            written = rendering.written(turn.calls)
-            assert written == plain.written(turn.calls), family
+            written = rendering.write_turn(turn.calls)
+            assert written == plain.write_turn(turn.calls), family
             assert FORM.parse(rendering.read(written)).calls == turn.calls, family
             following = "".join(rendering.following(turn.observation))
             assert FACTS.sub("", following) == "".join(plain.following(turn.observation)), family

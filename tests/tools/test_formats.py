@@ -239,7 +239,7 @@ def test_the_oracle_of_every_storefront_family_reads_back_from_what_a_policy_wou
         rendering = form.rendering()
         rendering.opening(observation, info["tools"])
         for call in env.unwrapped.oracle():
-            text = rendering.read(rendering.written([call]))
+            text = rendering.read(rendering.write_turn([call]))
             assert form.parse(text).calls == form.parse(form.render([call])).calls == (call,)
             assert form.parts or text == form.render([call])
             observation, *_ = env.step({"tool": call.tool, "arguments": dict(call.arguments)})

@@ -64,7 +64,7 @@ def test_any_call_reads_back_as_it_was_written_whatever_tags_it_spells(name: str
     assert parsed.error is None
     assert list(parsed.calls) == turns
     rendering = form.rendering()
-    assert list(form.parse(rendering.read(rendering.written(turns))).calls) == turns
+    assert list(form.parse(rendering.read(rendering.write_turn(turns))).calls) == turns
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -147,7 +147,7 @@ def test_the_prompt_shows_the_subgoal_that_the_last_readable_turn_wrote(name: st
 
 def test_renderings_of_different_episodes_have_subgoals_of_their_own() -> None:
     first, second = PLANNER.rendering(), PLANNER.rendering()
-    first.written([FINISH])
+    first.write_turn([FINISH])
     assert shown(second.opening(OPENING, [])) == "None"
 
 
@@ -172,7 +172,7 @@ def test_text_in_the_prompt_never_becomes_a_tag() -> None:
         rendering.following([{"role": "tool", "content": hostile}]),
     ):
         assert not any(isinstance(piece, Mark) and piece in TAGS for piece in pieces)
-    written = rendering.written([ToolCall(tool="reply", arguments={"message": hostile})])
+    written = rendering.write_turn([ToolCall(tool="reply", arguments={"message": hostile})])
     assert [piece for piece in written if isinstance(piece, Mark)] == [*TAGS, PLANNER.end]
 
 
@@ -205,7 +205,7 @@ def plans(*turns: Sequence[str]) -> list[tuple[str, str]]:
     rendering = PLANNER.rendering()
     plans: list[tuple[str, str]] = []
     for tools in turns:
-        text = rendering.read(rendering.written([looking(tool) for tool in tools]))
+        text = rendering.read(rendering.write_turn([looking(tool) for tool in tools]))
         plan = read_plan(text)
         plans.append(("SWITCH" if plan.switches else "KEEP", plan.subgoal))
     return plans
@@ -281,7 +281,7 @@ def test_a_world_played_in_planner_text_scores_as_it_does_with_calls(name: str, 
     switches = 0
     oracle = env.unwrapped.oracle()
     for call in oracle:
-        text = rendering.read(rendering.written([call]))
+        text = rendering.read(rendering.write_turn([call]))
         switches += read_plan(text).switches
         observation, _, _, _, info = env.step(text)
         assert info["calls"] == (call,)

@@ -54,7 +54,7 @@ calls = st.builds(ToolCall, tool=texts, arguments=st.dictionaries(texts, texts, 
 @given(said=texts, turn=st.lists(calls, max_size=2))
 def test_nothing_that_is_said_or_asked_for_becomes_a_mark(said: str, turn: list[ToolCall]) -> None:
     rendering = QWEN.rendering()
-    written = rendering.written(turn, said)
+    written = rendering.write_turn(turn, said)
     assert marks_in(written) == ["<tool_call>", "</tool_call>"] * len(turn) + ["<|im_end|>"]
     assert rendering.read(written) == QWEN.render(turn, said)
     heard: list[Message] = [{"role": "user", "content": said}, {"role": "tool", "content": said}]
@@ -66,7 +66,7 @@ def test_nothing_that_is_said_or_asked_for_becomes_a_mark(said: str, turn: list[
 @given(turn=st.lists(calls, min_size=1, max_size=3))
 def test_calls_read_back_as_they_were_written_whatever_they_spell(turn: list[ToolCall]) -> None:
     rendering = QWEN.rendering()
-    assert list(QWEN.parse(rendering.read(rendering.written(turn))).calls) == turn
+    assert list(QWEN.parse(rendering.read(rendering.write_turn(turn))).calls) == turn
 
 
 @pytest.mark.parametrize(
@@ -92,10 +92,10 @@ def test_an_opening_is_laid_out_as_qwen3_was_trained_to_read_it(
 
 
 def test_a_turn_is_laid_out_as_qwen3_was_trained_to_write_it() -> None:
-    written = QWEN.rendering().written([CALL, CALL], "I will look.")
+    written = QWEN.rendering().write_turn([CALL, CALL], "I will look.")
     block = '<tool_call>\n{"name": "look", "arguments": {"id": "A"}}\n</tool_call>'
     assert "".join(written) == f"I will look.\n{block}\n{block}<|im_end|>"
-    assert "".join(QWEN.rendering().written([CALL])) == f"{block}<|im_end|>"
+    assert "".join(QWEN.rendering().write_turn([CALL])) == f"{block}<|im_end|>"
 
 
 def test_answers_in_a_row_stand_in_one_message_of_the_users() -> None:
@@ -116,7 +116,7 @@ def test_text_between_marks_is_one_piece_so_that_it_is_tokenised_as_a_template_i
     rendering = QWEN.rendering()
     for pieces in (
         rendering.opening([SYSTEM, USER], [LOOK]),
-        rendering.written([CALL], "So."),
+        rendering.write_turn([CALL], "So."),
         rendering.following(ANSWERS),
     ):
         assert all(pieces)
@@ -126,7 +126,7 @@ def test_text_between_marks_is_one_piece_so_that_it_is_tokenised_as_a_template_i
 @pytest.mark.parametrize("form", [QWEN, THINKING])
 def test_every_mark_that_a_rendering_makes_is_one_that_the_tokenizer_is_told_of(form: QwenFormat) -> None:
     rendering = form.rendering()
-    pieces = [*rendering.opening([SYSTEM, USER], [LOOK]), *rendering.written([CALL]), *rendering.following(ANSWERS)]
+    pieces = [*rendering.opening([SYSTEM, USER], [LOOK]), *rendering.write_turn([CALL]), *rendering.following(ANSWERS)]
     assert form.end in form.marks([])
     assert set(marks_in(pieces)) <= set(form.marks([pieces]))
 
@@ -135,7 +135,7 @@ def test_reading_drops_the_end_mark_and_keeps_every_other() -> None:
     rendering = THINKING.rendering()
     assert rendering.read([]) == ""
     assert rendering.read(["So", "<|im_end|>"]) == "So<|im_end|>"
-    sampled = [Mark("<think>"), "\nA?\n", Mark("</think>"), "\n\n", *rendering.written([CALL])]
+    sampled = [Mark("<think>"), "\nA?\n", Mark("</think>"), "\n\n", *rendering.write_turn([CALL])]
     text = rendering.read(sampled)
     assert text.startswith("<think>\nA?\n</think>\n\n<tool_call>")
     assert THINKING.parse(text).calls == (CALL,)

@@ -70,7 +70,7 @@ prose = st.text("abc .,!?\n é", max_size=20).map(str.strip)
 @given(said=texts, turn=st.lists(calls, max_size=2))
 def test_nothing_that_is_said_or_asked_for_becomes_a_mark(said: str, turn: list[ToolCall]) -> None:
     rendering = SHORT.rendering()
-    written = rendering.written(turn, said)
+    written = rendering.write_turn(turn, said)
     assert marks_in(written) == ["<|im_end|>"]
     assert rendering.read(written) == SHORT.render(turn, said)
     heard: list[Message] = [{"role": "user", "content": said}, {"role": "tool", "content": said}]
@@ -95,7 +95,7 @@ def test_no_description_of_a_tool_can_end_the_list_of_tools(form: SmolLM2Format,
 @given(turn=st.lists(calls, max_size=3), said=prose)
 def test_a_turn_reads_back_as_it_was_written_whatever_its_calls_spell(turn: list[ToolCall], said: str) -> None:
     rendering = SHORT.rendering()
-    parsed = SHORT.parse(rendering.read(rendering.written(turn, said)))
+    parsed = SHORT.parse(rendering.read(rendering.write_turn(turn, said)))
     if not turn and not said:
         assert parsed.error == "the turn is empty: write a call, or something to say"
         return
@@ -182,14 +182,14 @@ def test_an_opening_is_laid_out_as_smollm2_was_trained_to_read_it(
 def test_each_message_is_laid_out_by_its_role() -> None:
     laid_out = '\n<|im_start|>tool\n{"at":1}<|im_end|>\n' + ASKED
     assert "".join(SHORT.rendering().following([ANSWER, USER])) == laid_out
-    assert "".join(SHORT.rendering().written([CALL], "So.")) == f"So.\n<tool_call>[{WRITTEN}]</tool_call><|im_end|>"
+    assert "".join(SHORT.rendering().write_turn([CALL], "So.")) == f"So.\n<tool_call>[{WRITTEN}]</tool_call><|im_end|>"
 
 
 def test_text_between_marks_is_one_piece_so_that_it_is_tokenised_as_a_template_is() -> None:
     rendering = SHORT.rendering()
     for pieces in (
         rendering.opening([SYSTEM, USER], [LOOK]),
-        rendering.written([CALL], "So."),
+        rendering.write_turn([CALL], "So."),
         rendering.following([ANSWER]),
     ):
         assert all(pieces)

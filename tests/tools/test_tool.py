@@ -91,7 +91,7 @@ def test_what_the_decorator_says_is_kept() -> None:
 
 
 def test_validated_arguments_have_their_defaults() -> None:
-    assert file.validated({"key": "BK-1"}) == {
+    assert file.validate({"key": "BK-1"}) == {
         "key": "BK-1", "others": None, "note": "", "size": 1, "shelf": "a", "share": 0.5,
     }  # fmt: skip
 
@@ -115,14 +115,14 @@ def test_validated_arguments_have_their_defaults() -> None:
 def test_what_does_not_fit_is_refused_in_words(arguments: Any, says: str) -> None:
     assert not file.fits(arguments)
     with pytest.raises(ToolRefusal) as refused:
-        file.validated(arguments)
+        file.validate(arguments)
     assert refused.value.code == "invalid_arguments"
     assert says in refused.value.message
 
 
 def test_a_refusal_names_three_faults_and_counts_the_rest_and_cuts_what_is_long() -> None:
     with pytest.raises(ToolRefusal) as refused:
-        file.validated({"key": 1, "note": 2, "size": "x" * 200, "shelf": 3, "share": "y"})
+        file.validate({"key": 1, "note": 2, "size": "x" * 200, "shelf": 3, "share": "y"})
     assert refused.value.message.endswith("; and 2 more")
     assert "x" * 70 not in refused.value.message
 

@@ -151,8 +151,8 @@ def test_control_tools_talk_finish_and_give_up(context: ToolContext, state: Over
 
 
 def test_a_role_is_offered_its_tools_in_order() -> None:
-    assert [t.name for t in BOX.offered("clerk")] == ["stock", "reply", "finish", "give_up"]
-    assert [t.name for t in BOX.offered("chief")][:2] == ["stock", "audit"]
+    assert [t.name for t in BOX.tools_for("clerk")] == ["stock", "reply", "finish", "give_up"]
+    assert [t.name for t in BOX.tools_for("chief")][:2] == ["stock", "audit"]
     assert [e["function"]["name"] for e in BOX.export("clerk")] == ["stock", "reply", "finish", "give_up"]
 
 

@@ -4,7 +4,7 @@ import orjson
 import pytest
 
 from palaestra.records import ToolCall
-from palaestra.tools.wire import MAX_NAME, carried, glimpse, plain_call, plain_text
+from palaestra.tools.wire import MAX_NAME, glimpse, has_safe_integers, plain_call, plain_text
 
 
 def nested(depth: int) -> list[Any]:
@@ -40,4 +40,4 @@ def test_a_glimpse_is_short_whatever_it_is_of() -> None:
     [(2**63 - 1, True), (2**63, False), (-(2**63), True), ([1, {"a": 2**64}], False), ({"a": [1]}, True), ("x", True)],
 )
 def test_json_carries_integers_of_64_bits(value: Any, fits: bool) -> None:
-    assert carried(value) is fits
+    assert has_safe_integers(value) is fits

@@ -15,7 +15,7 @@ from palaestra.records import Message
 from palaestra.steps import ResetRecord
 from palaestra.tools import CHAT_FORMATS
 from palaestra.trainers.codec import Codec, train_tokenizer
-from palaestra.trainers.data.demonstration import demonstration, rendered
+from palaestra.trainers.data.demonstration import demonstration, render_episode
 from palaestra.trainers.reference.batch import Sample
 from palaestra.trainers.reference.learner import OptimiserConfig, ReferenceLearner
 from palaestra.trainers.reference.policy import ModelShape, ReferencePolicy, new_model
@@ -36,7 +36,7 @@ class Terse(ToolEnv):
     ) -> tuple[tuple[Message, ...], dict[str, Any]]:
         _, info = super().reset(seed=seed, options=options)
         opening: ResetRecord = info["record"]
-        return replace(opening, tools=(opening.tools[0], opening.tools[-1])).returned()
+        return replace(opening, tools=(opening.tools[0], opening.tools[-1])).to_gymnasium()
 
 
 def _terse(**kwargs: Any) -> Terse:
@@ -130,6 +130,6 @@ def _played(env_id: str, count: int) -> tuple[Episode, ...]:
 
 def _fresh(seen: Sequence[Episode], name: str, *, size: int, shape: ModelShape) -> ReferencePolicy:
     form = CHAT_FORMATS.get(name)
-    tokenizer = train_tokenizer([rendered(transcript_of(episode), form) for episode in seen], form, size=size)
+    tokenizer = train_tokenizer([render_episode(transcript_of(episode), form) for episode in seen], form, size=size)
     model = new_model(shape, vocabulary=len(tokenizer), seed=0)
     return ReferencePolicy(model=model.eval(), codec=Codec(tokenizer, form))

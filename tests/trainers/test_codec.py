@@ -10,7 +10,7 @@ from transformers import AutoTokenizer, PreTrainedTokenizerFast
 from palaestra.errors import CheckpointError
 from palaestra.tools import CHAT_FORMATS, Mark
 from palaestra.trainers.codec import Codec, train_tokenizer
-from palaestra.trainers.data.demonstration import rendered
+from palaestra.trainers.data.demonstration import render_episode
 from palaestra.trainers.reference.policy import ReferencePolicy
 from palaestra.trajectory import Episode
 from palaestra.transcript import transcript_of
@@ -36,7 +36,7 @@ def mark_ids(codec: Codec) -> set[int]:
 def trained(episodes: Sequence[Episode], name: str, size: int = 600) -> Codec:
     form = CHAT_FORMATS.get(name)
     return Codec(
-        train_tokenizer([rendered(transcript_of(episode), form) for episode in episodes], form, size=size), form
+        train_tokenizer([render_episode(transcript_of(episode), form) for episode in episodes], form, size=size), form
     )
 
 
@@ -246,13 +246,15 @@ def test_training_twice_gives_the_same_tokenizer(episodes: Sequence[Episode], na
 def test_the_size_is_kept_and_counts_marks_and_bytes(episodes: Sequence[Episode], name: str) -> None:
     codec = trained(episodes, name)
     assert len(codec.tokenizer) == 600 + max(0, len(mark_ids(codec)) + 256 - 600)
-    assert set(marks_of(codec)) == set(codec.format.marks([rendered(transcript_of(e), codec.format) for e in episodes]))
+    assert set(marks_of(codec)) == set(
+        codec.format.marks([render_episode(transcript_of(e), codec.format) for e in episodes])
+    )
 
 
 def test_every_mark_of_the_episodes_is_a_token(policy: ReferencePolicy, episodes: Sequence[Episode]) -> None:
     known = set(marks_of(policy.codec))
     for episode in episodes:
-        assert {p for p in rendered(transcript_of(episode), policy.codec.format) if isinstance(p, Mark)} <= known
+        assert {p for p in render_episode(transcript_of(episode), policy.codec.format) if isinstance(p, Mark)} <= known
 
 
 def test_the_tokenizer_saved_and_loaded_encodes_the_same(
@@ -264,7 +266,7 @@ def test_the_tokenizer_saved_and_loaded_encodes_the_same(
     codec = Codec(loaded, policy.codec.format)
     assert codec.end_id == policy.codec.end_id
     for episode in episodes[:3]:
-        pieces = rendered(transcript_of(episode), codec.format)
+        pieces = render_episode(transcript_of(episode), codec.format)
         assert codec.encode(pieces) == policy.codec.encode(pieces)
     for text in SPELT:
         assert codec.encode([text]) == policy.codec.encode([text])

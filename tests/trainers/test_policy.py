@@ -13,7 +13,7 @@ from palaestra.errors import CheckpointError, ConfigError, UnknownNameError
 from palaestra.records import Message, ToolCall
 from palaestra.tools import CHAT_FORMATS
 from palaestra.trainers.codec import Codec, train_tokenizer
-from palaestra.trainers.data.demonstration import rendered
+from palaestra.trainers.data.demonstration import render_episode
 from palaestra.trainers.model.checkpoint import fresh
 from palaestra.trainers.model.shape import DecoderShape
 from palaestra.trainers.policy import Policy, load_policy
@@ -129,7 +129,7 @@ def test_the_reference_reads_our_folders_and_finds_the_same_policy(saved: Path) 
     assert theirs.digest() == ours.digest()
     ids = ours.codec.encode(["hello world"]) * 5
     with torch.inference_mode():
-        logits = theirs.logits(theirs.hidden(torch.tensor([ids])))[0]
+        logits = theirs.logits(theirs.hidden_states(torch.tensor([ids])))[0]
     torch.testing.assert_close(logits_of(ours.model, ids), logits, atol=1e-4, rtol=0)
 
 
@@ -169,10 +169,10 @@ def test_supervised_data_has_the_facts_of_rollouts() -> None:
     prompt: tuple[Message, ...] = ({"role": "user", "content": "Which is cheaper?"},)
     answer: Message = {"role": "tool", "name": "look", "content": '[{"price_cents": 500}, {"price_cents": 700}]'}
     turn = TranscriptTurn(text=None, calls=(ToolCall(tool="look", arguments={}),), observation=(answer,))
-    pieces = rendered(AgentTranscript(prompt=prompt, tools=(), turns=(turn,)), form)
+    pieces = render_episode(AgentTranscript(prompt=prompt, tools=(), turns=(turn,)), form)
     assert "price_cents 500: smallest of 2" in "".join(pieces)
     rollout = form.rendering()
-    read = [*rollout.opening(prompt, ()), *rollout.written(turn.calls), *rollout.following(turn.observation)]
+    read = [*rollout.opening(prompt, ()), *rollout.write_turn(turn.calls), *rollout.following(turn.observation)]
     assert "".join(read) == "".join(pieces)
 
 

@@ -36,7 +36,7 @@ class ChainEnv(gym.Env[tuple[Message, ...], Action]):
         self._place = 0
         return ResetRecord(
             messages=(self._told(),), tools=[], task=self._task, rubric=(), seed=0, state_hash="", anchor=""
-        ).returned()
+        ).to_gymnasium()
 
     @property
     def _chain(self) -> int:
@@ -63,7 +63,7 @@ class ChainEnv(gym.Env[tuple[Message, ...], Action]):
             user=None,
             state_hash="",
             anchor="",
-        ).returned()
+        ).to_gymnasium()
 
     @property
     def _points(self) -> int:

@@ -112,7 +112,7 @@ class SupportDesk:
         """The first parcel of an order."""
         return self.state.find(Shipment, order_id=order.id)[0]
 
-    def untouched(self, line: OrderLine) -> bool:
+    def is_untouched(self, line: OrderLine) -> bool:
         """Whether the line's order has arrived, was paid once, and nothing has come back."""
         order = self.order(line)
         if order.status != "delivered" or len(self.state.find(Payment, order_id=order.id)) != 1:
@@ -124,7 +124,7 @@ class SupportDesk:
         """An untouched line of at least so many pieces whose unit price lies between these bounds."""
         return self.pick(
             OrderLine,
-            lambda x: self.untouched(x) and x.quantity >= pieces and least_cents <= x.unit_cents <= most_cents,
+            lambda x: self.is_untouched(x) and x.quantity >= pieces and least_cents <= x.unit_cents <= most_cents,
         )
 
     def last_day(self, order: Order) -> Any:

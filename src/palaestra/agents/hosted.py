@@ -84,7 +84,7 @@ class HostedEnv:
             InfrastructureError: the world failed or crashed; the episode is void.
             EpisodeOverError: there is no episode, or it is over.
         """
-        recording = self._begun
+        recording = self._active_recorder
         if recording.over:
             raise EpisodeOverError(f"step of {self._place(recording)}, which is over; reset the world first")
         before = recording.offered
@@ -107,7 +107,7 @@ class HostedEnv:
             InfrastructureError: the world could not say how it stands; the episode is void.
             EpisodeOverError: there is no episode.
         """
-        recording = self._begun
+        recording = self._active_recorder
         try:
             recording.stop(reason)
         except Exception as error:
@@ -120,7 +120,7 @@ class HostedEnv:
         Raises:
             EpisodeOverError: there is none.
         """
-        return self._begun.episode()
+        return self._active_recorder.episode()
 
     def close(self) -> None:
         """Free the environment."""
@@ -128,7 +128,7 @@ class HostedEnv:
         self._env.close()
 
     @property
-    def _begun(self) -> EpisodeRecorder:
+    def _active_recorder(self) -> EpisodeRecorder:
         if self._recording is None:
             raise EpisodeOverError("no episode has begun in this world; reset it first")
         return self._recording

@@ -184,7 +184,7 @@ def png(panels: Sequence[Panel]) -> bytes:
     Raises:
         ValueError: there are no panels.
     """
-    return _drawn(panels, "png")
+    return _render_picture(panels, "png")
 
 
 def svg(panels: Sequence[Panel]) -> str:
@@ -195,7 +195,7 @@ def svg(panels: Sequence[Panel]) -> str:
     Raises:
         ValueError: there are no panels.
     """
-    return _drawn(panels, "svg").decode()
+    return _render_picture(panels, "svg").decode()
 
 
 def moving_average(values: Sequence[float], width: int) -> NDArray[np.float64]:
@@ -215,7 +215,7 @@ def _check_finite(what: str, values: Iterable[float]) -> None:
             raise ValueError(f"{what} holds {value}; only finite numbers can be drawn")
 
 
-def _drawn(panels: Sequence[Panel], kind: str) -> bytes:
+def _render_picture(panels: Sequence[Panel], kind: str) -> bytes:
     if not panels:
         raise ValueError("no panels: a picture needs one panel at least")
     out = BytesIO()

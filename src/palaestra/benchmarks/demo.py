@@ -34,7 +34,7 @@ from palaestra.benchmarks.learning import (
 from palaestra.benchmarks.viewer import render_page
 from palaestra.contamination import Guard
 from palaestra.digest import digest, digest_bytes
-from palaestra.durable import saving, sweep, verified, write_file
+from palaestra.durable import find_whole_save, saving, sweep, write_file
 from palaestra.envs import ToolEnv
 from palaestra.envs.target import find_world
 from palaestra.errors import CheckpointError, ContaminationError, DrawError, RecordError, StorageError
@@ -157,14 +157,14 @@ def _prove(
     sweep(directory)
     if directory.exists():
         try:
-            whole = verified(directory)
+            whole = find_whole_save(directory)
             kept = list(read_episodes(whole / "trajectories.jsonl"))
             proof = _PROOF.validate_json((whole / "proof.json").read_bytes())
         except (RecordError, OSError, ValidationError) as error:
             raise CheckpointError(f"{error}; or remove {directory} to prove anew") from error
         say("proof: done before")
         return kept, proof
-    episodes = _rolled_out(env, world, bar)
+    episodes = _roll_out_agents(env, world, bar)
     ids = proved_task_ids(world)
     with bar("proving", len(ids)) as progress:
         proof = prove(world, ids, jobs=os.cpu_count() or 1, progress=progress.step)
@@ -308,7 +308,7 @@ def _tasks_of(world: ToolEnv, split: str, families: Collection[str]) -> tuple[st
     return tuple(task for task in world.task_set.ids(split) if task.split("/")[1] in families)
 
 
-def _rolled_out(env: gym.Env[Any, Any], world: ToolEnv, bar: OpenProgressBar) -> list[Episode]:
+def _roll_out_agents(env: gym.Env[Any, Any], world: ToolEnv, bar: OpenProgressBar) -> list[Episode]:
     """Every agent on the first instance of each of the demo's families."""
     ids = [task for split in ("train", "heldout") for task in demo_task_ids(world, split)]
     first = {task.rpartition("/")[0]: task for task in reversed(ids)}

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, TypeGuard
 
-from palaestra.browser.driver import Window, refused_by_page
+from palaestra.browser.driver import Window, try_act
 
 _REF = {"type": "integer", "description": "an element's number"}
 _POINT = {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}
@@ -155,24 +155,24 @@ class Acts:
             window.page.keyboard.insert_text(window.clipboard)
         elif command == "control+x":
             window.page.keyboard.press("Delete")
-        elif command != "control+c" and (why := refused_by_page(lambda: window.page.keyboard.press(key))):
+        elif command != "control+c" and (why := try_act(lambda: window.page.keyboard.press(key))):
             raise ActRefused(why, "invalid_arguments")
         return f"pressed {key}"
 
     def _drag(self, given: Mapping[str, Any]) -> str:
         number, to = _integer(given, "ref"), _integer(given, "to")
         start, end = self._point(number), self._point(to)
-        self._dragged([self._point(number) if start != end else start, end])
+        self._drag_through([self._point(number) if start != end else start, end])
         return f"dragged [{number}] onto [{to}]"
 
     def _drag_along(self, given: Mapping[str, Any]) -> str:
         points = _list(given, "points")
         if not 2 <= len(points) <= 50 or not all(map(_is_point, points)):
             raise ActRefused("points is a list of 2 to 50 pairs of numbers", "invalid_arguments")
-        self._dragged([self._inside(float(x), float(y)) for x, y in points])
+        self._drag_through([self._inside(float(x), float(y)) for x, y in points])
         return f"dragged through {len(points)} points"
 
-    def _dragged(self, points: list[tuple[float, float]]) -> None:
+    def _drag_through(self, points: list[tuple[float, float]]) -> None:
         mouse = self._window.page.mouse
         mouse.move(*points[0])
         mouse.down()

@@ -122,7 +122,7 @@ class Window:
         """Have `told` be called with every request that was answered."""
         self._context.on("requestfinished", told)
 
-    def described(self) -> list[dict[str, Any]]:
+    def accessibility_nodes(self) -> list[dict[str, Any]]:
         """The nodes of the accessibility tree, as Chromium gives them."""
         return list(self._devtools().send("Accessibility.getFullAXTree")["nodes"])
 
@@ -182,7 +182,7 @@ def _close(page: Any) -> None:
     page.close()
 
 
-def refused_by_page(act: Callable[[], Any]) -> str | None:
+def try_act(act: Callable[[], Any]) -> str | None:
     """Have the page do something that it may refuse, such as an unknown key; why it did."""
     try:
         act()

@@ -37,7 +37,7 @@ def elements(window: Window, most: int = 500) -> list[Element]:
     return found
 
 
-def told(window: Window, kind: str, most: int = 500) -> str:
+def describe_page(window: Window, kind: str, most: int = 500) -> str:
     """The page in words.
 
     Args:
@@ -77,7 +77,7 @@ def _quote(text: str) -> str:
 
 
 def _tree(window: Window, most: int) -> str:
-    nodes = {node["nodeId"]: node for node in window.described()}
+    nodes = {node["nodeId"]: node for node in window.accessibility_nodes()}
     roots = [node for node in nodes.values() if node.get("parentId") not in nodes]
     lines: list[str] = []
     # Deep pages are deeper than Python's stack, so that the way down is kept here: node, depth, name above.

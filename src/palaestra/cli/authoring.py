@@ -7,7 +7,7 @@ import typer
 
 from palaestra.cli.console import output
 from palaestra.cli.progress import bar
-from palaestra.cli.switches import named
+from palaestra.cli.switches import parse_named_values
 from palaestra.errors import ConfigError
 from palaestra.records import Json
 
@@ -69,7 +69,7 @@ def write(
     config = RemoteChatConfig(
         endpoint=EndpointConfig(base_url=base_url, key_variable=key_variable, timeout=timeout, tries=request_tries),
         model=model,
-        options={**named("--request", request), **options},
+        options={**parse_named_values("--request", request), **options},
         keeps_cut_off=True,
     )
     with RemoteChat(config) as chat, bar("writing", None) as shown:

@@ -86,10 +86,10 @@ def _episodes(target: Path) -> Iterator[Episode]:
     batches = sorted(target.rglob(BATCHES))
     if not batches:
         raise RecordError(f"{target} holds no evaluation and no training run; give a folder of one, or a file")
-    return _trained_on([path.parent for path in batches])
+    return _training_episodes([path.parent for path in batches])
 
 
-def _trained_on(stages: Sequence[Path]) -> Iterator[Episode]:
+def _training_episodes(stages: Sequence[Path]) -> Iterator[Episode]:
     from palaestra.trainers.loops.record import recorded_batches  # noqa: PLC0415  torch takes seconds to import
 
     for stage in stages:

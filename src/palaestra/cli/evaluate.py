@@ -17,7 +17,7 @@ from palaestra.cli.switches import (
     SurfaceSettingOption,
     TemperOption,
     WordingOption,
-    named,
+    parse_named_values,
     switches,
 )
 from palaestra.cli.target import WorldsOption
@@ -176,7 +176,7 @@ def evaluate(
         model=model,
         key_variable=key_variable,
         seed_field=seed_field,
-        request=named("--request", request),
+        request=parse_named_values("--request", request),
         timeout=timeout,
         request_tries=request_tries,
         concurrency=concurrency,
@@ -189,7 +189,7 @@ def evaluate(
         limit=limit,
         axes=tuple(axis or ()),
         switches=switches(surface, handbook, noise, wording, temper, surface_setting),
-        options=named("--option", option),
+        options=parse_named_values("--option", option),
     )
     playing = PlayOptions(concurrency=concurrency, seconds=600.0 if seconds is None else seconds, tries=tries)
     with evaluated_agent_of(agent, how) as evaluated_agent, _folder(out) as folder:

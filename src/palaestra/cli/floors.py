@@ -8,7 +8,7 @@ import typer
 
 from palaestra.cli.console import output
 from palaestra.cli.progress import bar
-from palaestra.cli.switches import named
+from palaestra.cli.switches import parse_named_values
 from palaestra.durable import write_file
 from palaestra.errors import ConfigError
 
@@ -57,7 +57,7 @@ def suites(
                 agents=agent or AGENTS,
                 threads=threads,
                 progress=shown.step,
-                options=named("--option", option),
+                options=parse_named_values("--option", option),
             )
         floors += [*(own if categories else ()), together(own)]
     table = floors_table(floors, {each.name: each.licence for each in found}, title="Benchmarks from outside")

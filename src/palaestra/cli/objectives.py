@@ -63,7 +63,7 @@ def list_constants() -> Table:
 
     rows: list[tuple[str, ...]] = []
     for name in presets():
-        built, sources = ObjectiveConfig(preset=name).built(), preset(name).constants
+        built, sources = ObjectiveConfig(preset=name).build(), preset(name).constants
         found = {key: value for key, value in constants(built).items() if key != "unit"}
         unit = "any" if built.returns is None else f"return {built.returns:g}"
         if built.returns is not None and (source := sources.get("unit")):
@@ -136,7 +136,7 @@ def show(
     console = output()
     tables: list[Table] = []
     if name in presets() or is_preset_file(name):
-        built = ObjectiveConfig(preset=name).built()
+        built = ObjectiveConfig(preset=name).build()
         tables += _preset_tables(preset(name), built)
     tables += [table for part in PARTS.values() if part.name == name for table in _part_tables(part)]
     if name in COLUMNS:

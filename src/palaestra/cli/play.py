@@ -125,7 +125,7 @@ def _take(console: Console, env: ToolEnv, line: str) -> None:
     if not line:
         return
     if word == "tools":
-        for tool in env.offered:
+        for tool in env.offered_tools:
             if rest.lower() in f"{tool.name} {tool.description}".lower():
                 console.print(f"  [bold]{tool.name}[/]  {escape(tool.description)}", highlight=False)
     elif word == "help" and rest:
@@ -139,14 +139,16 @@ def _take(console: Console, env: ToolEnv, line: str) -> None:
 
 
 def _name(env: ToolEnv, name: str) -> Tool:
-    tools = {tool.name: tool for tool in env.offered}
+    tools = {tool.name: tool for tool in env.offered_tools}
     if name not in tools:
         raise UnknownNameError.of("tool", name, tools)
     return tools[name]
 
 
 def _step(console: Console, env: ToolEnv, line: str) -> None:
-    observation, reward, _, _, _ = env.step(_action(line, {tool.name: list(_arguments(tool)) for tool in env.offered}))
+    observation, reward, _, _, _ = env.step(
+        _action(line, {tool.name: list(_arguments(tool)) for tool in env.offered_tools})
+    )
     _show(console, observation)
     if reward:
         console.print(f"[{'green' if reward > 0 else 'red'}]{reward:+.0f} points[/]")

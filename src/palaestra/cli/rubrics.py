@@ -17,7 +17,7 @@ from palaestra.benchmarks.agreement import (
 from palaestra.cli.console import output
 from palaestra.cli.progress import bar
 from palaestra.cli.target import WorldOption, open_target, open_task
-from palaestra.cli.tasks import FamilyOption, SplitOption, chosen
+from palaestra.cli.tasks import FamilyOption, SplitOption, choose_tasks
 from palaestra.durable import write_file
 from palaestra.envs import ToolEnv
 from palaestra.errors import TaskError
@@ -60,7 +60,7 @@ def derive(
         raise TaskError("--split and --family choose among many tasks; add --all")
     if every:
         env = open_target(target, world)
-        ids = chosen(env, split, family)
+        ids = choose_tasks(env, split, family)
     elif target is None:
         raise TaskError("no task is named; give a task's id, or --all and a world")
     else:

@@ -10,7 +10,7 @@ import typer
 from palaestra.cli.console import output
 from palaestra.cli.progress import bar
 from palaestra.cli.target import WorldOption, open_target
-from palaestra.cli.tasks import FamilyOption, SplitOption, Target, chosen
+from palaestra.cli.tasks import FamilyOption, SplitOption, Target, choose_tasks
 from palaestra.durable import write_file
 from palaestra.errors import TaskError
 
@@ -51,7 +51,7 @@ def simulation(
     from palaestra.envs.simulation.measurement import PolicyName  # noqa: PLC0415
 
     env = open_target(target, world)
-    ids = chosen(env, split, family)
+    ids = choose_tasks(env, split, family)
     every = max(1, -(-len(ids) // limit)) if limit else 1
     picked = [env.task_set.instance(task) for task in ids[::every]]
     instances = [instance for instance in picked if can_simulate(instance)]

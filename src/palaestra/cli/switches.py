@@ -53,7 +53,7 @@ def switches(
     if surface is not None:
         given["surface"] = surface
     if surface_settings:
-        given["surface_settings"] = named("--surface-setting", surface_settings)
+        given["surface_settings"] = parse_named_values("--surface-setting", surface_settings)
     if handbook:
         given["handbook"] = handbook
     if noise:
@@ -65,7 +65,7 @@ def switches(
     return given
 
 
-def named(flag: str, texts: Sequence[str] | None) -> dict[str, Json]:
+def parse_named_values(flag: str, texts: Sequence[str] | None) -> dict[str, Json]:
     """What a flag gives as NAME=VALUE: a value that is JSON counts as such, and any other as text.
 
     Args:

@@ -42,7 +42,7 @@ SplitOption = Annotated[list[str] | None, typer.Option("--split", help="Only thi
 FamilyOption = Annotated[str | None, typer.Option("--family", help="Only this family, such as cancel-order.")]
 
 
-def chosen(env: ToolEnv, splits: list[str] | None, family: str | None, *, unreleased: bool = False) -> list[str]:
+def choose_tasks(env: ToolEnv, splits: list[str] | None, family: str | None, *, unreleased: bool = False) -> list[str]:
     """The ids of the tasks that the options choose.
 
     Args:
@@ -75,7 +75,7 @@ def list_tasks(
 ) -> None:
     """List families and their number of tasks per split."""
     env = open_target(target, world)
-    tasks = chosen(env, split, family)
+    tasks = choose_tasks(env, split, family)
     if ids:
         typer.echo("\n".join(tasks))
         return
@@ -145,7 +145,7 @@ def prove(
         raise TaskError(f"--release: the world {env.world.name!r} keeps no release; name its file as World.release")
     if release and (folder_of(target) or split or family or surface):
         raise TaskError("--release is for a whole world; leave out --split, --family, --surface and task files")
-    ids = chosen(env, split, family, unreleased=True)
+    ids = choose_tasks(env, split, family, unreleased=True)
     if not ids:
         where = ", ".join(split or env.task_set.splits)
         raise TaskError(f"no task of {env.env_id} is in {where}; there is nothing to prove")
@@ -190,7 +190,7 @@ def attack(
 ) -> None:
     """Attack tasks: the share of tasks, and of pairs of task and refusal twin, that each attack solves."""
     env = open_target(target, world, surface=surface)
-    ids = chosen(env, split, family)
+    ids = choose_tasks(env, split, family)
     if not ids:
         where = ", ".join(split or env.task_set.splits)
         raise TaskError(f"no task of {env.env_id} is in {where}; there is nothing to attack")
@@ -218,7 +218,7 @@ def injections(
     Plants each attacker's goal in each task. Exits with status 1 and prints the faults if one is missed.
     """
     env = open_target(target, world, surface=surface)
-    ids = chosen(env, split, family)
+    ids = choose_tasks(env, split, family)
     if not ids:
         raise TaskError(
             f"no task of {env.env_id} is in {', '.join(split or env.task_set.splits)}; choose another split"

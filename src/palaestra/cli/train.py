@@ -145,7 +145,7 @@ def _stage_rows(plan: "RunPlan", name: str) -> list[tuple[str, str]]:
     groups = f"{limits.per_step} groups, {limits.per_step * stage.group_size} trajectories"
     rows: list[tuple[str, str]] = []
     if isinstance(stage, GrpoConfig):
-        totals, built = plan.worlds.totals, stage.objective.built()
+        totals, built = plan.worlds.totals, stage.objective.build()
         rows += [
             ("returns" if len(totals) == 1 else f"returns, {world}", describe_unit(built, total))
             for world, total in totals.items()

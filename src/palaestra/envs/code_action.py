@@ -48,7 +48,7 @@ def run_code(episode: LiveEpisode, code: str, *, sandbox: Sandbox, tools: Schema
         InfrastructureError: the sandbox or the world failed.
         RubricError: a criterion crashed.
     """
-    turn = _CodeTurn(episode, frozenset(words.__wrapped__(code)) - episode.evidence.known())
+    turn = _CodeTurn(episode, frozenset(words.__wrapped__(code)) - episode.evidence.known_ids())
     program = Program(code=code, tools=function_texts(tools), now=episode.clock.now, seed=episode.seed)
     try:
         result = run_program(sandbox, program, turn.answer)
@@ -74,7 +74,7 @@ class _CodeTurn:
         episode = self.episode
         if self.calls:
             episode.begin_reading()
-            episode.context.spelled = self.spelled & episode.evidence.known()
+            episode.context.spelled = self.spelled & episode.evidence.known_ids()
         before = len(episode.evidence.events)
         messages = tuple(episode.run((call,), first=len(self.calls)))
         episode.hear(messages)

@@ -187,7 +187,7 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
                 check_noise_on_pages(self.noise, self.surface)
         self.variation = RequestVariation.of(wording, temper)
         self._varied: LruCache[tuple[str, int], Instance] = LruCache(_VARIED)
-        self._offered = tuple(self.toolbox.offered(self.world.role))
+        self._offered = tuple(self.toolbox.tools_for(self.world.role))
         self._bind()
         self.action_space = CallSpace(self._offered, self._format)
         self.observation_space = MessageSpace()
@@ -227,12 +227,12 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         if seed is None:
             seed = int(self.np_random.integers(2**31))
         named = (options or {}).get("task", self._task_id)
-        instance = self.task_set.instance(self._drawn(seed) if named is None else named, self.handbook)
+        instance = self.task_set.instance(self._draw_id(seed) if named is None else named, self.handbook)
         episode = self._begin(instance, seed)
         noise_state = episode.noise_state
         state_hash = episode.state.state_hash()
         return ResetRecord(
-            messages=self._given(),
+            messages=self._copy_observation(),
             tools=self._export(episode),
             task=episode.instance.spec,
             rubric=episode.instance.rubric.specs,
@@ -241,7 +241,7 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
             anchor=episode.anchor(state_hash),
             noise=None if noise_state is None else noise_state.report(episode.evidence),
             injection=episode.injection_report(),
-        ).returned()
+        ).to_gymnasium()
 
     def _reseed(self, seed: int) -> None:
         """What `super().reset` does, without making a generator that most episodes never draw from."""
@@ -260,11 +260,11 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
     def _np_random(self, generator: np.random.Generator) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
         self._generator = generator
 
-    def _given(self) -> tuple[Message, ...]:
+    def _copy_observation(self) -> tuple[Message, ...]:
         """The observation, as copies: whoever is given it may do with it what they like."""
         return tuple([message.copy() for message in self.episode.observation])
 
-    def _drawn(self, seed: int) -> str:
+    def _draw_id(self, seed: int) -> str:
         if not self._ids:
             raise TaskError("the split lists no instance; choose another split, or name a task")
         return Stream.root("instance", seed).choice(self._ids)
@@ -348,7 +348,7 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
             episode.close_turn(code.messages, readable=unreadable is None, heard=True)
         points, end = checklist.points, evidence.end
         state_hash = state.state_hash()
-        messages = self._given()
+        messages = self._copy_observation()
         if turn.ids:
             messages = echo_ids(messages, turn.ids, unreadable=unreadable is not None)
         done = _step_record(
@@ -368,7 +368,7 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
             noise=None if episode.noise_state is None else episode.noise_state.report(evidence),
             injection=episode.injection_report(),
         )
-        return (done if code is None else replace(done, code=code.calls)).returned()
+        return (done if code is None else replace(done, code=code.calls)).to_gymnasium()
 
     def _running(self) -> LiveEpisode:
         if self._episode is not None and self._episode.faulted:

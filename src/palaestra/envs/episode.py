@@ -131,7 +131,7 @@ class LiveEpisode:
                 messages.append(self._run_composite(call_id, call))
             else:
                 result = self.toolbox.call(self.context, self.state, call_id, call, self.evidence.events)
-                event = result.event if self.conversation is None else self._answered(result.event, spoken)
+                event = result.event if self.conversation is None else self._deliver_message(result.event, spoken)
                 self.evidence.events.append(event)
                 self.checklist.update(self.evidence)
                 messages.append(_answer(call_id, event.tool, result.content, result.images))
@@ -147,13 +147,13 @@ class LiveEpisode:
         if action is not None and actions is not None:
             service = action.tool in actions and actions[action.tool].writes
             result = self._call_on(actions, f"{call_id}.1", action, service=service)
-            events.append(self._answered(surface.settle(action, result), spoken))
+            events.append(self._deliver_message(surface.settle(action, result), spoken))
             self.checklist.update(self.evidence)
             self._let_happen()
             if self.context.end_reason is not None:  # by an action of another name, such as `done` for `finish`
                 return _answer(call_id, plain_name(call.tool), _as_text(result.content), result.images)
         result = self._call_on(self.toolbox, call_id, call, service=False)
-        events.append(self._answered(result.event, spoken))
+        events.append(self._deliver_message(result.event, spoken))
         self.checklist.update(self.evidence)
         self._let_happen()
         if self.noise_state is not None:
@@ -173,7 +173,7 @@ class LiveEpisode:
         evidence, results = self.evidence, list[CallResult]()
         for result in noise_state.call(self.context, self.state, call_id, call, evidence):
             results.append(result)
-            evidence.events.append(self._answered(result.event, spoken))
+            evidence.events.append(self._deliver_message(result.event, spoken))
             self.checklist.update(evidence)
             self._let_happen()
         self._let_noise_happen(noise_state)
@@ -185,7 +185,7 @@ class LiveEpisode:
         evidence = self.evidence
         for event in noise_state.happenings(self.context, self.state, evidence):
             evidence.events.append(event)
-            evidence.moved(self.state.journal[-event.written :])
+            evidence.take_in_world_changes(self.state.journal[-event.written :])
             self.checklist.update(evidence)
 
     def _run_composite(self, call_id: str, call: ToolCall) -> Message:
@@ -209,11 +209,11 @@ class LiveEpisode:
             happen(later[number], self.state)
             written = self.state.journal[mark:]
             self.evidence.events.append(log_world_event(f"later_{number}", later[number].name, len(written)))
-            self.evidence.moved(written)
+            self.evidence.take_in_world_changes(written)
             self.checklist.update(self.evidence)
             self._happened = number + 1
 
-    def _answered(self, event: ToolEvent, spoken: list[Message]) -> ToolEvent:
+    def _deliver_message(self, event: ToolEvent, spoken: list[Message]) -> ToolEvent:
         """The event as the user took it, if it is a message to them; what they say is added to `spoken`."""
         if event.tool != self.toolbox.prose_tool or not event.executed:
             return event
@@ -284,7 +284,7 @@ class LiveEpisode:
             events=tuple(self.evidence.events),
             heard=tuple(self.evidence.heard),
             elapsed=self.clock.elapsed,
-            waited=self.clock.waited,
+            waited=self.clock.days_waited,
             turn=self.turn,
             unparsable=self._unparsable,
             max_turns=self._max_turns,

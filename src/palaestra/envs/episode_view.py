@@ -22,7 +22,7 @@ _ON_SURFACE = 90
 class EpisodeView:
     """The part of `ToolEnv` that reads its episode.
 
-    All but `offered` and `played_surface` raise `EpisodeOverError` where none has begun.
+    All but `offered_tools` and `played_surface` raise `EpisodeOverError` where none has begun.
     """
 
     _episode: LiveEpisode | None
@@ -122,7 +122,7 @@ class EpisodeView:
     def _translate(self, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
         """Calls of the conventional surface in the names of the tools on offer."""
         noise_state, translated = self.episode.noise_state, self._surface.translate(calls, self.instance.initial_state)
-        return translated if noise_state is None else noise_state.noise_plan.spelled(translated)
+        return translated if noise_state is None else noise_state.noise_plan.rename_calls(translated)
 
     @property
     def played_surface(self) -> Surface:
@@ -130,7 +130,7 @@ class EpisodeView:
         return self._surface
 
     @property
-    def offered(self) -> tuple[Tool, ...]:
+    def offered_tools(self) -> tuple[Tool, ...]:
         """The tools on offer, as the agent knows them; noise can make them others with every episode."""
         return self._offered
 

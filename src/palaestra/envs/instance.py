@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from palaestra.digest import digest
 from palaestra.envs.later import LaterEvent
-from palaestra.envs.proofread import line_of, proofread, told
+from palaestra.envs.proofread import describe_error, line_of, proofread
 from palaestra.envs.request_variation import RequestVariation
 from palaestra.envs.state import Base, Overlay, overlay_on
 from palaestra.envs.task import FIRST_INDEX, Deals, Draft, Family, Task, TaskDraw, split_of
@@ -215,7 +215,7 @@ def _locate_error(error: Exception, world: World, family: "Family[Draft]", task_
     where = f"{line_of(error, family)}: {task_id}"
     if isinstance(error, TaskError):
         return type(error)(f"{where}: {error}")
-    return TaskError(f"{where}: {told(error, world.schema)}")
+    return TaskError(f"{where}: {describe_error(error, world.schema)}")
 
 
 def _draft(
@@ -321,7 +321,7 @@ def _briefing(world: World, task: Task) -> Callable[[datetime], str]:
 
 def _features(world: World, family: "Family[Draft]", task: Task, given: frozenset[str]) -> Features:
     tools = [world.toolbox[call.tool] for call in task.oracle]
-    named = {i for call, tool in zip(task.oracle, tools, strict=True) for i in tool.named(call.arguments)}
+    named = {i for call, tool in zip(task.oracle, tools, strict=True) for i in tool.find_ids(call.arguments)}
     return Features(
         hops=len(named - given),
         entities=len(named),

@@ -27,7 +27,10 @@ def proofread(world: World, task: object) -> Task:
         raise TaskError(f"the family's function gives {_show(task)} and no task; end it with `return Task(...)`")
     _check_prompt(task.prompt)
     _check_parts(
-        "rubric", task.rubric or (), Criterion, "criteria, as `expect_read(...)` and `*desk.resolved(...)` give them"
+        "rubric",
+        task.rubric or (),
+        Criterion,
+        "criteria, as `expect_read(...)` and `*desk.expect_resolved(...)` give them",
     )
     _check_parts("allow", task.allow, Allowance, "allowances, as `permit_change(...)` and `*desk.pays(...)` give them")
     _check_calls(world, "oracle", task.oracle)
@@ -58,12 +61,12 @@ def _check_parts(name: str, parts: object, kind: type[Any], wanted: str) -> None
 def _check_calls(world: World, name: str, calls: Sequence[ToolCall]) -> None:
     """Raise where an author's own calls could not be made."""
     _check_parts(name, calls, ToolCall, "calls, as `call(...)` and `*closing_calls(...)` give them")
-    offered = {tool.name: tool for tool in world.toolbox.offered(world.role)}
+    offered = {tool.name: tool for tool in world.toolbox.tools_for(world.role)}
     for call in calls:
         if call.tool not in offered:
             raise TaskError(f"{name}: {UnknownNameError.of('tool', call.tool, offered)}")
         try:
-            offered[call.tool].validated(call.arguments)
+            offered[call.tool].validate(call.arguments)
         except ToolRefusal as refusal:
             raise TaskError(f"{name}: {call.tool}: {refusal.message}") from None
     if calls and _END in offered and all(call.tool != _END for call in calls):
@@ -92,7 +95,7 @@ def _show(value: object) -> str:
     return text if len(text) <= 60 else f"{type(value).__name__} {text[:50]}..."
 
 
-def told(error: Exception, schema: Schema) -> str:
+def describe_error(error: Exception, schema: Schema) -> str:
     """An exception of an author's own code in words, with near names where it is about a name."""
     return f"{type(error).__name__}: {error}{_near(error, schema)}"
 

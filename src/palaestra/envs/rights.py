@@ -46,11 +46,11 @@ class RequestRights:
         found = set[str]()
         for key in keys:
             owners = self.owners_of(evidence.state, key) or self.owners_of(evidence.initial, key)
-            if owners and owners.isdisjoint(self.entitled(evidence.initial, evidence.given)):
+            if owners and owners.isdisjoint(self.entitled_owners(evidence.initial, evidence.given)):
                 found |= owners
         return frozenset(found - self.owners_named_by_user(evidence.state, evidence.events)) if found else frozenset()
 
-    def entitled(self, initial: StateView, given: frozenset[str]) -> frozenset[str]:
+    def entitled_owners(self, initial: StateView, given: frozenset[str]) -> frozenset[str]:
         """The owners to whose records a request with the words `given` gives a right."""
         if self._entitled is None or self._entitled[0] is not given:
             self._entitled = given, self._owners_of_all(initial, given | self._related)
@@ -76,6 +76,6 @@ def rights_of_task(
     """
     if not world.owners:
         return None
-    related = {key for calls in routes for call in calls for key in world.toolbox[call.tool].named(call.arguments)}
+    related = {key for calls in routes for call in calls for key in world.toolbox[call.tool].find_ids(call.arguments)}
     related.update(allowance.key for allowance in permitted if allowance.key is not None)
     return RequestRights(world.schema, world.owners, related)

@@ -134,7 +134,7 @@ def deciding_rules(task: Instance) -> tuple[str, ...]:
         return ()
     return tuple(
         name
-        for name in variants.changed(task.rules)
+        for name in variants.list_changes(task.rules)
         if is_decided(task, rule_twin(task, variants.with_own(task.rules, name)))
     )
 
@@ -174,7 +174,7 @@ def relevant_handbooks(world: World, family: Family[Any], index: int, number: in
     count = variants.handbooks(first)
     for step in range(count):
         other = first + (number - first + step) % count
-        if asked.intersection(variants.changed(variants(seed_of(world, index), other))):
+        if asked.intersection(variants.list_changes(variants(seed_of(world, index), other))):
             yield other
 
 

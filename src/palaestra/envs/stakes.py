@@ -41,10 +41,10 @@ def state_stakes(instance: Instance, *, refusals: float) -> Instance:
         refusals=round(100 * refusals),
     )
     messages = tuple(_with(message, stakes) for message in instance.messages)
-    return replace(instance, messages=messages, given=given_by(messages), stakes=True)
+    return replace(instance, messages=messages, given=find_message_ids(messages), stakes=True)
 
 
-def given_by(messages: Sequence[Message]) -> frozenset[str]:
+def find_message_ids(messages: Sequence[Message]) -> frozenset[str]:
     """The words of messages that may be ids."""
     return frozenset[str]().union(*(words(message["content"]) for message in messages))
 

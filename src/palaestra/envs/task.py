@@ -274,7 +274,7 @@ class Draft:
         shared = not self._drawn_from and not self.state.journal
         if shared and self.twin in self._deals:
             return cast("Sequence[R]", self._deals[self.twin])
-        rows = self._family_stream.split("deal").shuffled(self._fitting(kind, where, what, decides=decides))
+        rows = self._family_stream.split("deal").permutation(self._fitting(kind, where, what, decides=decides))
         if shared:
             self._deals[self.twin] = rows
         return rows

@@ -133,7 +133,7 @@ def list_refused_by(world: World, task: Task) -> frozenset[str]:
     writes = [(call, tool) for call, tool in calls if tool.writes]
     if not all(tool.closes in ("declined", "handed on") for _, tool in writes):
         return frozenset()
-    return frozenset(named for call, tool in writes for named in tool.named(call.arguments)) - words(task.prompt)
+    return frozenset(named for call, tool in writes for named in tool.find_ids(call.arguments)) - words(task.prompt)
 
 
 def _about_messages(setting: RubricSetting) -> list[Criterion]:

@@ -253,7 +253,7 @@ def bundled_tasks(world: World) -> TaskSet:
             return True
         return release.lists(family.id, split)
 
-    return TaskSet(world, (*own, *_offered(world)), lists=lists, decided=load_decided(world))
+    return TaskSet(world, (*own, *_installed_families(world)), lists=lists, decided=load_decided(world))
 
 
 def _own_families(world: World) -> list[Family[Any]]:
@@ -270,7 +270,7 @@ def _own_families(world: World) -> list[Family[Any]]:
         ) from error
 
 
-def _offered(world: World) -> Iterator[Family[Any]]:
+def _installed_families(world: World) -> Iterator[Family[Any]]:
     """The families that installed packages offer for a world; a package that cannot be loaded is left out, with a word.
 
     A broken package must not take the world's own tasks away, and must not go unnoticed.

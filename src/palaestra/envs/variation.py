@@ -12,7 +12,7 @@ from palaestra.envs.request_variation import RequestVariation
 from palaestra.envs.state import Overlay
 from palaestra.envs.user.acts import kind_of, parse_acts
 from palaestra.envs.user.persona import Persona
-from palaestra.envs.user.tempers import tempered
+from palaestra.envs.user.tempers import with_temper
 from palaestra.envs.wording import reword
 from palaestra.ids import is_plain, texts_in, words
 from palaestra.records import Message, ToolCall
@@ -27,7 +27,7 @@ def vary_request(instance: Instance, variation: RequestVariation) -> Instance:
         given = frozenset[str]().union(*(words(message["content"]) for message in messages))
         made = replace(made, messages=messages, given=given)
     if variation.temper is not None and instance.user is not None:
-        user = tempered(instance.user, variation.temper)
+        user = with_temper(instance.user, variation.temper)
         extra = user.pushes - instance.user.pushes
         place = _last_contested(instance.user, instance.oracle) if extra else None
         made = replace(made, user=user)

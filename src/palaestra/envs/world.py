@@ -180,10 +180,10 @@ class World:
     def under(self, rules: Any) -> "World":
         """The same world where every seed goes by these rules, whatever the handbook."""
 
-        def fixed(_seed: int, _handbook: int) -> Any:
+        def return_rules(_seed: int, _handbook: int) -> Any:
             return rules
 
-        return replace(self, rules=fixed)
+        return replace(self, rules=return_rules)
 
     @cached_property
     def message_rules(self) -> MessageRules:

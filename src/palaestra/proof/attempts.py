@@ -38,7 +38,7 @@ def refused_writes(trial: Trial, event: ToolEvent) -> Iterator[TriedWrite]:
 def strangers_among(trial: Trial, rights: RequestRights, keys: Sequence[str], events: Sequence[ToolEvent]) -> set[str]:
     """The owners of the records `keys` to whom neither the request nor the user's answers give a right."""
     initial = trial.instance.initial_state
-    mine = rights.entitled(initial, trial.instance.given) | rights.owners_named_by_user(initial, events)
+    mine = rights.entitled_owners(initial, trial.instance.given) | rights.owners_named_by_user(initial, events)
     owners = (rights.owners_of(initial, key) for key in keys)
     return {owner for found in owners if found.isdisjoint(mine) for owner in found}
 

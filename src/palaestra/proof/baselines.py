@@ -78,7 +78,7 @@ class ToolRoles:
         for tool in self._offer():
             if not tool.writes and is_simple_lookup(tool):
                 [name] = tool.parameters["required"]
-                keys = self._directory().named_in(text, tool.references[name])
+                keys = self._directory().find_ids(text, tool.references[name])
                 calls += [ToolCall(tool=tool.name, arguments={name: _as_asked(tool, name, key)}) for key in keys]
         if self._env.played_surface.begin is None:
             return self._actions(calls)
@@ -92,7 +92,7 @@ class ToolRoles:
 
     def _refusal(self, tool: Tool, said: str, stream: Stream) -> ToolCall:
         directory, arguments = self._directory(), dict(legal_call([tool], self._directory().ids, stream).arguments)
-        named = directory.named_in(said)
+        named = directory.find_ids(said)
         for name in tool.references:
             fitting = [key for key in named if tool.references[name] in (ANY_TABLE, directory.table_of(key))]
             if fitting and name in arguments:
@@ -101,7 +101,7 @@ class ToolRoles:
         return ToolCall(tool=tool.name, arguments=arguments)
 
     def _offer(self) -> list[Tool]:
-        return self._env.world.toolbox.offered(self._env.world.role)
+        return self._env.world.toolbox.tools_for(self._env.world.role)
 
     def _directory(self) -> IdDirectory:
         instance = self._env.instance

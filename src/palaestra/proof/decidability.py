@@ -103,7 +103,7 @@ class _Judge:
         self._asked += said
         (self._calculated if call.tool == CALCULATE else self._shown).read(answers)
         self._made[call.tool] += 1
-        named = self._trial.own[call.tool].named(call.arguments) if call.tool in self._trial.own else ()
+        named = self._trial.own[call.tool].find_ids(call.arguments) if call.tool in self._trial.own else ()
         self._named.setdefault(call.tool, set()).update(named)
 
     def judge(self, call: ToolCall) -> None:
@@ -151,7 +151,7 @@ class _Judge:
         """The first number or id of a message that nothing has shown."""
         told = Transcript()
         told.read([{"role": "user", "content": text}])
-        ids = self._trial.directory.named_in(text)
+        ids = self._trial.directory.find_ids(text)
         unknown = [key for key in ids if not any(t.has_words(key) for t in self._transcripts)]
         unknown += [f"{n:g}" for n in sorted(told.numbers) if n > len(_SMALL) and not self._knows(n)]
         return unknown[0] if unknown else ""

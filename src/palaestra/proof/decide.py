@@ -101,7 +101,7 @@ def _deciding(
                 if rule not in rules_asked_for(task_set.world, kind, index):
                     continue
                 for number in _shuffle([kind], index, task_set):
-                    if rule in variants.changed(variants(0, number)):
+                    if rule in variants.list_changes(variants(0, number)):
                         one = _try_handbook(kind, index, number, task_set)
                         if one is not None and rule in one.rules:
                             yield one
@@ -109,7 +109,7 @@ def _deciding(
 
 def _shuffle(kinds: Sequence[Family[Any]], index: int, task_set: TaskSet) -> list[int]:
     numbers = {number for kind in kinds for number in relevant_handbooks(task_set.world, kind, index, 1)}
-    return Stream.root("decide", kinds[0].id, index).shuffled(sorted(numbers))
+    return Stream.root("decide", kinds[0].id, index).permutation(sorted(numbers))
 
 
 def _try_handbook(kind: Family[Any], index: int, number: int, task_set: TaskSet) -> DecidedTask | None:

@@ -45,7 +45,7 @@ class IdDirectory:
         """The ids of a table's rows, or of all for `ANY_TABLE`."""
         return tuple(self._tables) if table == ANY_TABLE else self._keys[table]
 
-    def named_in(self, text: str, table: str = ANY_TABLE) -> list[str]:
+    def find_ids(self, text: str, table: str = ANY_TABLE) -> list[str]:
         """The ids of a table that a text names, in order."""
         return [key for key, of in self._names(text) if table in (ANY_TABLE, of)]
 

@@ -175,10 +175,10 @@ def _facts(
 
 
 def _effect_of(change: RowChange) -> tuple[str, str, frozenset[tuple[str, object]]]:
-    return change.table, _NEW if change.before is None else change.key, frozenset(_done_to(change))
+    return change.table, _NEW if change.before is None else change.key, frozenset(_column_effects(change))
 
 
-def _done_to(change: RowChange) -> Iterator[tuple[str, object]]:
+def _column_effects(change: RowChange) -> Iterator[tuple[str, object]]:
     """What a write did to its row, column by column: by how much a number changed, and what else became what."""
     if change.after is None:
         yield "", _GONE

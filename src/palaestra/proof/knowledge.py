@@ -30,7 +30,7 @@ def needed_reads(steps: Sequence[OracleStep], needed: frozenset[int], opening: f
 
 def _not_blind(steps: Sequence[OracleStep], opening: frozenset[str], *, left_out: int) -> frozenset[int]:
     """The calls whose values were all known when they were made. What a blind call shows teaches nothing."""
-    somewhere = _shown_somewhere(steps)
+    somewhere = _observed_words(steps)
     known = set(opening)
     sound: set[int] = {left_out}
     for index, step in enumerate(steps):
@@ -42,11 +42,11 @@ def _not_blind(steps: Sequence[OracleStep], opening: frozenset[str], *, left_out
 
 def could_know(step: OracleStep, known: frozenset[str] | set[str], steps: Sequence[OracleStep]) -> bool:
     """Whether every value of the call that some result of the oracle's run shows is among `known`."""
-    somewhere = _shown_somewhere(steps)
+    somewhere = _observed_words(steps)
     return all(token in known for token in _tokens(step) if token in somewhere)
 
 
-def _shown_somewhere(steps: Sequence[OracleStep]) -> frozenset[str]:
+def _observed_words(steps: Sequence[OracleStep]) -> frozenset[str]:
     return frozenset[str]().union(*(words(step.observation) for step in steps))
 
 

@@ -86,7 +86,7 @@ class PageEyes:
             self._directory = IdDirectory(instance.world, instance.initial_state)
         for message in messages:
             text = message["content"]
-            found = [(self._directory.table_of(key) or ANY_TABLE, key) for key in self._directory.named_in(text)]
+            found = [(self._directory.table_of(key) or ANY_TABLE, key) for key in self._directory.find_ids(text)]
             if message["role"] == "user" and not self.said:
                 self.said = " ".join(text.split())[:_LETTERS]
                 self.named = [row for row in found if row[0] != ANY_TABLE]

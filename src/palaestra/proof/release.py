@@ -22,7 +22,7 @@ def release_of(task_set: TaskSet, proof: Proof) -> Release:
     missing = {task for split in SPLITS for task in task_set.candidates(split)} - {p.spec.id for p in proof.tasks}
     if missing:
         raise TaskError(f"{len(missing)} task(s) were not tried, such as {min(missing)}; prove the whole world")
-    return released(task_set, proof=proof_version())
+    return make_release(task_set, proof=proof_version())
 
 
 def proof_version() -> str:
@@ -47,7 +47,7 @@ def changed_families(release: Release, task_set: TaskSet) -> list[str]:
     return found
 
 
-def released(task_set: TaskSet, *, proof: str) -> Release:
+def make_release(task_set: TaskSet, *, proof: str) -> Release:
     """The release of all that a world's splits could list: to be saved once all of it is proved.
 
     Args:

@@ -119,11 +119,11 @@ class Trial:
         self._translate = surface.translate
         self._stepwise = surface.begin is not None
         self.own = env.world.toolbox
-        self.own_offered = tuple(self.own.offered(env.world.role))
+        self.own_offered = tuple(self.own.tools_for(env.world.role))
         names = {tool.name for tool in env.toolbox} if self._stepwise else set[str]()
         self.moves = frozenset(names.difference(tool.name for tool in self.own))
         self.toolbox = self.own if self._stepwise else env.toolbox
-        self.offered = tuple(self.toolbox.offered(env.world.role))
+        self.offered = tuple(self.toolbox.tools_for(env.world.role))
         self._at: list[Snapshot] = [env.snapshot()]
         self.steps: list[OracleStep] = []
         self._played: list[PlayedTurn] = []
@@ -318,7 +318,7 @@ class Trial:
             counting=frozenset(self.env.counting),
             answer=dict(self.env.episode.evidence.answer),
             end=self.env.end,
-            waited=self.env.episode.clock.waited,
+            waited=self.env.episode.clock.days_waited,
         )
 
 

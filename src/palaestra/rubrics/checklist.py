@@ -104,7 +104,7 @@ class Checklist:
         if not asked:
             return
         # What this call does must not count as done before it, so the verdicts are taken first.
-        before, counted, early = self._done_before(), self.counts.copy(), self.early.copy()
+        before, counted, early = self._usable_criteria(), self.counts.copy(), self.early.copy()
         for position, verdict in asked:
             self._record(position, verdict, before)
         if counted != self.counts or early != self.early:
@@ -142,7 +142,7 @@ class Checklist:
         (`_admits`).
         """
         self._take_in_turn(evidence)
-        before = self._done_before()
+        before = self._usable_criteria()
         for position in self.rubric.about_answer:
             self._record(position, self._ask(position, evidence), before)
         self._forget_standing()
@@ -172,7 +172,7 @@ class Checklist:
         if broken or not all(self._known[position] for position in self.rubric.deciding):
             return False
         reason = evidence.event.arguments.get("reason")
-        named = words(reason) & evidence.known() if isinstance(reason, str) else set[str]()
+        named = words(reason) & evidence.known_ids() if isinstance(reason, str) else set[str]()
         refused_by = self.rubric.refused_by
         return not named.isdisjoint(refused_by) and len(named - refused_by) <= _OTHER_REASONS
 
@@ -181,7 +181,7 @@ class Checklist:
             self._turn_start = evidence.turn_start
             self._known = self.counts.copy()
 
-    def _done_before(self) -> list[bool]:
+    def _usable_criteria(self) -> list[bool]:
         """Which criteria may be built on: work done by an earlier call, look-ups answered in an earlier turn.
 
         Work that was done before its look-ups is done, so what waits for it does not wait in vain.

@@ -137,7 +137,7 @@ class Evidence:
             if first != row:
                 yield RowChange(table=table, key=key, before=row, after=first)
 
-    def moved(self, changes: Sequence[RowChange]) -> None:
+    def take_in_world_changes(self, changes: Sequence[RowChange]) -> None:
         """Take it that the world made these latest changes by itself."""
         left = {(change.table, change.key): change.after for change in changes}
         self.by_world.update(left)
@@ -146,7 +146,7 @@ class Evidence:
         apart = self._changes_at == length - len(changes) and not any((c.table, c.key) in left for c in self._changes)
         self._changes_at = length if apart else -1
 
-    def known(self) -> set[str]:
+    def known_ids(self) -> set[str]:
         """The ids that the agent could know in this turn: given ones, and those that earlier turns' results named.
 
         A call on a guessed id teaches nothing: what its result names does not count, so a lucky guess stays one.
@@ -161,7 +161,7 @@ class Evidence:
         """Whether the agent could know every id that a call of this turn names."""
         if event.guessed:
             return False
-        return self.given.issuperset(event.named) or self.known().issuperset(event.named)
+        return self.given.issuperset(event.named) or self.known_ids().issuperset(event.named)
 
     def has_shown(self, table: str, key: str, columns: AbstractSet[str]) -> bool:
         """Whether look-ups so far, taken together, have shown these columns of a row.
@@ -202,7 +202,7 @@ class Evidence:
                     self._columns.setdefault((part.table, key), set()).update(part.columns)
         self._replayed_from = len(self.events)
 
-    def kept(self, owner: object, make: Callable[[], T]) -> T:
+    def memoise(self, owner: object, make: Callable[[], T]) -> T:
         """What `make` made for `owner` when this was first asked for; made anew after a snapshot was restored.
 
         A criterion keeps here what follows from events and journal, so that it takes in each of them once.
@@ -224,5 +224,5 @@ class Evidence:
             written, journal = 0, self._journal()
             for event in self.events:
                 if event.tool == WORLD:
-                    self.moved(journal[written : written + event.written])
+                    self.take_in_world_changes(journal[written : written + event.written])
                 written += event.written

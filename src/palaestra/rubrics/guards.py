@@ -98,7 +98,7 @@ class _Harm:
         )
 
     def _changes(self, evidence: Evidence) -> tuple[RowChange, ...]:
-        return evidence.kept(self, lambda: _UnpermittedChanges(self._permitted)).find(evidence)
+        return evidence.memoise(self, lambda: _UnpermittedChanges(self._permitted)).find(evidence)
 
     def _is_of_grounds(self, change: RowChange) -> bool:
         """Whether only the grounds of a case are wrong."""
@@ -124,7 +124,7 @@ class _UnpermittedChanges:
                 if event.written:
                     self._take_in(event, evidence.journal[self._writes : self._writes + event.written])
             self._events = len(evidence.events)
-            standing = unpermitted(evidence.changes, self._permitted)
+            standing = unpermitted_changes(evidence.changes, self._permitted)
             undone = chain.from_iterable(self._wrong_turns if len(self._wrong_turns) >= REPEATED else ())
             self._found = (*standing, *undone)
         return self._found
@@ -143,7 +143,7 @@ class _UnpermittedChanges:
             place = (write.table, write.key)
             before = self._first.setdefault(place, write.before)
             net[place] = RowChange(table=write.table, key=write.key, before=before, after=write.after)
-        wrong = list(unpermitted((c for c in net.values() if c.before != c.after), self._permitted))
+        wrong = list(unpermitted_changes((c for c in net.values() if c.before != c.after), self._permitted))
         if wrong:
             self._wrong_turns.append(wrong)
 
@@ -160,7 +160,7 @@ def wrong_columns(change: RowChange, permitted: Sequence[Allowance]) -> set[str]
     return left
 
 
-def unpermitted(changes: Iterable[RowChange], permitted: Sequence[Allowance]) -> Iterator[RowChange]:
+def unpermitted_changes(changes: Iterable[RowChange], permitted: Sequence[Allowance]) -> Iterator[RowChange]:
     """The changes that no allowance covers. An allowance for new rows covers as many as it says."""
     left = [a.times for a in permitted]
     for change in changes:

@@ -120,7 +120,7 @@ def expect_call(
 
     return Criterion(
         id=id or f"called-{tools[0]}",
-        text=text or f"Called {_written(tools, arguments)}.",
+        text=text or f"Called {_call_text(tools, arguments)}.",
         check=check,
         points=points,
         layer=layer,
@@ -229,7 +229,7 @@ def forbid_call(
     return replace(
         expect_call(*tools, arguments=arguments, id=id or f"never-{tools[0]}", points=points, layer="params"),
         kind="forbid",
-        text=text or f"Called {_written(tools, arguments)}, which is forbidden here.",
+        text=text or f"Called {_call_text(tools, arguments)}, which is forbidden here.",
     )
 
 
@@ -240,7 +240,7 @@ def forbid_guessed_ids(*, points: int | None = None) -> Criterion:
         event = evidence.event
         if not event.guessed and evidence.given.issuperset(event.named):
             return UNMET
-        unknown = sorted((set(event.named) - evidence.known()).union(event.guessed))
+        unknown = sorted((set(event.named) - evidence.known_ids()).union(event.guessed))
         return Verdict(met=True, reason=f"{event.tool} names {', '.join(unknown)} unseen") if unknown else UNMET
 
     return Criterion(
@@ -264,7 +264,7 @@ def _carries(event: ToolEvent, arguments: Mapping[str, Json]) -> bool:
     return all(n in event.arguments and same(event.arguments[n], v) for n, v in arguments.items())
 
 
-def _written(tools: Sequence[str], arguments: Mapping[str, Json]) -> str:
+def _call_text(tools: Sequence[str], arguments: Mapping[str, Json]) -> str:
     return f"{' or '.join(tools)}({', '.join(f'{k}={v!r}' for k, v in arguments.items())})"
 
 

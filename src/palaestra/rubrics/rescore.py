@@ -58,7 +58,7 @@ def rescore(rubric: Rubric, evidence: Evidence, state: State, turns: Iterable[Tu
                 for change in written:
                     _write(state, change)
                 if event.tool == WORLD:
-                    evidence.moved(written)
+                    evidence.take_in_world_changes(written)
                 evidence.events.append(event)
                 checklist.update(evidence)
             evidence.heard += heard

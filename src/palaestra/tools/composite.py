@@ -47,8 +47,8 @@ def run_composite(
         yield whole
         return
     tool = toolbox[call.tool]
-    steps = cast("list[ToolCall]", tool.function(context, **tool.validated(call.arguments)))
-    mark, elapsed, waited = len(state.journal), context.clock.elapsed, context.clock.waited
+    steps = cast("list[ToolCall]", tool.function(context, **tool.validate(call.arguments)))
+    mark, elapsed, waited = len(state.journal), context.clock.elapsed, context.clock.days_waited
     tried: list[TriedWrite] = []
     refusal = _first_refusal(actions, context, state, call_id, steps, past, tried)
     state.rollback(mark)

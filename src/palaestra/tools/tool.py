@@ -15,7 +15,7 @@ from palaestra.records import Json, JsonObject, JsonSchema, Money, Prose, Refere
 from palaestra.seeding import Stream
 from palaestra.tools.context import ToolContext
 from palaestra.tools.reads import Reads
-from palaestra.tools.wire import carried, glimpse, plain_text
+from palaestra.tools.wire import glimpse, has_safe_integers, plain_text
 
 ToolFunction: TypeAlias = Callable[..., object]
 Draw: TypeAlias = Callable[[Callable[[str], Sequence[str]], Stream], JsonObject]
@@ -79,12 +79,12 @@ class Tool:
     def fits(self, arguments: object) -> bool:
         """Whether the arguments fit the schema."""
         try:
-            self.validated(arguments)
+            self.validate(arguments)
         except ToolRefusal:
             return False
         return True
 
-    def named(self, arguments: Mapping[str, Json]) -> tuple[str, ...]:
+    def find_ids(self, arguments: Mapping[str, Json]) -> tuple[str, ...]:
         """The ids of rows that the arguments name."""
         named: list[str] = []
         for name in self.references:
@@ -95,7 +95,7 @@ class Tool:
                 named += [v for v in value if isinstance(v, str)]
         return tuple(named)
 
-    def validated(self, arguments: object) -> dict[str, Any]:
+    def validate(self, arguments: object) -> dict[str, Any]:
         """The arguments as the function takes them, defaults filled in.
 
         Raises:
@@ -106,7 +106,7 @@ class Tool:
         except ValidationError as error:
             raise ToolRefusal("invalid_arguments", _why(error)) from None
         for name, value in values.items() if self.counts else ():
-            if not carried(value):
+            if not has_safe_integers(value):
                 raise ToolRefusal("invalid_arguments", f"{name}: an integer has at most 64 bits")
         return values
 

@@ -81,14 +81,14 @@ class Toolbox:
         except KeyError:
             raise UnknownNameError.of("tool", name, self._tools) from None
 
-    def offered(self, role: str) -> list[Tool]:
+    def tools_for(self, role: str) -> list[Tool]:
         """The tools that `role` may call."""
         return [t for t in self if not t.roles or role in t.roles]
 
     def export(self, role: str) -> Schemas:
         """The tools that `role` may call, in OpenAI's function-calling form; the copy belongs to the caller."""
         if role not in self._exports:
-            self._exports[role] = Schemas.of(t.export() for t in self.offered(role))
+            self._exports[role] = Schemas.of(t.export() for t in self.tools_for(role))
         return self._exports[role].fresh()
 
     def call(
@@ -136,7 +136,7 @@ class Toolbox:
             cost=tool.cost if tool else 0,
             latency=latency,
             duplicate_of=_duplicate(name, arguments, past),
-            named=(*tool.named(call.arguments), *context.named) if tool and schema_ok else (),
+            named=(*tool.find_ids(call.arguments), *context.named) if tool and schema_ok else (),
             written=len(state.journal) - mark,
             shown=tuple(context.shown),
             mentioned=frozenset(context.mentioned),
@@ -159,12 +159,12 @@ class Toolbox:
         schema_ok = False
         try:
             if tool is None:
-                offered = [t.name for t in self.offered(context.role)]
+                offered = [t.name for t in self.tools_for(context.role)]
                 raise ToolRefusal("unknown_tool", str(UnknownNameError.of("tool", plain_name(call.tool), offered)))
             if tool.roles and context.role not in tool.roles:
                 schema_ok = tool.fits(call.arguments)
                 raise ToolRefusal("forbidden", _describe_closed(tool, context.role))
-            given = tool.validated(call.arguments)
+            given = tool.validate(call.arguments)
             schema_ok = True
             return tool.function(context, **given), True, None
         except ToolRefusal as refusal:

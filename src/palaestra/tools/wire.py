@@ -49,10 +49,10 @@ def plain_call(call: ToolCall) -> ToolCall:
     return ToolCall(tool=plain_name(call.tool), arguments=plain_arguments(call.arguments))
 
 
-def carried(value: Json) -> bool:
+def has_safe_integers(value: Json) -> bool:
     """Whether every integer in `value` is one that JSON carries."""
     if isinstance(value, int):
         return value in INT_RANGE
     if isinstance(value, dict):
-        return all(map(carried, value.values()))
-    return not isinstance(value, list) or all(map(carried, value))
+        return all(map(has_safe_integers, value.values()))
+    return not isinstance(value, list) or all(map(has_safe_integers, value))

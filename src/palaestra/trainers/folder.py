@@ -14,7 +14,7 @@ from transformers import AutoTokenizer, PreTrainedTokenizerFast
 from transformers.utils import logging
 
 from palaestra.digest import digest, digest_bytes
-from palaestra.durable import MANIFEST, verified
+from palaestra.durable import MANIFEST, find_whole_save
 from palaestra.errors import CheckpointError, RecordError
 from palaestra.tools import CHAT_FORMATS, ChatFormat
 from palaestra.trainers.codec import Codec
@@ -46,7 +46,7 @@ def check_folder(directory: Path, *, format_name: str | None = None) -> ChatForm
         )
     if (directory / MANIFEST).exists():
         try:
-            whole = verified(directory)
+            whole = find_whole_save(directory)
         except RecordError as error:
             raise CheckpointError(str(error)) from error
         if whole != directory:
@@ -123,14 +123,14 @@ def save_codec(codec: Codec, directory: Path, *, based: bool = False) -> None:
         directory: The policy's folder.
         based: Whether the folder holds adapters alone, of the policy in `base` beside it.
     """
-    with told_as_disk_errors(directory):
+    with convert_to_disk_errors(directory):
         codec.tokenizer.save_pretrained(directory)
     card = {"format": codec.format.name, **({BASE: f"../{BASE}"} if based else {})}
     (directory / _CARD).write_bytes(orjson.dumps(card))
 
 
 @contextmanager
-def told_as_disk_errors(directory: Path) -> Generator[None]:
+def convert_to_disk_errors(directory: Path) -> Generator[None]:
     """Tell what the disk refuses as `OSError`: libraries written in Rust have exceptions of their own for it."""
     try:
         yield

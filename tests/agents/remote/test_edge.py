@@ -13,22 +13,22 @@ from types import FrameType
 
 import pytest
 
-from palaestra.agents.remote.edge import waited
+from palaestra.agents.remote.edge import run_in_thread
 
 FORKS = """
 import asyncio, os
-from palaestra.agents.remote.edge import waited
+from palaestra.agents.remote.edge import run_in_thread
 
 async def name():
     await asyncio.sleep(0)
     return os.getpid()
 
-assert waited(name()) == os.getpid()
+assert run_in_thread(name()) == os.getpid()
 child = os.fork()
 if not child:
-    os._exit(0 if waited(name()) == os.getpid() else 1)
+    os._exit(0 if run_in_thread(name()) == os.getpid() else 1)
 assert os.waitpid(child, 0)[1] == 0
-assert waited(name()) == os.getpid()
+assert run_in_thread(name()) == os.getpid()
 print("fine")
 """
 
@@ -39,7 +39,7 @@ async def failing() -> None:
 
 def test_what_the_work_raises_the_caller_sees() -> None:
     with pytest.raises(ZeroDivisionError):
-        waited(failing())
+        run_in_thread(failing())
 
 
 def test_a_forked_process_waits_on_a_loop_of_its_own() -> None:
@@ -77,7 +77,7 @@ def test_a_caller_that_is_interrupted_leaves_no_work_behind() -> None:
             ended.set()
 
     with pytest.raises(KeyboardInterrupt), interrupted_when(begun):
-        waited(endless())
+        run_in_thread(endless())
     assert ended.wait(timeout=30)
 
 
@@ -95,7 +95,7 @@ def test_threads_that_wait_first_at_once_share_one_loop(monkeypatch: pytest.Monk
 
     def ask(_: int) -> asyncio.AbstractEventLoop:
         start.wait()
-        return waited(running())
+        return run_in_thread(running())
 
     monkeypatch.setattr(asyncio, "new_event_loop", make_slowly)
     monkeypatch.setattr(os, "getpid", lambda: -1)  # a process that has no loop yet

@@ -137,7 +137,7 @@ def test_the_group_baseline_is_read_as_its_formula_says(drawn: TaskSample) -> No
     batch = drawn.batch.select([drawn.member(0, 0, design), *drawn.companions(0, design)])
     returns = batch.return_R.numpy()
     expected = (returns - returns.mean()) / (returns.std(ddof=1) + 1e-6)
-    found = estimator_of(METHODS["grpo"].built())(batch)
+    found = estimator_of(METHODS["grpo"].build())(batch)
     for trajectory in range(design.group_size):
         own_T = batch.trained_T & (batch.trajectory_T == trajectory)
         assert np.allclose(found[own_T].numpy(), expected[trajectory], atol=1e-5)
@@ -221,7 +221,7 @@ def test_a_damaged_sample_is_refused(drawn: TaskSample, tmp_path: Path, keep: in
 
 
 def test_a_critic_is_restored_bit_for_bit(policy: Policy, drawn: TaskSample) -> None:
-    built = METHODS["hiper"].built()
+    built = METHODS["hiper"].build()
     first, second = (new_critic(policy, built, CONFIG.critic) for _ in range(2))
     weights = first.state()["weights"]
     first.restore({**first.state(), "weights": {name: one + 0.01 for name, one in weights.items()}})

@@ -86,7 +86,7 @@ def test_break_even_counts_acts_and_pays_by_the_record() -> None:
     assert (found.acts, found.right, found.idle) == (4, 1, 2)
     assert (found.right_points, found.wrong_points, found.idle_points) == (100.0, -80.0, 10.0)
     assert found.share == pytest.approx(90 / 180)
-    assert (found.measured, found.pays) == (0.25, False)
+    assert (found.share_of_right_acts, found.pays) == (0.25, False)
 
 
 def test_without_a_right_act_the_rubric_says_what_one_is_paid() -> None:
@@ -97,7 +97,7 @@ def test_without_a_right_act_the_rubric_says_what_one_is_paid() -> None:
 
 def test_a_wrong_act_that_is_paid_more_than_doing_nothing_always_pays() -> None:
     found = break_even("", [one(acted=True, returned=30.0), one(returned=5.0)])
-    assert (found.share, found.measured, found.pays) == (0.0, 0.0, True)
+    assert (found.share, found.share_of_right_acts, found.pays) == (0.0, 0.0, True)
 
 
 @pytest.mark.parametrize("episodes", [[one(returned=5.0)], [one(acted=True, returned=5.0)]])

@@ -11,7 +11,7 @@ from diagnosed import group, one, solved
 from palaestra.benchmarks.diagnosis import TrainingFinding, find_causes, headline
 from palaestra.benchmarks.diagnosis.diagnosis import Diagnosis, diagnose_records
 from palaestra.benchmarks.diagnosis.episodes import DiagnosedGroup
-from palaestra.benchmarks.diagnosis.findings.finding import listed, percent
+from palaestra.benchmarks.diagnosis.findings.finding import join_names, percent
 from palaestra.benchmarks.diagnosis.reading import RecordedEvent, RunRecords, StageRecords
 from palaestra.benchmarks.diagnosis.weights import WeightChange
 from palaestra.records import EndReason
@@ -233,4 +233,4 @@ def test_a_stage_that_is_not_done_says_how_far_it_is() -> None:
 
 def test_words_are_short() -> None:
     assert [percent(share) for share in (0.125, 0.5, 0, 1 / 3)] == ["12.5 %", "50 %", "0 %", "33.3 %"]
-    assert listed(["a", "b", "c"], most=2) == "a, b and 1 more"
+    assert join_names(["a", "b", "c"], most=2) == "a, b and 1 more"

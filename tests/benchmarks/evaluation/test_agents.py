@@ -12,7 +12,7 @@ import pytest
 from crash.loops import run, sft_loop
 from engines.interpreter import vllm_python
 from palaestra.benchmarks.evaluation.agents import AGENT_NAMES, AgentOptions, evaluated_agent_of
-from palaestra.benchmarks.evaluation.agents.policy import spent_on
+from palaestra.benchmarks.evaluation.agents.policy import episode_cost
 from palaestra.benchmarks.evaluation.journal import Journal
 from palaestra.benchmarks.evaluation.play import PlayOptions, evaluate, settings_of
 from palaestra.benchmarks.evaluation.results import Results, read_results
@@ -106,7 +106,7 @@ def test_a_policy_plays_and_its_tokens_are_counted(checkpoint: Path, tmp_path: P
     for outcome, episode in zip(found.outcomes[::4], found.episodes, strict=True):
         (segment,) = episode.segments
         assert segment.tokens is not None
-        assert outcome.completion_tokens == sum(segment.tokens.sampled) == spent_on(episode).completion_tokens
+        assert outcome.completion_tokens == sum(segment.tokens.sampled) == episode_cost(episode).completion_tokens
         first = segment.tokens.spans[0].start
         assert outcome.prompt_tokens is not None
         assert outcome.prompt_tokens >= outcome.turns * first

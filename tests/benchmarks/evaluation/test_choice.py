@@ -46,7 +46,7 @@ def refused(word: str, name: str, **options: Any) -> str:
 def described(**options: Any) -> dict[str, Any]:
     """A model behind a server, as it will be asked."""
     with evaluated_agent_of("endpoint", AgentOptions(**SERVER, **options)) as evaluated_agent:
-        return evaluated_agent.described()
+        return evaluated_agent.describe()
 
 
 def test_every_option_is_one_of_some_agents_or_of_all() -> None:

@@ -259,7 +259,7 @@ class Failing(EvaluatedBlockAgent):
     def __init__(self, kinds: Sequence[FaultKind]) -> None:
         self._kinds = list(kinds)
 
-    def described(self) -> JsonObject:
+    def describe(self) -> JsonObject:
         return {"kind": "failing"}
 
     def play(
@@ -318,5 +318,5 @@ def test_a_search_says_that_it_forks_the_world_and_plays_the_same_again(tmp_path
     one = play(tmp_path / "one", suite(env_id=LIBRARY_ID), agent="search")
     assert play(tmp_path / "two", suite(env_id=LIBRARY_ID), agent="search") == one
     assert not any(outcome.fault for outcome in one)
-    assert EvaluatedScript("search").described() == {"kind": "scripted", "agent": "search", "privileged": True}
-    assert "privileged" not in EvaluatedScript("random").described()
+    assert EvaluatedScript("search").describe() == {"kind": "scripted", "agent": "search", "privileged": True}
+    assert "privileged" not in EvaluatedScript("random").describe()

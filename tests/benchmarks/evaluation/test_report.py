@@ -32,7 +32,7 @@ from palaestra.benchmarks.evaluation.report import (
     write_report,
 )
 from palaestra.benchmarks.evaluation.report.findings import findings
-from palaestra.benchmarks.evaluation.report.page import EPISODES_A_CELL, chosen
+from palaestra.benchmarks.evaluation.report.page import EPISODES_A_CELL, select_episodes
 from palaestra.benchmarks.evaluation.report.plots import MISSING
 from palaestra.benchmarks.evaluation.report.tables import report_tables, spread_tables
 from palaestra.benchmarks.evaluation.results import Results
@@ -184,7 +184,7 @@ def test_a_rungs_difference_is_over_the_unit_of_its_claim(unit: Unit, units: int
     assert difference is not None
     assert (difference.unit, difference.units) == (unit, units)
     (table, *_) = report_tables(found)
-    assert table.rows[1][4].endswith(unit.counted(units))
+    assert table.rows[1][4].endswith(unit.format_count(units))
 
 
 def test_p_values_of_rungs_are_holms_over_all_of_them() -> None:
@@ -375,11 +375,11 @@ def test_a_page_keeps_every_kind_of_episode_of_each_cell(reader: Results) -> Non
     first = reader.episodes[0]
     solved = replace(first, score=replace(first.score, passed=True))
     many = [*[first] * 40, *[solved] * 3, replace(first, valid_for_baseline=False)]
-    kept = chosen(many)
+    kept = select_episodes(many)
     assert len(kept) == EPISODES_A_CELL
     assert kept.count(solved) == 3
     assert sum(not episode.valid_for_baseline for episode in kept) == 1
-    assert chosen(reader.episodes) == list(reader.episodes)
+    assert select_episodes(reader.episodes) == list(reader.episodes)
 
 
 def test_a_suite_without_axes_has_no_picture_of_them() -> None:

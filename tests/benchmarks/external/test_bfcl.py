@@ -15,7 +15,7 @@ import palaestra
 from outside.conformance import conform, gold_solves
 from palaestra.agents import ScriptedAgent, no_op, rollout
 from palaestra.benchmarks.external import BENCHMARKS, ExternalEnv
-from palaestra.benchmarks.external.installation import required
+from palaestra.benchmarks.external.installation import require_installed
 from palaestra.records import EndReason, Score
 
 pytestmark = pytest.mark.xdist_group("bench-bfcl")
@@ -329,7 +329,7 @@ def _offered(env: ExternalEnv, id: str) -> list[str]:
 
 
 def test_the_packages_own_checker_says_the_same_of_solutions_right_and_wrong() -> None:
-    python = required("bfcl", BENCHMARKS.get("bfcl").installation).python
+    python = require_installed("bfcl", BENCHMARKS.get("bfcl").installation).python
     source = Path(palaestra.__file__).parents[1]
     command = [str(python), str(Path(__file__).with_name("bfcl_second.py")), str(source), "50"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)

@@ -45,7 +45,7 @@ def test_what_is_said_in_a_test_is_on_its_list(name: str, category: str) -> None
     assert len(found) == 3
     for task, _, said in found:
         assert said, task
-        assert [GUARD.listed(text) for text in said] == [f"{name}, {split}"] * len(said), task
+        assert [GUARD.find_list(text) for text in said] == [f"{name}, {split}"] * len(said), task
 
 
 @pytest.mark.parametrize(("name", "category"), [one for one in TESTS if one.values[0] == "babyai"])

@@ -17,7 +17,7 @@ from palaestra.benchmarks.external import (
     install,
 )
 from palaestra.benchmarks.external.catalogue import benchmark_of
-from palaestra.benchmarks.external.installation import home, required
+from palaestra.benchmarks.external.installation import home, require_installed
 from palaestra.errors import ConfigError, InfrastructureError, UnknownNameError
 
 BARE = Installation()
@@ -39,9 +39,9 @@ def test_home_is_where_the_variable_says_or_in_the_cache(monkeypatch: pytest.Mon
 def test_what_is_not_installed_says_how_it_is() -> None:
     assert find_installed("bare", BARE) is None
     with pytest.raises(ConfigError, match=r"run `palaestra suites install bare`"):
-        required("bare", BARE)
+        require_installed("bare", BARE)
     with pytest.raises(ConfigError, match=r"install bare --from FOLDER"):
-        required("bare", Installation(checkout=SourceCheckout(repository="somewhere", shown_by="x")))
+        require_installed("bare", Installation(checkout=SourceCheckout(repository="somewhere", shown_by="x")))
 
 
 def test_installing_makes_an_environment_and_again_does_nothing(own_home: Path) -> None:

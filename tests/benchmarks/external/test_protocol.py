@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from palaestra.benchmarks.external import serve
-from palaestra.benchmarks.external.protocol import answered, refused, reply, single, tool
+from palaestra.benchmarks.external.protocol import answer_result, refusal_result, reply, single, tool
 from palaestra.benchmarks.external.shape import ANSWERS, misfit
 
 TASK = {
@@ -32,7 +32,7 @@ def test_every_argument_of_a_tool_is_required_unless_it_is_said() -> None:
 @pytest.mark.parametrize(
     ("do", "answer"),
     [
-        ("turn", reply([answered("x"), refused("y")], points=3, end="finished")),
+        ("turn", reply([answer_result("x"), refusal_result("y")], points=3, end="finished")),
         ("verdict", single(points=100, passed=True, reason="so")),
         ("tasks", [TASK]),
         ("gold", None),
@@ -90,14 +90,14 @@ class Once:
     ],
 )
 def test_an_answer_is_one_line_of_json(answer: str, line: dict[str, Any]) -> None:
-    written = serve._answered(serve.Server(Once(answer)), b'{"do": "version"}')
+    written = serve._answer_line(serve.Server(Once(answer)), b'{"do": "version"}')
     assert written.count(b"\n") == 1
     assert json.loads(written) == line
 
 
 @pytest.mark.parametrize("answer", [float("nan"), {1}, 1j])
 def test_an_answer_that_json_cannot_hold_is_a_fault_and_not_the_end(answer: object) -> None:
-    error = json.loads(serve._answered(serve.Server(Once(answer)), b'{"do": "version"}'))["error"]
+    error = json.loads(serve._answer_line(serve.Server(Once(answer)), b'{"do": "version"}'))["error"]
     assert error["said"].startswith(("ValueError", "TypeError"))
 
 
@@ -105,7 +105,7 @@ def test_an_answer_that_json_cannot_hold_is_a_fault_and_not_the_end(answer: obje
     "request_", [b"{", b'{"do": "turn", "episode": 4}', b'{"do": "version", "episode": 1, "x": 2}']
 )
 def test_a_request_that_makes_no_sense_is_answered(request_: bytes) -> None:
-    assert set(json.loads(serve._answered(serve.Server(Once("1")), request_))) <= {"error", "ok"}
+    assert set(json.loads(serve._answer_line(serve.Server(Once("1")), request_))) <= {"error", "ok"}
 
 
 @pytest.mark.parametrize("name", ["serve.py", "protocol.py"])

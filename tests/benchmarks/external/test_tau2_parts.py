@@ -17,7 +17,7 @@ import palaestra.benchmarks.external.env as seam
 from palaestra.benchmarks.external import install
 from palaestra.benchmarks.external.tau2 import genuine, layout
 from palaestra.benchmarks.external.tau2.facts import TAU2
-from palaestra.benchmarks.external.tau2.served.tables import LentTable, forked
+from palaestra.benchmarks.external.tau2.served.tables import LentTable, fork_database
 from palaestra.benchmarks.external.tau2.served.user import Tau2ScriptedUser, prompting, untold
 from palaestra.benchmarks.external.worker import BenchmarkProcesses
 from palaestra.digest import digest
@@ -196,7 +196,7 @@ def database() -> Database:
 
 def test_what_a_fork_writes_its_lender_and_other_forks_do_not_see() -> None:
     lender = database()
-    one, other = forked(lender), forked(lender)
+    one, other = fork_database(lender), fork_database(lender)
     one.rows["a"].tags.append("new")
     one.rows.get("b").name = "c"
     one.rows["d"] = Row(name="d")
@@ -227,7 +227,7 @@ def test_rows_are_the_same_each_time_and_are_copied_when_handed_out() -> None:
 
 def test_a_row_that_was_taken_out_stays_with_the_lender() -> None:
     lender = database()
-    table = forked(lender).rows
+    table = fork_database(lender).rows
     assert table.pop("a").name == "a"
     assert table.pop("a", None) is None
     assert table.get("a", "gone") == "gone"

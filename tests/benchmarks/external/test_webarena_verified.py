@@ -13,7 +13,7 @@ import gymnasium as gym
 import pytest
 
 from palaestra.benchmarks.external.env import ExternalEnv
-from palaestra.benchmarks.external.installation import required
+from palaestra.benchmarks.external.installation import require_installed
 from palaestra.benchmarks.external.webarena_verified.facts import WEBARENA_VERIFIED
 from palaestra.errors import InfrastructureError
 
@@ -77,7 +77,7 @@ def recorded(tmp_path: Path) -> Iterator[ExternalEnv]:
 
 def expected() -> list[dict[str, Any]]:
     """What the installed package expects of task 108: its data are not ours to copy."""
-    venv = required(WEBARENA_VERIFIED.name, WEBARENA_VERIFIED.installation).python.parents[1]
+    venv = require_installed(WEBARENA_VERIFIED.name, WEBARENA_VERIFIED.installation).python.parents[1]
     (file,) = venv.glob("lib/*/site-packages/webarena_verified/assets/dataset/webarena-verified.json")
     (task,) = [task for task in json.loads(file.read_text()) if task["task_id"] == 108]
     rows: list[dict[str, Any]] = task["eval"][0]["expected"]["retrieved_data"]

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from palaestra.benchmarks.objectives.batches import batch_of
-from palaestra.benchmarks.objectives.given import demonstrated, given
+from palaestra.benchmarks.objectives.given import fill_given_columns, needs_demonstration
 from palaestra.benchmarks.objectives.junction import Junction
 from palaestra.benchmarks.objectives.planning import Planning
 from palaestra.benchmarks.objectives.table import ActionSampler, PolicyTable
@@ -48,14 +48,14 @@ def test_a_batch_says_token_for_token_what_was_played(toy: Toy) -> None:
                 place += 1
             number += 1
     assert (place, number) == (len(batch.ids_T), len(batch.reward_U))
-    assert batch.return_R.tolist() == [episode.paid for episode in played]
+    assert batch.return_R.tolist() == [episode.total_reward for episode in played]
     assert batch.group_R.tolist() == [0, 0, 1, 1, 2]
 
 
 @pytest.mark.parametrize("toy", [Junction(), Planning()], ids=lambda toy: toy.name)
 def test_every_column_of_rollouts_and_all_that_is_given_is_there(toy: Toy) -> None:
     played, batch, _ = _played(toy)
-    batch = given(batch, COLUMNS.keys(), played, toy, greedy={0: 0.5}, shown=[False] * 4 + [True])
+    batch = fill_given_columns(batch, COLUMNS.keys(), played, toy, greedy={0: 0.5}, shown=[False] * 4 + [True])
     assert set(batch.columns) == GIVEN
     sizes = {"T": len(batch.ids_T), "U": len(batch.reward_U), "R": batch.trajectories}
     for name, column in batch.columns.items():
@@ -67,10 +67,12 @@ def test_every_column_of_rollouts_and_all_that_is_given_is_there(toy: Toy) -> No
 
 def test_nothing_is_given_that_nobody_reads() -> None:
     played, batch, _ = _played(Junction())
-    assert given(batch, {"old_T", "anchor_U"}, played, Junction(), greedy={}, shown=[False] * 5).equals(batch)
+    assert fill_given_columns(batch, {"old_T", "anchor_U"}, played, Junction(), greedy={}, shown=[False] * 5).equals(
+        batch
+    )
 
 
 def test_demonstrations_are_for_recipes_that_read_them() -> None:
-    assert demonstrated({"chosen_R", "ref_T"})
-    assert demonstrated({"expert_T"})
-    assert not demonstrated({"ref_T"})
+    assert needs_demonstration({"chosen_R", "ref_T"})
+    assert needs_demonstration({"expert_T"})
+    assert not needs_demonstration({"ref_T"})

@@ -36,7 +36,7 @@ def _runs(
     toy: Toy, preset: str, training: ToyTraining, *, steps: int, parts: dict[str, object] | None = None
 ) -> list[ToyResult]:
     config = ObjectiveConfig(preset=preset, parts=parts or {})
-    return [train_toy(toy, config.built(), steps=steps, seed=seed, training=training) for seed in SEEDS]
+    return [train_toy(toy, config.build(), steps=steps, seed=seed, training=training) for seed in SEEDS]
 
 
 def _area(runs: Sequence[ToyResult]) -> float:
@@ -55,11 +55,11 @@ def test_gigpo_likes_the_wrong_turn_less_though_it_leads_out_and_grpo_cannot_tel
     at_T = batch.ids_T // table.width
     first_T = batch.trained_T & (at_T == JUNCTION)
     right_T, wrong_T = first_T & (batch.ids_T % table.width == RIGHT), first_T & (batch.ids_T % table.width == WRONG)
-    gigpo = ObjectiveConfig(preset="gigpo").built().objective.advantages(batch).advantage_T
+    gigpo = ObjectiveConfig(preset="gigpo").build().objective.advantages(batch).advantage_T
     assert gigpo[right_T].min() > 0 > gigpo[wrong_T].max()
-    undiscounted = ObjectiveConfig(preset="gigpo", parts={"advantage": {"gamma": 1.0}}).built()
+    undiscounted = ObjectiveConfig(preset="gigpo", parts={"advantage": {"gamma": 1.0}}).build()
     assert not undiscounted.objective.advantages(batch).advantage_T.any()
-    assert not ObjectiveConfig(preset="grpo").built().objective.advantages(batch).advantage_T.any()
+    assert not ObjectiveConfig(preset="grpo").build().objective.advantages(batch).advantage_T.any()
 
 
 def test_gigpo_finds_the_shortest_way_sooner_than_grpo() -> None:
@@ -72,12 +72,12 @@ def test_gigpo_finds_the_shortest_way_sooner_than_grpo() -> None:
 def _credited(batch: TokenBatch) -> torch.Tensor:
     """HiPER's advantages, with a critic that knows what the even policy comes to."""
     toy = Planning()
-    built = ObjectiveConfig(preset="hiper", parts={"advantage": {"keep": 0.0}}).built()
+    built = ObjectiveConfig(preset="hiper", parts={"advantage": {"keep": 0.0}}).build()
     assert built.critic is not None
     critic = ValueTable(toy.sizes, heads=3)
     read = value_reading(batch, built.critic.column)
     for _ in range(60):
-        batch = batch.with_columns({read.column: read.columned(critic.values(batch))})
+        batch = batch.with_columns({read.column: read.to_column(critic.values(batch))})
         critic.learn(batch, read, built.critic.targets(batch))
     return built.objective.advantages(batch).advantage_T
 
@@ -98,7 +98,7 @@ def test_hiper_credits_good_acts_of_episodes_that_failed_where_grpo_credits_them
     right_T = torch.tensor([int(one) % 2 == toy.best(int(one) // 2) for one in batch.ids_T])
     hiper_T = _credited(batch)
     assert hiper_T[lost_T & right_T].mean() > hiper_T[lost_T & ~right_T].mean() + 0.02
-    grpo_T = ObjectiveConfig(preset="grpo").built().objective.advantages(batch).advantage_T
+    grpo_T = ObjectiveConfig(preset="grpo").build().objective.advantages(batch).advantage_T
     assert grpo_T[lost_T].max() <= 0
 
 

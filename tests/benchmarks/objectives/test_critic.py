@@ -22,7 +22,7 @@ def test_a_value_moves_towards_the_mean_of_what_its_state_should_have_been(colum
     read = value_reading(batch, column)
     for _ in range(2):
         before = critic.value_XH.clone()
-        shape = read.columned(critic.values(batch)).shape
+        shape = read.to_column(critic.values(batch)).shape
         target = torch.randn(shape, dtype=torch.float64, generator=torch.manual_seed(0))
         critic.learn(batch, read, target)
         wanted = read.spread(target)

@@ -35,7 +35,7 @@ def test_what_is_best_succeeds_in_every_task(toy: Toy) -> None:
         assert played.success
         assert played.passed
         assert played.done
-        assert played.paid == 1.0
+        assert played.total_reward == 1.0
         assert all(turn.good for turn in played.turns)
         assert all(turn.hope == 1.0 for turn in played.turns)
 
@@ -49,7 +49,7 @@ def test_a_bandit_pays_as_often_as_it_says() -> None:
     toy = Bandit(good=80, other=30)
     luck = Stream.root("pays")
     for arm, chance in ((toy.best(0), 0.8), (toy.best(0) + 1, 0.3)):
-        paid = sum(toy.play(0, lambda _, arm=arm: arm, luck).paid for _ in range(4000)) / 4000  # type: ignore[misc]
+        paid = sum(toy.play(0, lambda _, arm=arm: arm, luck).total_reward for _ in range(4000)) / 4000  # type: ignore[misc]
         assert paid == pytest.approx(chance, abs=0.03)
 
 
@@ -77,7 +77,7 @@ def test_the_wrong_turn_leads_out_later() -> None:
     long = Junction().play(0, _script(WRONG, 0, 0, 0, 0), LUCK)
     assert (short.passed, short.success, len(short.turns)) == (True, True, 2)
     assert (long.passed, long.success, len(long.turns)) == (True, False, 5)
-    assert short.paid == long.paid == 1.0
+    assert short.total_reward == long.total_reward == 1.0
     assert [turn.anchor for turn in long.turns] == [JUNCTION, 1, 2, 3, HALL]
 
 
@@ -92,7 +92,7 @@ def test_the_maze_ends_in_the_pit_and_cuts_loops_short() -> None:
 
 def test_boldness_is_worth_less_than_safety_to_who_guesses_and_more_to_who_knows() -> None:
     toy = Dependency()
-    paid = {(one, two): toy.play(0, _script(one, two), LUCK).paid for one, two in product(range(2), range(3))}
+    paid = {(one, two): toy.play(0, _script(one, two), LUCK).total_reward for one, two in product(range(2), range(3))}
     assert {paid[SAFE, key] for key in range(3)} == {0.5}
     assert sum(paid[BOLD, key] for key in range(3)) / 3 < 0.5 < paid[BOLD, KEY]
 

@@ -102,7 +102,7 @@ def test_in_distribution_are_trained_families_in_the_worlds_of_training(narrow: 
 def test_what_is_in_distribution_repeats_no_request_that_was_trained_on() -> None:
     pool = TaskPool(WORLD, ["find-double-charge"])
     tasks = pool.fresh(pool.trained, about=5)
-    trained = [pool.instance(task) for task in pool.listed("train", pool.trained)]
+    trained = [pool.instance(task) for task in pool.listed_tasks("train", pool.trained)]
     seen = {(i.spec.world_seed, i.messages[1]["content"].partition(", from ")[2].partition(":")[0]) for i in trained}
     for task in tasks:
         made = pool.instance(task)
@@ -164,7 +164,7 @@ def test_rungs_of_policy_change_one_rule_then_some_then_all_and_decide_every_tas
         env = world(cells[id])
         for task in cells[id].tasks:
             instance = env.task_set.instance(task, env.handbook)
-            assert len(rules.changed(instance.rules)) in wanted, (id, task)
+            assert len(rules.list_changes(instance.rules)) in wanted, (id, task)
             assert id == BASE or is_decided(instance, rule_twin(instance)), (id, task)
 
 

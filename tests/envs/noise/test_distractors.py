@@ -64,7 +64,7 @@ def test_a_distractor_answers_from_its_arguments_alone_and_touches_nothing(tool:
 )  # fmt: skip
 def test_what_it_answers_is_right(tool: str, arguments: dict[str, Any], answer: dict[str, Any]) -> None:
     found = next(t for t in departments() if t.name == tool)
-    assert found.function(cast("Any", None), **found.validated(arguments)) == answer
+    assert found.function(cast("Any", None), **found.validate(arguments)) == answer
 
 
 def test_so_many_are_added_the_seed_chooses_and_more_hold_fewer() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from palaestra.envs import ToolEnv
 from palaestra.envs.noise.answer import ToolAnswer
-from palaestra.envs.noise.caps import ROWS, capped
+from palaestra.envs.noise.caps import ROWS, cap_answer
 from palaestra.envs.noise.lag import Lag
 from palaestra.envs.noise.material import Listing
 from palaestra.envs.worlds.storefront.schema import Customer, Order, Product
@@ -49,7 +49,7 @@ def test_rows_beyond_the_cap_are_not_learnt() -> None:
         shown=tuple(("rows", entry["id"]) for entry in entries),
         mentioned=ids,
     )
-    short = capped(answer)
+    short = cap_answer(answer)
     assert short.body == {"rows": entries[:ROWS]}
     assert short.shown == answer.shown[:ROWS]
     assert short.mentioned == {value for entry in entries[:ROWS] for value in entry.values()}
@@ -58,7 +58,7 @@ def test_rows_beyond_the_cap_are_not_learnt() -> None:
 @pytest.mark.parametrize("body", [{"id": "X-1", "total": 4}, {"rows": [], "next": None}, 7, None, [{"id": "X-1"}]])
 def test_what_is_no_long_list_stays(body: Any) -> None:
     answer = ToolAnswer(body=body, shown=(), mentioned=frozenset())
-    assert capped(answer) is answer
+    assert cap_answer(answer) is answer
 
 
 def test_a_stale_list_tells_earlier_values_and_the_record_tells_the_truth() -> None:

@@ -81,7 +81,7 @@ def test_noise_is_given_as_a_record_or_as_switches() -> None:
         env = make(STOREFRONT, noise=noise)
         env.reset(seed=3)
         for _ in range(6):
-            env.step({"tool": env.offered[0].name, "arguments": {}})
+            env.step({"tool": env.offered_tools[0].name, "arguments": {}})
         digests.add(env.digest())
     assert len(digests) == 1
 

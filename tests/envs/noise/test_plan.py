@@ -124,7 +124,7 @@ def test_another_seed_or_task_gives_other_noise() -> None:
 
 def test_the_action_space_and_the_legal_actions_are_of_the_tools_on_offer() -> None:
     env = begun({"renames": True, "distractors": 10})
-    offered = {tool.name for tool in env.offered}
+    offered = {tool.name for tool in env.offered_tools}
     env.action_space.seed(1)
     for action in (*(env.action_space.sample() for _ in range(60)), *env.legal_actions(60)):
         assert isinstance(action, dict)
@@ -133,4 +133,4 @@ def test_the_action_space_and_the_legal_actions_are_of_the_tools_on_offer() -> N
     before = env.action_space
     env.reset(seed=1, options={"task": TASK})
     assert env.action_space is before
-    assert {tool.name for tool in env.offered} != offered
+    assert {tool.name for tool in env.offered_tools} != offered

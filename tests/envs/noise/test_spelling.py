@@ -80,7 +80,7 @@ def test_a_call_in_the_world_s_own_names_is_an_unknown_tool() -> None:
     message = json.loads(observation[0]["content"])["error"]["message"]
     assert "unknown tool 'get_order'" in message
     near = re.findall(r"'(\w+)'", message)[1:]
-    assert set(near) <= {tool.name for tool in env.offered}
+    assert set(near) <= {tool.name for tool in env.offered_tools}
 
 
 def test_an_argument_in_the_world_s_own_name_does_not_fit() -> None:
@@ -141,7 +141,7 @@ def test_a_recorded_episode_replays_by_its_calls() -> None:
 
 def test_a_renamed_tool_pickles_with_its_names() -> None:
     env, _ = begun()
-    tool = next(tool for tool in env.offered if isinstance(tool, RenamedTool))
+    tool = next(tool for tool in env.offered_tools if isinstance(tool, RenamedTool))
     copy = pickle.loads(pickle.dumps(tool))
     assert copy.export() == tool.export()
     assert copy.own.export() == tool.own.export()  # a generated tool is made again, of the same parts

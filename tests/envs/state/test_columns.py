@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 import pytest
 
 from palaestra.envs.state import Base, Overlay, Schema, SqlProjection
-from palaestra.envs.state.query import measured, select
+from palaestra.envs.state.query import select, take_measure
 from palaestra.errors import DefinitionError, RowError, ToolRefusal
 from palaestra.records import Digits, Json, MaxBytes, References, Row, Searchable
 from worlds.lab import SCHEMA, Probe, Reading, populate
@@ -155,16 +155,16 @@ def test_conditions_that_fit_no_column_are_refused(where: dict[str, Any], says: 
 
 def test_measures_of_decimals_are_exact_and_of_floats_rounded_once() -> None:
     rows = overlay().find(Probe)
-    assert measured(rows, INFO, "sum", "price", "") == {"value": "1.60"}
-    assert measured(rows, INFO, "min", "price", "") == {"value": "0.10"}
-    assert measured(rows, INFO, "sum", "offset", "") == {"value": -0.75}
+    assert take_measure(rows, INFO, "sum", "price", "") == {"value": "1.60"}
+    assert take_measure(rows, INFO, "min", "price", "") == {"value": "0.10"}
+    assert take_measure(rows, INFO, "sum", "offset", "") == {"value": -0.75}
     readings = [Reading(id=f"RD-{n}", probe_id="PRB-1", value=0.1) for n in range(10)]
-    assert measured(readings, SCHEMA["readings"], "sum", "value", "") == {"value": 1.0}
+    assert take_measure(readings, SCHEMA["readings"], "sum", "value", "") == {"value": 1.0}
     for column in ("settings", "seal", "curve"):
         with pytest.raises(ToolRefusal, match=f"no max of probes.{column}"):
-            measured(rows, INFO, "max", column, "")
+            take_measure(rows, INFO, "max", column, "")
     with pytest.raises(ToolRefusal, match="no groups by settings, which holds json"):
-        measured(rows, INFO, "count", "id", "settings")
+        take_measure(rows, INFO, "count", "id", "settings")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palaestra.envs.state import Column, Overlay, SqlProjection
-from palaestra.envs.state.query import Aggregate, Where, follow, measured, select
+from palaestra.envs.state.query import Aggregate, Where, follow, select, take_measure
 from palaestra.envs.state.schema import TableInfo
 from palaestra.envs.worlds.storefront.population import populate
 from palaestra.envs.worlds.storefront.schema import SCHEMA, Order
@@ -101,10 +101,10 @@ def test_measures_are_those_that_sql_takes(table: str, column: str, group_by: st
         over_all: Any = sa.select(function.label("value")).select_from(sql)
         [whole] = projection().query(over_all)
         measure = cast("Aggregate", name)
-        assert measured(found, info, measure, column, "") == {"value": plain(whole["value"])}
+        assert take_measure(found, info, measure, column, "") == {"value": plain(whole["value"])}
         by_group: Any = sa.select(by.label("of"), function.label("value")).group_by(by)
         groups = projection().query(by_group)
-        told: Any = measured(found, info, measure, column, group_by)["groups"]
+        told: Any = take_measure(found, info, measure, column, group_by)["groups"]
         assert {g["of"]: g["value"] for g in told} == {g["of"]: plain(g["value"]) for g in groups}
 
 
@@ -140,7 +140,7 @@ def test_a_condition_that_fits_no_column_is_refused_with_the_way_out(where: Wher
 def test_what_cannot_be_measured_searched_or_reached_is_refused() -> None:
     orders = SCHEMA["orders"]
     with pytest.raises(ToolRefusal, match=r"no sum of orders\.placed"):
-        measured([], orders, "sum", "placed", "")
+        take_measure([], orders, "sum", "placed", "")
     with pytest.raises(ToolRefusal, match="no text to search"):
         select(rows(), orders, {}, search="late")
     with pytest.raises(ToolRefusal, match="no way 'payments' leads on from orders; there are customer_id"):

@@ -85,7 +85,7 @@ def play_live(env: ToolEnv, plain_calls: tuple[ToolCall, ...]) -> None:
             before = clock.elapsed
             env.step({"tool": one.tool, "arguments": dict(one.arguments)})
             if one is not said[-1]:  # pointing takes time that the plain tools do not need
-                clock.set_elapsed(before, waited=clock.waited)
+                clock.set_elapsed(before, waited=clock.days_waited)
         if env.end is not None:
             break
 
@@ -98,7 +98,7 @@ def written_in_sight(env: ToolEnv, call: ToolCall) -> tuple[ToolCall, ...]:
             elapsed = env.episode.clock.elapsed
             for scroll in browser_of(env).write(env.episode.state, ToolCall(tool="scroll", arguments={})):
                 env.step({"tool": scroll.tool, "arguments": dict(scroll.arguments)})
-            env.episode.clock.set_elapsed(elapsed, waited=env.episode.clock.waited)
+            env.episode.clock.set_elapsed(elapsed, waited=env.episode.clock.days_waited)
     raise AssertionError(call)
 
 
@@ -129,7 +129,7 @@ def test_the_translated_oracle_needs_no_look_at_the_pages(dialect: str) -> None:
     for family in FAMILIES:
         env = begin_episode(f"storefront/{family}/5000", dialect=dialect)
         for call in env.oracle():
-            assert call.tool in {tool.name for tool in env.offered}
+            assert call.tool in {tool.name for tool in env.offered_tools}
             env.step({"tool": call.tool, "arguments": dict(call.arguments)})
         assert env.score().passed, family
 

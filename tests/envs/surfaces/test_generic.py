@@ -111,7 +111,7 @@ TASK = "storefront/cancel-order/0000"
 def started() -> tuple[ToolEnv, str, str]:
     env = make_env("generic")
     env.reset(seed=0, options={"task": TASK})
-    named = {i for call in env.instance.oracle for i in env.world.toolbox[call.tool].named(call.arguments)}
+    named = {i for call in env.instance.oracle for i in env.world.toolbox[call.tool].find_ids(call.arguments)}
     return env, next(i for i in named if i.startswith("ORD-")), next(i for i in named if i.startswith("TCK-"))
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from palaestra.envs.user.asked_topics import asked_by_form
+from palaestra.envs.user.asked_topics import topics_by_form
 from palaestra.envs.user.topics import lexicon_of
 from palaestra.envs.worlds.storefront.topics import TOPICS
 
@@ -21,11 +21,11 @@ from palaestra.envs.worlds.storefront.topics import TOPICS
     ],
 )
 def test_the_form_of_a_question_outweighs_the_things_that_it_names_by_the_way(text: str, topic: str) -> None:
-    assert asked_by_form(text, lexicon_of(TOPICS).spots(text), kind="ask") == [topic]
+    assert topics_by_form(text, lexicon_of(TOPICS).spots(text), kind="ask") == [topic]
 
 
 @pytest.mark.parametrize(
     "text", ["what is the number of the order", "which of the two orders is it", "which lamp is broken", "why"]
 )
 def test_a_question_of_no_such_form_is_left_to_what_it_names(text: str) -> None:
-    assert asked_by_form(text, lexicon_of(TOPICS).spots(text), kind="ask") == []
+    assert topics_by_form(text, lexicon_of(TOPICS).spots(text), kind="ask") == []

@@ -186,7 +186,7 @@ def test_a_dialogue_is_saved_read_shown_and_rendered(tmp_path: Path) -> None:
         rendering = CHAT_FORMATS.get(name).rendering()
         pieces = rendering.opening(episode.segments[0].prompt, episode.tools)
         for turn in episode.turns:
-            pieces += [*rendering.written(turn.calls), *rendering.following(turn.observation)]
+            pieces += [*rendering.write_turn(turn.calls), *rendering.following(turn.observation)]
         product = spoken[0].rstrip(".").rpartition(" ")[2]
         assert product in rendering.read(pieces), name
 

@@ -3,7 +3,7 @@
 import pytest
 
 from palaestra.envs.user import Persona, UserFact, decide, opening_state
-from palaestra.envs.user.report import reported
+from palaestra.envs.user.report import make_report
 from palaestra.steps import UserReport
 
 TOPICS = {"order": ("order",)}
@@ -14,7 +14,7 @@ def report(facts: tuple[UserFact, ...], *messages: str, owed: bool = False, pati
     state = opening_state(persona, 0)
     for act in messages:
         state = decide(persona, state, (act,)).state
-    return reported(persona, state)
+    return make_report(persona, state)
 
 
 RIGHT = UserFact(topic="order", says="It is ORD-7.")

@@ -97,9 +97,9 @@ def test_sent_again_these_too_run_once(core: CoreUnderTest, name: str) -> None:
     elif name == "reset":
         item["seed"] = 5
     first = core.send(PLAYER, name, item)
-    before = (len(core.core.sessions), len(core.core.snapshots), core.core.ledger.begun)
+    before = (len(core.core.sessions), len(core.core.snapshots), core.core.ledger.episodes_begun)
     assert core.send(PLAYER, name, item) == first
-    assert (len(core.core.sessions), len(core.core.snapshots), core.core.ledger.begun) == before
+    assert (len(core.core.sessions), len(core.core.snapshots), core.core.ledger.episodes_begun) == before
 
 
 def test_creations_that_are_sent_again_after_others_are_still_answered(core: CoreUnderTest) -> None:
@@ -235,7 +235,7 @@ def test_before_the_first_reset_there_is_nothing_to_play(core: CoreUnderTest, na
     session = core.ask(PLAYER, "create", world="library")["session"]
     fields = {"action": LOOK} if name == "step" else {}
     assert core.refusal(PLAYER, name, session=session, **fields)[0] == "episode_over"
-    assert core.core.ledger.begun == 0
+    assert core.core.ledger.episodes_begun == 0
 
 
 def test_a_world_or_task_that_is_not_served_is_refused_and_the_episode_goes_on(core: CoreUnderTest) -> None:
@@ -293,7 +293,7 @@ def test_a_copy_of_an_episode_that_is_over_is_not_counted_again(core: CoreUnderT
     taken = core.ask(PLAYER, "snapshot", session=session)["snapshot"]
     core.ask(PLAYER, "restore", session=fork, snapshot=taken)
     assert core.refusal(PLAYER, "step", session=fork, action=LOOK)[0] == "episode_over"
-    assert (core.core.ledger.begun, len(core.entries)) == (1, 1)
+    assert (core.core.ledger.episodes_begun, len(core.entries)) == (1, 1)
 
 
 def test_a_server_that_stops_makes_what_runs_void_and_says_so(core: CoreUnderTest) -> None:

@@ -48,7 +48,7 @@ def test_a_value_is_read_at_every_trained_token() -> None:
     read = value_reading(one, "value_T")
     assert torch.equal(read.read_TH[:, 0], one.trained_T)
     value_TH = torch.arange(len(one.ids_T))[:, None].double()
-    assert torch.equal(read.columned(value_TH), value_TH[:, 0])
+    assert torch.equal(read.to_column(value_TH), value_TH[:, 0])
     assert torch.equal(read.spread(value_TH[:, 0]), value_TH)
 
 
@@ -70,7 +70,7 @@ def test_what_is_read_comes_back_and_nothing_is_read_where_nothing_begins() -> N
     read = value_reading(one, "values_UH")
     assert read.place_UH is not None
     target_UH = torch.randn(len(one.reward_U), 3, generator=torch.Generator().manual_seed(0))
-    back_UH = read.columned(read.spread(target_UH))
+    back_UH = read.to_column(read.spread(target_UH))
     there_UH = read.place_UH >= 0
     assert torch.equal(back_UH, target_UH.masked_fill(~there_UH, 0.0))
 
@@ -84,7 +84,7 @@ def test_a_turn_without_an_act_is_read_at_its_first_token_and_one_without_tokens
     nothing = value_reading(replace(one, trained_T=torch.zeros_like(one.trained_T)), "values_UH")
     assert nothing.place_UH is not None
     assert (nothing.place_UH == -1).all()
-    assert not nothing.columned(torch.ones(len(one.ids_T), 3)).any()
+    assert not nothing.to_column(torch.ones(len(one.ids_T), 3)).any()
 
 
 # What it says and learns
@@ -201,9 +201,9 @@ def test_a_promise_is_read_at_the_last_token_of_each_turn() -> None:
         own = [t for t in range(len(one.ids_T)) if int(one.turn_T[t]) == turn and bool(one.trained_T[t])]
         assert read.place_UH[turn].tolist() == [own[-1]]
     target_U = torch.randn(len(one.reward_U), generator=torch.Generator().manual_seed(0))
-    assert torch.equal(read.columned(read.spread(target_U)), target_U)
+    assert torch.equal(read.to_column(read.spread(target_U)), target_U)
     nothing = value_reading(replace(one, trained_T=torch.zeros_like(one.trained_T)), "promise_U")
-    assert not nothing.columned(torch.ones(len(one.ids_T), 1)).any()
+    assert not nothing.to_column(torch.ones(len(one.ids_T), 1)).any()
 
 
 def soft_targets(of: TokenBatch) -> Tensor:

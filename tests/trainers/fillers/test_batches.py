@@ -56,7 +56,7 @@ def groups() -> tuple[RolloutGroup, ...]:
 
 def made(preset: str, *, solutions: dict[str, Episode] | None = None) -> tuple[BuiltObjective, BatchFiller]:
     config = ObjectiveConfig(preset=preset)
-    built = config.built()
+    built = config.build()
     filler = BatchFiller(
         choose_fillers(built, CHOSEN.get(preset, {}), defaults=config.columns()),
         codec=policy().codec,
@@ -126,7 +126,7 @@ def test_the_idle_score_is_what_the_world_says_of_an_episode_without_turns() -> 
 @pytest.mark.parametrize(("preset", "name"), [("remax", "greedy_R"), ("sharp", "counterfactual_R")])
 def test_returns_of_other_rollouts_follow_a_change_of_the_unit(preset: str, name: str) -> None:
     batch = given(preset).batch.with_columns({name: torch.arange(2.0 * SIZE)})
-    built = ObjectiveConfig(preset=preset, parts={"rewards": [{"part": "unit", "size": 100}]}).built()
+    built = ObjectiveConfig(preset=preset, parts={"rewards": [{"part": "unit", "size": 100}]}).build()
     again = reshape_rewards(batch, built)
     assert torch.equal(again.column(name), batch.column(name) / 100)
     assert torch.equal(again.return_R, batch.return_R / 100)
@@ -151,7 +151,7 @@ def test_the_solution_of_a_task_is_paid_for_where_it_should_be() -> None:
     batch = flatten([replace(solution, group="g", segments=(replace(segment, tokens=tokens),))])
     read = replace(given("adca"), batch=batch)
     for preset, name, expected in (("adca", "label_U", [1.0, 1.0, 0.0]), ("prof", "process_R", [100 / 3])):
-        (chosen,) = choose_fillers(ObjectiveConfig(preset=preset).built(), CHOSEN[preset])
+        (chosen,) = choose_fillers(ObjectiveConfig(preset=preset).build(), CHOSEN[preset])
         assert chosen(read)[name].tolist() == pytest.approx(expected)
 
 
@@ -217,7 +217,7 @@ def test_a_rephrased_solution_joins_each_group_and_is_marked() -> None:
 
 def test_demonstrations_and_rephrased_solutions_join_together_and_are_told_apart() -> None:
     config = ObjectiveConfig(preset="repo", parts={"trust": "luffy"})
-    built = config.built()
+    built = config.build()
     filler = BatchFiller(
         choose_fillers(built, {"expert_T": "demonstrations"}, defaults=config.columns()),
         codec=policy().codec,
@@ -257,7 +257,7 @@ def test_a_filter_reads_what_a_filler_gave() -> None:
     """PROF keeps the most consistent of each side; here all failed, so those that were paid least for their turns."""
     config = ObjectiveConfig(preset="prof", parts={"filters": [{"part": "prof", "keep": 2}]})
     read = given("prof")
-    kept = filter_trajectories(read.batch, config.built())
+    kept = filter_trajectories(read.batch, config.build())
     assert kept.trajectories == 4
     assert not bool(read.batch.column("passed_R").any())
     for group in range(2):

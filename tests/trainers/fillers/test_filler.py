@@ -41,7 +41,7 @@ def reading(*columns: str) -> BuiltObjective:
         return -surrogate.advantage_N * surrogate.logp_N
 
     part("trust", "reading", formula="", requires=columns)(region)
-    return ObjectiveConfig(parts={"trust": "reading"}).built()
+    return ObjectiveConfig(parts={"trust": "reading"}).build()
 
 
 def filled(name: str, values: object, **declared: Any) -> dict[str, Tensor]:
@@ -170,7 +170,7 @@ def test_what_a_filler_did_not_declare_to_need_is_not_there(need: Need) -> None:
 )
 def test_a_choice_that_makes_no_sense_is_refused_with_the_way_out(chosen: dict[str, Any], told: str) -> None:
     with pytest.raises(ConfigError, match=told):
-        choose_fillers(ObjectiveConfig(preset="adca").built(), chosen)
+        choose_fillers(ObjectiveConfig(preset="adca").build(), chosen)
 
 
 def test_a_column_that_nobody_fills_in_says_how_to_write_its_filler() -> None:
@@ -179,7 +179,7 @@ def test_a_column_that_nobody_fills_in_says_how_to_write_its_filler() -> None:
 
 
 def test_one_filler_fills_in_all_of_its_columns_at_once() -> None:
-    built = ObjectiveConfig(preset="mig").built()
+    built = ObjectiveConfig(preset="mig").build()
     (chosen,) = choose_fillers(built, {"gold_U": {"filler": "reference-solution", "answer": "last"}})
     assert sorted(chosen.columns) == ["gold_R", "gold_U"]
 
@@ -188,7 +188,7 @@ def test_a_runs_choice_goes_before_the_presets() -> None:
     column("greedy_R", filler="mine")(nothing)
     config = ObjectiveConfig(preset="remax")
     for chosen, name in (({}, "greedy"), ({"greedy_R": "mine"}, "mine")):
-        (found,) = choose_fillers(config.built(), chosen, defaults=config.columns())
+        (found,) = choose_fillers(config.build(), chosen, defaults=config.columns())
         assert found.filler.name == name
 
 
@@ -199,7 +199,7 @@ def keep(batch: TokenBatch) -> Tensor:
 
 def test_filters_read_no_column_that_is_filled_in_after_them() -> None:
     part("filter", "fillers-late", formula="", requires=("gold_R",))(keep)
-    built = ObjectiveConfig(parts={"filters": ["fillers-late"]}).built()
+    built = ObjectiveConfig(parts={"filters": ["fillers-late"]}).build()
     with pytest.raises(
         ConfigError, match="filter fillers-late reads gold_R, which 'reference-solution' fills in after filters"
     ):
@@ -235,7 +235,7 @@ def bare(given):
 def test_a_filler_is_chosen_by_the_place_where_it_stands(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text(OWN)
-    built = ObjectiveConfig(preset="adca").built()
+    built = ObjectiveConfig(preset="adca").build()
     (chosen,) = choose_fillers(built, {"label_U": {"filler": f"{file}:Early", "turns": 2}})
     counts = [len(list(episode.turns)) for episode in EPISODES]
     assert chosen(GIVEN)["label_U"].tolist() == [float(n < 2) for count in counts for n in range(count)]
@@ -245,7 +245,7 @@ def test_a_filler_is_chosen_by_the_place_where_it_stands(tmp_path: Path) -> None
 
 
 def test_the_settings_of_a_filler_decide_what_a_run_comes_to() -> None:
-    built = ObjectiveConfig(preset="adca").built()
+    built = ObjectiveConfig(preset="adca").build()
     (one,), (other,) = (
         choose_fillers(built, {"label_U": {"filler": "rewards", "threshold": threshold}}) for threshold in (0, 1)
     )

@@ -23,7 +23,7 @@ from palaestra.trainers.data.layouts import LayoutName
 from palaestra.trainers.learner import Learner, LearnerConfig
 from palaestra.trainers.objectives import ComposedObjective, Metrics, PreparedStep, SupervisedObjective
 from palaestra.trainers.objectives.supervised import cross_entropy
-from palaestra.trainers.reference.batch import batched
+from palaestra.trainers.reference.batch import pad_batch
 from palaestra.trainers.reference.learner import OptimiserConfig
 from palaestra.trainers.reference.learner import ReferenceLearner as Reference
 from palaestra.trainers.reference.policy import ReferencePolicy
@@ -146,7 +146,7 @@ def test_log_probabilities_are_the_references(tmp_path: Path, layout: LayoutName
     at = learner(replace(PLAIN, layout=layout, micro_tokens=40, logits_chunk=5))
     found = at.logprobs(batch, temperature=temperature)
     with torch.no_grad():
-        expected_BL = reference(tmp_path).logprobs(batched(samples(tokens)), temperature=temperature)
+        expected_BL = reference(tmp_path).logprobs(pad_batch(samples(tokens)), temperature=temperature)
     assert torch.allclose(in_rows(found.logp, batch), expected_BL, atol=1e-5)
     assert (found.entropy[batch.trained_T] > 0).all()
     assert (found.entropy[~batch.trained_T] == 0).all()

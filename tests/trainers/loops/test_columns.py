@@ -161,7 +161,7 @@ def test_the_example_of_an_objective_of_ones_own_trains(tmp_path: Path, monkeypa
     ]
     config = load_config(EXAMPLE / "run.toml", settings=small)
     assert config.grpo is not None
-    built = config.grpo.objective.built()
+    built = config.grpo.objective.build()
     assert built.requires >= {"news_U"}
     result = run_plan(plan_run(config), tmp_path / "own", say=lambda _: None)
     assert result.progress.step == 1
@@ -172,7 +172,7 @@ def test_the_example_of_an_objective_of_ones_own_trains(tmp_path: Path, monkeypa
 
 def test_what_the_example_counts_is_what_answers_named_for_the_first_time(warm: Policy) -> None:
     config = ObjectiveConfig(preset=str(EXAMPLE / "preset.toml"))
-    (chosen,) = choose_fillers(config.built(), {}, defaults=config.columns())
+    (chosen,) = choose_fillers(config.build(), {}, defaults=config.columns())
     episode = demonstrations()[0]
     (segment,) = episode.segments
     tokens = demonstration(transcript_of(episode), warm.codec)

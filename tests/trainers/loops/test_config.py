@@ -292,7 +292,7 @@ def test_the_relatives_of_grpo_are_settings_of_its_objective() -> None:
     config = read_config({"grpo": {"objective": {"parts": dapo}}}).grpo
     assert config is not None
     expected = ComposedObjective(trust=Clip(high=0.28, dual=10.0), aggregation=Aggregation(name="token-mean"))
-    assert config.objective.built().objective == expected
+    assert config.objective.build().objective == expected
 
 
 @pytest.mark.parametrize(

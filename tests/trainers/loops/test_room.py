@@ -8,7 +8,7 @@ import pytest
 from palaestra.errors import ConfigError
 from palaestra.tools import CHAT_FORMATS
 from palaestra.trainers.codec import Codec, train_tokenizer
-from palaestra.trainers.data.demonstration import demonstration, rendered
+from palaestra.trainers.data.demonstration import demonstration, render_episode
 from palaestra.trainers.loops.config import WorldConfig
 from palaestra.trainers.loops.rollout_config import GrpoConfig
 from palaestra.trainers.loops.room import check_context, check_demonstrations, check_prompts, prompt_tokens
@@ -30,7 +30,7 @@ def worlds() -> RunWorlds:
 @pytest.fixture(scope="module")
 def codec(episodes: Sequence[Episode]) -> Codec:
     form = CHAT_FORMATS.get("smollm2")
-    return Codec(train_tokenizer([rendered(transcript_of(one), form) for one in episodes], form, size=900), form)
+    return Codec(train_tokenizer([render_episode(transcript_of(one), form) for one in episodes], form, size=900), form)
 
 
 def policy_of(codec: Codec, context: int) -> Policy:

@@ -49,7 +49,7 @@ def parts_of(policy: Policy) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def closed(policy: Policy) -> Policy:
     """The policy with a head whose gate never opens."""
-    found = with_temperature_head(policy.copy(), ObjectiveConfig(preset="introllm").built().temperature, seed=0)
+    found = with_temperature_head(policy.copy(), ObjectiveConfig(preset="introllm").build().temperature, seed=0)
     head = found.model.temperature_head
     assert head is not None
     with torch.no_grad():
@@ -82,7 +82,7 @@ def test_where_the_head_never_chooses_it_is_grpo_at_one_temperature_to_the_bit(
 
 
 def test_what_the_engine_sampled_with_is_what_the_learner_scores(warm: Policy, tmp_path: Path) -> None:
-    started = with_temperature_head(warm.copy(), ObjectiveConfig(preset="introllm").built().temperature, seed=3)
+    started = with_temperature_head(warm.copy(), ObjectiveConfig(preset="introllm").build().temperature, seed=3)
     result = trained(started, config(1), tmp_path / "run")
     assert result.progress.history[0]["temperature/open"] == pytest.approx(0.5, abs=0.1)  # as a new head has it
     [recorded] = recorded_batches(tmp_path / "run")

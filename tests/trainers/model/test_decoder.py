@@ -6,7 +6,7 @@ import torch
 from transformers import LlamaForCausalLM, PreTrainedModel, Qwen3ForCausalLM
 
 from decoders import STRETCHED, causal, in_transformers, logits_of, tiny, varied
-from palaestra.trainers.model.decoder import Decoder, Rotary, rotated
+from palaestra.trainers.model.decoder import Decoder, Rotary, rotate
 from palaestra.trainers.model.shape import DecoderShape
 
 IDS = torch.randint(0, 48, (150,), generator=torch.Generator().manual_seed(5)).tolist()
@@ -108,8 +108,8 @@ def test_scores_of_rotated_vectors_depend_on_their_distance_alone() -> None:
     q_1HD, k_1HD = torch.randn(2, 1, 1, 16, generator=generator)
 
     def score(q_at: int, k_at: int) -> float:
-        q = rotated(q_1HD, rotary(torch.tensor([q_at]), torch.float32))
-        k = rotated(k_1HD, rotary(torch.tensor([k_at]), torch.float32))
+        q = rotate(q_1HD, rotary(torch.tensor([q_at]), torch.float32))
+        k = rotate(k_1HD, rotary(torch.tensor([k_at]), torch.float32))
         return float((q * k).sum())
 
     assert score(5, 2) == pytest.approx(score(105, 102), abs=1e-4)

@@ -31,7 +31,7 @@ def test_a_rate_is_of_the_whole_group() -> None:
 
 def test_the_weight_is_the_sum_of_weights_times_advantages() -> None:
     batch = with_rates(complete(groups=(4, 4, 8)), [1, 2, 7])
-    step = step_of(ObjectiveConfig(preset="grpo").built(), batch)
+    step = step_of(ObjectiveConfig(preset="grpo").build(), batch)
     ready = step.prepared.batch
     weight = (ready.weight_T * ready.advantage_T).abs()
     found = shares(ready)
@@ -46,7 +46,7 @@ def test_groups_weigh_p_times_1_less_p_or_its_root_where_their_deviation_divides
     """Each trajectory weighs as much: means over each trajectory, then over all (arXiv:2602.14868)."""
     batch = with_rates(complete(groups=(8, 8, 8)), [1, 3, 6])
     parts = {"advantage": {"part": "group", "scale": scale}, "aggregation": {"name": "seq-mean-token-mean"}}
-    found = shares(step_of(ObjectiveConfig(parts=parts).built(), batch).prepared.batch)
+    found = shares(step_of(ObjectiveConfig(parts=parts).build(), batch).prepared.batch)
     expected = [(p * (1 - p)) ** law for p in (1 / 8, 3 / 8, 6 / 8)]
     assert [found[name] for name in ("0-25", "25-50", "50-75")] == pytest.approx(
         [one / sum(expected) for one in expected], rel=1e-5

@@ -106,7 +106,7 @@ def test_whole_trajectories_keep_the_advantages_that_they_have_without_continuat
 
 @pytest.mark.parametrize("name", ["gpg", "reinforce-pp-baseline"])
 def test_what_is_normalised_over_a_batch_is_so_within_each_stream(name: str) -> None:
-    built = ObjectiveConfig(parts={"advantage": name, "unit": "any"}).built().objective
+    built = ObjectiveConfig(parts={"advantage": name, "unit": "any"}).build().objective
     batch = built.advantages(whole_step())
     for stream, alone in zip(split_streams(batch), (MAIN, BRANCHES), strict=True):
         assert torch.equal(stream.batch.advantage_T, built.advantages(alone).advantage_T)
@@ -141,7 +141,7 @@ def test_the_loss_is_that_of_whole_trajectories_and_weight_times_that_of_continu
 
 def test_regularisers_are_means_of_each_stream_too() -> None:
     parts = {"regularisers": [{"part": "move", "coefficient": 0.5}], "unit": "any"}
-    objective = ObjectiveConfig(parts=parts).built().objective
+    objective = ObjectiveConfig(parts=parts).build().objective
     assert isinstance(objective, ComposedObjective)
     main, branches, both = (one.with_columns({"old_T": one.logprob_T}) for one in (MAIN, BRANCHES, whole_step(2.0)))
     logp_T = shifted_logprobs(both)

@@ -51,7 +51,7 @@ def test_what_makes_no_sense_is_refused_with_the_reason(parts: dict[str, object]
 
 
 def test_settings_are_laid_over_a_presets() -> None:
-    made = ObjectiveConfig(preset="dapo", parts={"trust": {"low": 0.1}, "filters": [], "refill": 0}).built()
+    made = ObjectiveConfig(preset="dapo", parts={"trust": {"low": 0.1}, "filters": [], "refill": 0}).build()
     assert isinstance(made.objective, ComposedObjective)
     assert made.objective.trust == Clip(low=0.1, high=0.28, dual=10.0)
     assert made.filters == ()
@@ -59,13 +59,13 @@ def test_settings_are_laid_over_a_presets() -> None:
 
 def test_another_part_in_its_place_takes_no_settings_over() -> None:
     assert over(preset("dapo").recipe, {"trust": "sapo"})["trust"] == "sapo"
-    made = ObjectiveConfig(preset="dapo", parts={"trust": {"part": "sapo", "negative": 2.0}}).built()
+    made = ObjectiveConfig(preset="dapo", parts={"trust": {"part": "sapo", "negative": 2.0}}).build()
     assert isinstance(made.objective, ComposedObjective)
     assert made.objective.trust == Sapo(negative=2.0)
 
 
 def test_a_table_that_names_its_part_takes_the_place_of_what_is_there() -> None:
-    made = ObjectiveConfig(preset="dapo", parts={"trust": {"part": "clip", "high": 0.3}}).built()
+    made = ObjectiveConfig(preset="dapo", parts={"trust": {"part": "clip", "high": 0.3}}).build()
     assert isinstance(made.objective, ComposedObjective)
     assert made.objective.trust == Clip(high=0.3)
 
@@ -73,7 +73,7 @@ def test_a_table_that_names_its_part_takes_the_place_of_what_is_there() -> None:
 def test_a_term_is_added_up_as_it_says_by_name_or_by_table() -> None:
     for said in ("token-sum", {"name": "token-sum"}):
         spec = {"part": "entropy", "coefficient": 0.1, "aggregation": said}
-        made = ObjectiveConfig(parts={"regularisers": [spec]}).built()
+        made = ObjectiveConfig(parts={"regularisers": [spec]}).build()
         assert isinstance(made.objective, ComposedObjective)
         assert made.objective.terms[0].aggregation == Aggregation(name="token-sum")
 
@@ -106,7 +106,7 @@ def test_what_any_kind_of_part_remembers_is_saved(plug: Plug) -> None:
     section = SECTION[plug]
     several = section.endswith("s") and section != "advantages"
     parts = {section: ["remembering"] if several else "remembering"}
-    one, other = (ObjectiveConfig(parts=parts).built() for _ in range(2))
+    one, other = (ObjectiveConfig(parts=parts).build() for _ in range(2))
     [held] = [made for made in one.made if isinstance(made, Remembering)]
     held.asked = 7
     other.restore(one.state())
@@ -115,7 +115,7 @@ def test_what_any_kind_of_part_remembers_is_saved(plug: Plug) -> None:
 
 def test_what_a_part_reads_may_depend_on_its_settings() -> None:
     specs = ({"part": "choosing", "more": more} for more in (False, True))
-    few, many = (ObjectiveConfig(parts={"masks": [spec], "unit": "any"}).built().requires for spec in specs)
+    few, many = (ObjectiveConfig(parts={"masks": [spec], "unit": "any"}).build().requires for spec in specs)
     assert few == frozenset()
     assert many == {"entropy_T"}
 
@@ -146,7 +146,7 @@ part("mask", "nameless", formula="", requires=("colour_T",))(kept_R)
 
 
 def test_a_mask_says_what_means_are_over_and_a_recipe_may_say_otherwise() -> None:
-    made = ObjectiveConfig(parts={"masks": ["truncated", {"part": "truncated", "denominator": "original"}]}).built()
+    made = ObjectiveConfig(parts={"masks": ["truncated", {"part": "truncated", "denominator": "original"}]}).build()
     assert isinstance(made.objective, ComposedObjective)
     assert [masking.denominator for masking in made.objective.masks] == ["survivors", "original"]
 

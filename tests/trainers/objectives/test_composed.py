@@ -257,7 +257,7 @@ def test_a_loss_of_a_users_sees_every_trajectory_unless_it_denies_a_gradient_wit
     flat_T = batch.trained_T & (batch.advantage_T == 0)
     assert bool(flat_T.any())
     for name, region in (("tug", tug), ("scale", scale)):
-        built = ObjectiveConfig(parts={"trust": name}).built().objective
+        built = ObjectiveConfig(parts={"trust": name}).build().objective
         assert isinstance(built, ComposedObjective)
         logp_T = off_policy(batch)
         found_T = gradient(loss_of(batch, logp_T, built), logp_T)

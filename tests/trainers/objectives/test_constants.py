@@ -10,14 +10,14 @@ STATED = presets()
 
 @pytest.mark.parametrize("name", STATED)
 def test_every_constant_of_a_preset_is_what_its_source_has(name: str) -> None:
-    said, found = preset(name), constants(ObjectiveConfig(preset=name).built())
+    said, found = preset(name), constants(ObjectiveConfig(preset=name).build())
     expected = {constant: published(name, constant) for constant in found}
     assert found == {constant: value for constant, (value, _) in expected.items()}
     assert said.constants == {constant: source for constant, (_, source) in expected.items()}
 
 
 def test_every_published_constant_is_some_presets() -> None:
-    used = {name: set(constants(ObjectiveConfig(preset=name).built())) for name in STATED}
+    used = {name: set(constants(ObjectiveConfig(preset=name).build())) for name in STATED}
     assert OF_PRESETS.keys() <= set(STATED)
     for name, table in OF_PRESETS.items():
         assert table.keys() <= used[name], name

@@ -65,7 +65,7 @@ ELSEWHERE: Mapping[tuple[Plug, str], str] = {
 
 
 def gradient(parts: Mapping[str, Any], batch: TokenBatch) -> tuple[Step, Tensor]:
-    step = step_of(ObjectiveConfig(parts={"ratio": {"anchor": "old"}, **parts}).built(), batch)
+    step = step_of(ObjectiveConfig(parts={"ratio": {"anchor": "old"}, **parts}).build(), batch)
     draw = torch.Generator().manual_seed(9)
     noise_T = torch.randn(len(step.batch.ids_T), generator=draw, dtype=torch.float64)
     logp_T = (step.batch.logprob_T + 0.3 * noise_T).clamp_max(-0.01).masked_fill(~step.batch.trained_T, 0.0)

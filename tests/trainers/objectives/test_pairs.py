@@ -76,7 +76,7 @@ def aggregation_of(parts: list[Part]) -> Aggregation:
 
 
 def stepped(parts: list[Part], **settings: Any) -> Step:
-    return step_of(ObjectiveConfig(parts=recipe(parts, **settings)).built(), BATCH)
+    return step_of(ObjectiveConfig(parts=recipe(parts, **settings)).build(), BATCH)
 
 
 @cache
@@ -90,7 +90,7 @@ def single(
         table["ratio"] = dict(one.split("=") for one in ratio.split(","))
         if PARTS[key].plug != "trust":
             table["trust"] = plain_trust(table["ratio"])
-    return step_of(ObjectiveConfig(parts=table).built(), BATCH)
+    return step_of(ObjectiveConfig(parts=table).build(), BATCH)
 
 
 def ratio_of(parts: list[Part]) -> str:
@@ -163,8 +163,8 @@ def check_composition(one: Part, other: Part, both: Step) -> None:
             assert torch.equal(both.batch.return_R, first.batch.select(keeps[0]).return_R)
         case "reward":
             table = recipe([one])
-            filtered = filter_trajectories(BATCH, ObjectiveConfig(parts=table).built())
-            paid = reshape_rewards(filtered, ObjectiveConfig(parts=table).built())
+            filtered = filter_trajectories(BATCH, ObjectiveConfig(parts=table).build())
+            paid = reshape_rewards(filtered, ObjectiveConfig(parts=table).build())
             assert torch.equal(both.batch.reward_U, fresh(other)(paid))
         case "advantage":
             expected_T = fresh(other)(first.batch).masked_fill(~own_T, 0.0)

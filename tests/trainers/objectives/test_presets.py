@@ -59,7 +59,7 @@ NOT_CENTRED: Mapping[str, str] = {
 
 
 def built(name: str) -> BuiltObjective:
-    return ObjectiveConfig(preset=name).built()
+    return ObjectiveConfig(preset=name).build()
 
 
 def composed(name: str) -> bool:

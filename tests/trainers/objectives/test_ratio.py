@@ -65,9 +65,9 @@ def test_a_ratio_however_far_is_bounded(granularity: Granularity, most: float, f
 
 def test_the_anchor_is_who_drew_who_began_or_nobody() -> None:
     batch, logp_T = complete(), near(complete())
-    assert torch.equal(RatioConfig().anchored(logp_T, batch), batch.logprob_T)
-    assert torch.equal(RatioConfig(anchor="old").anchored(logp_T, batch), batch.column("old_T"))
-    nobody_T = RatioConfig(anchor="none").anchored(logp_T, batch)
+    assert torch.equal(RatioConfig().anchor_logp(logp_T, batch), batch.logprob_T)
+    assert torch.equal(RatioConfig(anchor="old").anchor_logp(logp_T, batch), batch.column("old_T"))
+    nobody_T = RatioConfig(anchor="none").anchor_logp(logp_T, batch)
     assert torch.equal(nobody_T, logp_T)
     assert not nobody_T.requires_grad
     assert (RatioConfig().requires(), RatioConfig(anchor="old").requires()) == (frozenset(), frozenset({"old_T"}))
@@ -77,4 +77,4 @@ def test_a_batch_that_lacks_the_anchor_says_who_fills_it_in() -> None:
     batch = complete()
     lacking = replace(batch, columns={name: column for name, column in batch.columns.items() if name != "old_T"})
     with pytest.raises(UnknownNameError, match=r"unknown column of a batch 'old_T'.*whoever makes the batch"):
-        RatioConfig(anchor="old").anchored(batch.logprob_T, lacking)
+        RatioConfig(anchor="old").anchor_logp(batch.logprob_T, lacking)

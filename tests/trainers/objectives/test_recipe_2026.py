@@ -30,7 +30,7 @@ CLIP_HIGHER: Mapping[str, Any] = {"trust": {"part": "clip", "high": 0.28}}
 
 
 def built(**parts: Any) -> BuiltObjective:
-    return ObjectiveConfig(preset="recipe_2026", parts=parts).built()
+    return ObjectiveConfig(preset="recipe_2026", parts=parts).build()
 
 
 def test_the_step_is_its_stages_one_after_the_other() -> None:

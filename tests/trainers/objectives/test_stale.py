@@ -44,7 +44,7 @@ def test_what_corrects_for_stale_rollouts_looks_at_who_drew_them_and_the_rest_do
 def test_a_run_on_stale_rollouts_refuses_what_corrects_nothing_and_says_what_to_do(name: str) -> None:
     objective = ObjectiveConfig(preset=name)
     assert corrects_stale(objective.recipe()) == (name not in ON_POLICY)
-    if name not in ON_POLICY or "greedy_R" in objective.built().requires:
+    if name not in ON_POLICY or "greedy_R" in objective.build().requires:
         return
     GrpoConfig(objective=objective)
     with pytest.raises(ValueError, match=r"up to 2 versions old, and nothing .* corrects.*token-tis.*staleness = 0"):

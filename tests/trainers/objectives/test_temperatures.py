@@ -35,8 +35,8 @@ def test_the_head_sees_the_batch_with_the_log_probabilities_of_its_choices() -> 
 
 @pytest.mark.parametrize("name", ["grpo", "dapo", "gigpo", "cispo", "gspo"])
 def test_any_preset_whose_trust_region_reads_ratios_takes_a_head(name: str) -> None:
-    built = ObjectiveConfig(preset=name, parts={"temperature": "introllm"}).built()
-    plain = ObjectiveConfig(preset=name).built()
+    built = ObjectiveConfig(preset=name, parts={"temperature": "introllm"}).build()
+    plain = ObjectiveConfig(preset=name).build()
     assert isinstance(built.temperature, IntroLlm)
     assert plain.temperature is None
     assert built.requires >= {"temperature_T", "latent_T", "choice_T"}

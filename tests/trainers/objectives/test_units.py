@@ -50,7 +50,7 @@ def unconverted(name: str) -> BuiltObjective:
 
 @pytest.mark.parametrize("name", presets())
 def test_what_is_paid_in_points_of_100_teaches_what_is_paid_in_points_of_1(name: str) -> None:
-    built = ObjectiveConfig(preset=name).built
+    built = ObjectiveConfig(preset=name).build
     for seed in range(2):
         batch = complete(seed=seed)
         one_T, hundred_T = gradient(built(), paid(batch, 1.0)), gradient(built(), paid(batch, POINTS))
@@ -77,7 +77,7 @@ def test_oapl_on_points_of_100_is_another_algorithm_unless_they_are_converted() 
     raw_T = gradient(unconverted("oapl"), paid(batch, POINTS))
     assert raw_T.norm() > 50 * one_T.norm()
     assert torch.cosine_similarity(one_T, raw_T, dim=0) < 0.99
-    converted_T = gradient(ObjectiveConfig(preset="oapl").built(), paid(batch, POINTS))
+    converted_T = gradient(ObjectiveConfig(preset="oapl").build(), paid(batch, POINTS))
     assert torch.cosine_similarity(one_T, converted_T, dim=0) == pytest.approx(1.0, abs=1e-12)
 
 
@@ -88,7 +88,7 @@ def test_worlds_of_one_batch_are_each_converted_by_what_they_pay() -> None:
     mixed = replace(
         batch, reward_U=batch.reward_U * factor_R[batch.trajectory_U], return_R=batch.return_R * factor_R
     ).with_columns({"total_R": factor_R})
-    built = ObjectiveConfig(preset="oapl").built()
+    built = ObjectiveConfig(preset="oapl").build()
     torch.testing.assert_close(gradient(built, mixed), gradient(built, batch), rtol=1e-12, atol=0)
 
 
@@ -98,7 +98,7 @@ def test_returns_of_1_in_a_unit_of_1_are_left_as_they_are_to_the_last_bit() -> N
 
 
 def test_hipers_penalties_are_for_returns_of_10() -> None:
-    built = ObjectiveConfig(preset="hiper").built()
+    built = ObjectiveConfig(preset="hiper").build()
     assert built.returns == 10
     batch = complete()
     converted = built.convert(paid(batch, POINTS))
@@ -109,13 +109,13 @@ def test_hipers_penalties_are_for_returns_of_10() -> None:
 def test_where_the_world_does_not_say_what_it_pays_a_unit_is_refused_and_any_is_not() -> None:
     silent = paid(complete(), POINTS, said=False)
     with pytest.raises(ConfigError, match=r"returns 1, and the world does not say.*size = 100.*unit = \"any\""):
-        step_of(ObjectiveConfig(preset="rloo").built(), silent)
-    assert gradient(ObjectiveConfig(preset="grpo").built(), silent).any()
+        step_of(ObjectiveConfig(preset="rloo").build(), silent)
+    assert gradient(ObjectiveConfig(preset="grpo").build(), silent).any()
 
 
 def test_a_size_that_is_stated_takes_the_place_of_the_worlds_word() -> None:
     parts = {"rewards": [{"part": "unit", "size": POINTS}]}
-    built = ObjectiveConfig(preset="oapl", parts=parts).built()
+    built = ObjectiveConfig(preset="oapl", parts=parts).build()
     assert "total_R" not in built.requires
     batch = complete()
     torch.testing.assert_close(
@@ -124,17 +124,17 @@ def test_a_size_that_is_stated_takes_the_place_of_the_worlds_word() -> None:
 
 
 def test_parts_of_ones_own_on_a_preset_of_any_scale_are_in_units_of_1() -> None:
-    assert ObjectiveConfig(preset="grpo").built().returns is None
+    assert ObjectiveConfig(preset="grpo").build().returns is None
     mine = {"rewards": [{"part": "soft-overlong", "longest": 20, "cache": 10}]}
-    assert ObjectiveConfig(preset="grpo", parts=mine).built().returns == 1
-    assert ObjectiveConfig(preset="grpo", parts={**mine, "unit": 5}).built().returns == 5
-    assert ObjectiveConfig(preset="grpo", parts={**mine, "unit": "any"}).built().returns is None
+    assert ObjectiveConfig(preset="grpo", parts=mine).build().returns == 1
+    assert ObjectiveConfig(preset="grpo", parts={**mine, "unit": 5}).build().returns == 5
+    assert ObjectiveConfig(preset="grpo", parts={**mine, "unit": "any"}).build().returns is None
     assert Recipe().unit == 1
 
 
 def test_filters_see_returns_in_the_unit() -> None:
     parts = {"filters": [{"part": "uncertain", "strategy": "top_p", "amount": 0.9, "score": "std"}], "unit": 1}
-    built = ObjectiveConfig(preset="grpo", parts=parts).built()
+    built = ObjectiveConfig(preset="grpo", parts=parts).build()
     shy = complete()
     shy = replace(shy, reward_U=0.005 * shy.reward_U, return_R=0.005 * shy.return_R)  # within the filter's slack
     kept = [step_of(built, paid(shy, points)).batch.trajectories for points in (1.0, POINTS)]

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from palaestra.seeding import Stream
 from palaestra.tools import Mark
-from palaestra.trainers.data.demonstration import demonstration, rendered
+from palaestra.trainers.data.demonstration import demonstration, render_episode
 from palaestra.trainers.data.order import epochs
-from palaestra.trainers.reference.batch import Sample, batched, by_length
+from palaestra.trainers.reference.batch import Sample, by_length, pad_batch
 from palaestra.trainers.reference.policy import ReferencePolicy
 from palaestra.trajectory import Episode, Tokens
 from palaestra.transcript import transcript_of
@@ -37,7 +37,7 @@ samples = st.builds(
 
 @given(given=st.lists(samples, min_size=1, max_size=6))
 def test_each_array_says_of_each_token_what_its_sample_says(given: list[Sample]) -> None:
-    batch = batched(given)
+    batch = pad_batch(given)
     assert batch.ids_BT.shape == batch.trained_BT.shape == batch.logprob_BT.shape
     assert batch.advantage_B.tolist() == [sample.advantage for sample in given]
     for row, sample in enumerate(given):
@@ -54,7 +54,7 @@ def test_each_array_says_of_each_token_what_its_sample_says(given: list[Sample])
 
 @given(given=st.lists(samples, min_size=1, max_size=6))
 def test_what_is_not_sampled_and_the_first_token_carry_no_loss(given: list[Sample]) -> None:
-    batch = batched(given)
+    batch = pad_batch(given)
     assert not batch.trained_BT[:, 0].any()
     assert int(batch.trained_BT.sum()) == sum(sum(sample.tokens.sampled[1:]) for sample in given)
     assert (batch.logprob_BT[~batch.trained_BT] == 0).all()
@@ -62,7 +62,7 @@ def test_what_is_not_sampled_and_the_first_token_carry_no_loss(given: list[Sampl
 
 @given(given=st.lists(samples, min_size=1, max_size=6))
 def test_padding_is_zero_and_nothing_after_the_last_trained_token_is_kept(given: list[Sample]) -> None:
-    batch = batched(given)
+    batch = pad_batch(given)
     ends = [max((i + 1 for i, own in enumerate(s.tokens.sampled) if own), default=1) for s in given]
     assert batch.ids_BT.shape == (len(given), max(ends))
     for row, end in enumerate(ends):
@@ -71,7 +71,7 @@ def test_padding_is_zero_and_nothing_after_the_last_trained_token_is_kept(given:
 
 
 def test_a_batch_of_two_is_laid_out_as_it_says() -> None:
-    batch = batched(
+    batch = pad_batch(
         [
             Sample(tokens=tokens([True, False, True, True, False]), advantage=0.5),
             Sample(tokens=tokens([False, True], first=11), advantage=-2.0),
@@ -96,7 +96,7 @@ def test_the_turns_of_a_demonstration_carry_loss_and_nothing_else_does(
         (segment,) = episode.segments
         given, own = rendering.opening(segment.prompt, episode.tools), list[str]()
         for turn in segment.turns:
-            own += rendering.written(turn.calls)
+            own += rendering.write_turn(turn.calls)
             given += rendering.following(turn.observation)
         written = [number for number, mine in zip(shown.ids, shown.sampled, strict=True) if mine]
         read = [number for number, mine in zip(shown.ids, shown.sampled, strict=True) if not mine]
@@ -109,13 +109,13 @@ def test_what_is_trained_in_a_batch_of_demonstrations_is_what_the_oracle_wrote(
     policy: ReferencePolicy, episodes: Sequence[Episode]
 ) -> None:
     shown = [demonstration(transcript_of(episode), policy.codec) for episode in episodes]
-    batch = batched([Sample(tokens=one) for one in shown])
+    batch = pad_batch([Sample(tokens=one) for one in shown])
     for row, episode in enumerate(episodes):
         rendering = policy.codec.format.rendering()
         rendering.opening(episode.segments[0].prompt, episode.tools)
         own = list[str]()
         for turn in episode.turns:
-            own += rendering.written(turn.calls)
+            own += rendering.write_turn(turn.calls)
             rendering.following(turn.observation)
         assert "".join(policy.codec.decode(batch.ids_BT[row][batch.trained_BT[row]].tolist())) == "".join(own)
 
@@ -125,7 +125,7 @@ def test_a_demonstration_is_what_its_rendering_says_in_order(
 ) -> None:
     for episode in episodes:
         shown = demonstration(transcript_of(episode), policy.codec)
-        assert list(shown.ids) == policy.codec.encode(rendered(transcript_of(episode), policy.codec.format))
+        assert list(shown.ids) == policy.codec.encode(render_episode(transcript_of(episode), policy.codec.format))
         assert len(shown.ids) == len(shown.sampled) == len(shown.logprobs)
         assert set(shown.logprobs) == {0.0}
 
@@ -149,7 +149,7 @@ def test_micro_batches_hold_each_sample_once_and_keep_to_the_budget(given: list[
     assert sorted(map(id, given)) == sorted(id(sample) for group in groups for sample in group)
     for group in groups:
         assert group
-        assert len(group) == 1 or batched(group).ids_BT.numel() <= budget
+        assert len(group) == 1 or pad_batch(group).ids_BT.numel() <= budget
     lengths = [len(sample.tokens.ids) for group in groups for sample in group]
     assert lengths == sorted(lengths)
 
@@ -191,4 +191,4 @@ def test_every_epoch_is_in_an_order_of_its_own() -> None:
 @pytest.mark.parametrize("advantage", [0.0, -1.5])
 def test_a_samples_advantage_stays_with_it(advantage: float) -> None:
     (group,) = by_length([Sample(tokens=tokens([False, True]), advantage=advantage)], tokens=10)
-    assert batched(group).advantage_B.tolist() == [advantage]
+    assert pad_batch(group).advantage_B.tolist() == [advantage]

@@ -10,7 +10,7 @@ from torch import Tensor
 from palaestra.seeding import Stream
 from palaestra.tools import CHAT_FORMATS
 from palaestra.trainers.codec import Codec, train_tokenizer
-from palaestra.trainers.reference.batch import PaddedBatch, Sample, batched
+from palaestra.trainers.reference.batch import PaddedBatch, Sample, pad_batch
 from palaestra.trainers.reference.learner import OptimiserConfig, ReferenceLearner
 from palaestra.trainers.reference.policy import ModelShape, ReferencePolicy, new_model
 from palaestra.trajectory import Tokens
@@ -54,7 +54,7 @@ def sequences(advantages: Sequence[float] = (1.0, -0.5, 0.25, -1.0, 2.0)) -> lis
 def on_policy(of: ReferenceLearner, samples: Sequence[Sample], *, temperature: float = 1.0) -> list[Sample]:
     """The same tokens with the log-probabilities that the learner's policy gives them."""
     with torch.no_grad():
-        logp_BT = of.logprobs(batched(samples), temperature=temperature)
+        logp_BT = of.logprobs(pad_batch(samples), temperature=temperature)
     return [
         replace(
             sample,
@@ -90,7 +90,7 @@ def plain_logprobs(policy: ReferencePolicy, batch: PaddedBatch, temperature: flo
 @pytest.mark.parametrize("temperature", [1.0, 0.5, 2.0])
 def test_log_probabilities_are_the_log_softmax_of_the_whole_logits(temperature: float) -> None:
     at = learner()
-    batch = batched(sequences())
+    batch = pad_batch(sequences())
     with torch.no_grad():
         found = at.logprobs(batch, temperature=temperature)
         expected = plain_logprobs(at.policy, batch, temperature)
@@ -105,7 +105,7 @@ def test_log_probabilities_are_the_log_softmax_of_the_whole_logits(temperature: 
 def test_the_supervised_loss_is_the_mean_over_trained_tokens() -> None:
     at = learner()
     samples = sequences()
-    batch = batched(samples)
+    batch = pad_batch(samples)
     with torch.no_grad():
         expected = -at.logprobs(batch).sum() / sum(sum(sample.tokens.sampled) for sample in samples)
     assert at.supervised_step(samples, lr=1e-3)["loss"] == pytest.approx(expected.item(), rel=1e-5)
@@ -181,7 +181,7 @@ def test_with_an_advantage_the_weights_change() -> None:
 def test_a_step_makes_what_did_better_likelier_and_what_did_worse_rarer() -> None:
     at = learner()
     samples = on_policy(at, sequences([1.0, -1.0]))
-    batch = batched(samples)
+    batch = pad_batch(samples)
     with torch.no_grad():
         before = at.logprobs(batch).sum(-1)
     grpo(at, samples, sequences=2)

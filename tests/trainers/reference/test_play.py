@@ -14,7 +14,7 @@ from palaestra.protocols import Action
 from palaestra.records import EndReason
 from palaestra.seeding import Stream
 from palaestra.trainers.codec import Codec
-from palaestra.trainers.reference.batch import Sample, batched, by_length
+from palaestra.trainers.reference.batch import Sample, by_length, pad_batch
 from palaestra.trainers.reference.learner import OptimiserConfig, ReferenceLearner
 from palaestra.trainers.reference.play import ReferenceJob, RolloutConfig, play
 from palaestra.trainers.reference.policy import ReferencePolicy
@@ -229,7 +229,7 @@ def test_the_learner_finds_them_in_the_storefront_too(policy: ReferencePolicy, e
 
 
 def _check_logprobs(policy: ReferencePolicy, played: Sequence[Episode], temperature: float) -> None:
-    batch = batched([Sample(tokens=tokens_of(episode)) for episode in played])
+    batch = pad_batch([Sample(tokens=tokens_of(episode)) for episode in played])
     with torch.no_grad():
         found = ReferenceLearner(policy.copy(), OptimiserConfig(lr=0)).logprobs(batch, temperature=temperature)
     assert batch.trained_BT.any()
@@ -252,7 +252,7 @@ def test_the_tokens_that_are_trained_are_those_that_were_sampled_in_a_thousand_e
     samples = [Sample(tokens=tokens_of(episode), advantage=float(n)) for n, episode in enumerate(played)]
     trained: dict[int, list[int]] = {}
     for group in by_length(samples, tokens=20_000):
-        batch = batched(group)
+        batch = pad_batch(group)
         for row, number in enumerate(batch.advantage_B.tolist()):
             trained[int(number)] = batch.ids_BT[row][batch.trained_BT[row]].tolist()
     assert [trained[n] for n in range(THOUSAND)] == kept

@@ -189,7 +189,7 @@ def test_a_policy_saved_and_loaded_is_the_same_to_the_bit(
     assert demonstration(transcript_of(episodes[0]), loaded.codec) == shown
     ids = torch.tensor([shown.ids[:200]])
     with torch.inference_mode():
-        assert torch.equal(loaded.logits(loaded.hidden(ids)), policy.logits(policy.hidden(ids)))
+        assert torch.equal(loaded.logits(loaded.hidden_states(ids)), policy.logits(policy.hidden_states(ids)))
     assert not loaded.model.training
 
 
@@ -202,7 +202,7 @@ def test_transformers_reads_a_save_without_us(policy: ReferencePolicy, tmp_path:
     assert tokenizer("get_order", add_special_tokens=False)["input_ids"] == policy.codec.encode(["get_order"])
     ids = torch.tensor([policy.codec.encode(["get_order"])])
     with torch.inference_mode():
-        assert torch.equal(model(ids).logits, policy.logits(policy.hidden(ids)))
+        assert torch.equal(model(ids).logits, policy.logits(policy.hidden_states(ids)))
 
 
 def test_a_checkpoint_that_does_not_say_its_format_is_read_with_one_that_is_named(saved: Path) -> None:

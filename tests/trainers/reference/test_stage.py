@@ -12,7 +12,7 @@ import pytest
 
 from crash.killer import Killed, killed_after
 from crash.tiny import GRPO, SHAPE, WARM_UP, Stopped, TinyGrpo, TinyWarmUp, demonstrations, history
-from palaestra.durable import MANIFEST, saving, verified
+from palaestra.durable import MANIFEST, find_whole_save, saving
 from palaestra.errors import CheckpointError, StorageError
 from palaestra.trainers.progress import ProgressBar
 from palaestra.trainers.reference import ModelShape, ReferenceStageResult, WarmUpStage, load_policy, run_stage
@@ -177,13 +177,13 @@ def test_every_so_many_steps_are_saved(tmp_path: Path, stop: int, saved: int | N
     interrupted(tmp_path / "warm-up", steps=9, save_every=4, stop=stop)
     found = None
     if (tmp_path / "warm-up").exists():
-        found = orjson.loads((verified(tmp_path / "warm-up") / "progress.json").read_bytes())["step"]
+        found = orjson.loads((find_whole_save(tmp_path / "warm-up") / "progress.json").read_bytes())["step"]
     assert found == saved
 
 
 def test_the_last_step_is_saved_wherever_it_falls(tmp_path: Path) -> None:
     result = trained(tmp_path / "warm-up", save_every=4)
-    assert orjson.loads((verified(result.directory) / "progress.json").read_bytes())["step"] == STEPS
+    assert orjson.loads((find_whole_save(result.directory) / "progress.json").read_bytes())["step"] == STEPS
     assert load_policy(result.directory).digest() == result.policy.digest()
 
 

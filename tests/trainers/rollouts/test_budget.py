@@ -30,7 +30,7 @@ def test_a_time_is_above_0(setting: str, seconds: float) -> None:
 
 @given(tokens=st.integers(0, 200), turns=st.integers(0, 8), seconds=st.floats(0, 4))
 def test_a_budget_is_spent_when_nothing_of_it_is_left(tokens: int, turns: int, seconds: float) -> None:
-    spent = CONFIG.spent(tokens=tokens, turns=turns, seconds=seconds)
+    spent = CONFIG.find_spent_budget(tokens=tokens, turns=turns, seconds=seconds)
     over = {
         EndReason.TOKEN_BUDGET: tokens >= 100,
         EndReason.MAX_TURNS: turns >= 4,
@@ -48,5 +48,5 @@ def test_a_turn_never_leaves_the_context(tokens: int) -> None:
 
 def test_without_budgets_of_its_own_a_trajectory_ends_with_its_tokens() -> None:
     config = PlayConfig(context=100, turn=10)
-    assert config.spent(tokens=99, turns=10**6, seconds=1e9) is None
-    assert config.spent(tokens=100, turns=0, seconds=0) is EndReason.TOKEN_BUDGET
+    assert config.find_spent_budget(tokens=99, turns=10**6, seconds=1e9) is None
+    assert config.find_spent_budget(tokens=100, turns=0, seconds=0) is EndReason.TOKEN_BUDGET

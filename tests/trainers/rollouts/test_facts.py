@@ -11,7 +11,7 @@ import pytest
 from palaestra.envs import ToolEnv
 from palaestra.records import Message
 from palaestra.tools import CHAT_FORMATS
-from palaestra.trainers.data.demonstration import rendered
+from palaestra.trainers.data.demonstration import render_episode
 from palaestra.trajectory import Episode, dump_episode
 from palaestra.transcript import transcript_of
 from rollouts.library import codec, shown
@@ -58,7 +58,7 @@ def test_what_the_policy_reads_follows_from_its_transcript_and_names_nothing_tha
         episode = played(form, place)
         text = read_by(episode, form)
         assert HEADING in text
-        assert text == "".join(rendered(transcript_of(episode), CHAT_FORMATS.get(form)))
+        assert text == "".join(render_episode(transcript_of(episode), CHAT_FORMATS.get(form)))
         assert leaks([text], names_that_judge(episode)) == []
 
 

@@ -93,7 +93,7 @@ def test_a_fault_of_the_world_is_passed_on_and_the_engine_let_go(deed: str) -> N
             await player.play()
         assert engine.released == ["t0"]
         assert engine.resident == ()
-        assert len(player.begun().tokens.spans) == 2
+        assert len(player.partial_rollout().tokens.spans) == 2
 
     run(main())
 
@@ -148,7 +148,7 @@ def test_what_cannot_be_played_is_refused_before_anything_is_drawn() -> None:
         with pytest.raises(ValueError, match="context=4096: the engine's trajectories have 1000 tokens at most"):
             Player(first, world, engine, codec(), CONFIG)
         fits = replace(CONFIG, context=1000)
-        begun = Player(first, world, engine, codec(), fits).begun()
+        begun = Player(first, world, engine, codec(), fits).partial_rollout()
         with pytest.raises(ValueError, match=r"begun: it is of RolloutJob.*'t0'.*, not of RolloutJob.*'t1'"):
             Player(second, world, engine, codec(), fits, begun=begun)
         assert engine.requests == []
@@ -288,12 +288,12 @@ def test_a_player_knows_how_long_it_has_played() -> None:
 
         worlds = DelayedWorlds(LocalWorlds(library()), Latency(low=3.0, high=3.0))
         player = Player(jobs(1)[0], await worlds.open(), ScriptedEngine(solving(), pace=pace), codec(), CONFIG)
-        assert player.begun().seconds == 0
+        assert player.partial_rollout().seconds == 0
         tokens = tokens_of(await player.play())
         expected = 0.25 * sum(tokens.sampled) + 3 * len(tokens.spans)
-        assert player.begun().seconds == asyncio.get_running_loop().time() == expected
+        assert player.partial_rollout().seconds == asyncio.get_running_loop().time() == expected
         await asyncio.sleep(5)
-        assert player.begun().seconds == expected
+        assert player.partial_rollout().seconds == expected
 
     run(main())
 
@@ -385,7 +385,7 @@ def moments(job: RolloutJob, writer: Writer, form: str) -> tuple[Episode, list[t
 
     async def main() -> Episode:
         def tell(when: str) -> None:
-            seen.append((when, player.begun()))
+            seen.append((when, player.partial_rollout()))
 
         async def pace(request: TurnRequest) -> None:
             tell("in a turn")
@@ -422,7 +422,7 @@ def test_a_trajectory_goes_on_from_any_moment_as_if_it_had_never_stopped(
                 engine = ScriptedEngine(writing(form))
                 saved = pickle.loads(pickle.dumps(begun))
                 player = Player(job, await world_of(library(form)), engine, codec(form), CONFIG, begun=saved)
-                assert player.begun() == begun
+                assert player.partial_rollout() == begun
                 episode = await player.play()
                 assert len(engine.requests) == len(tokens_of(episode).stops) - turns
                 return episode
@@ -438,7 +438,7 @@ def test_a_trajectory_that_is_being_gone_through_again_is_saved_as_far_as_it_was
     async def main() -> None:
         def tell(when: str) -> None:
             del when
-            again.append(player.begun())
+            again.append(player.partial_rollout())
 
         world = Watched(await world_of(), tell)
         player = Player(jobs(1)[0], world, ScriptedEngine(solving()), codec(), CONFIG, begun=begun)
@@ -463,7 +463,7 @@ def test_after_a_fault_of_its_world_a_trajectory_goes_on_in_another_without_draw
         with pytest.raises(InfrastructureError):
             await player.play()
         assert len(engine.requests) == 2
-        again = Player(jobs(1)[0], await world_of(), engine, codec(), CONFIG, begun=player.begun())
+        again = Player(jobs(1)[0], await world_of(), engine, codec(), CONFIG, begun=player.partial_rollout())
         episode = await again.play()
         assert len(engine.requests) == 3
         return episode
@@ -482,7 +482,7 @@ def test_the_time_that_a_trajectory_took_before_counts() -> None:
         player = Player(jobs(1)[0], await worlds.open(), engine, codec(), config, begun=begun)
         episode = await player.play()
         assert (episode.end, len(engine.requests)) == (EndReason.TIME_BUDGET, 1)
-        assert player.begun().seconds == 6
+        assert player.partial_rollout().seconds == 6
 
     run(main())
 

@@ -52,7 +52,7 @@ def test_a_pool_plays_what_a_player_alone_plays() -> None:
             assert [one.job for one in played] == JOBS
             assert {one.faults for one in played} == {()}
             assert field.pool.under_way == 0
-            assert [field.pool.begun(job.trajectory) for job in JOBS] == [None] * len(JOBS)
+            assert [field.pool.partial_rollout(job.trajectory) for job in JOBS] == [None] * len(JOBS)
 
     run(main())
 
@@ -277,7 +277,7 @@ def test_a_trajectory_goes_on_from_where_it_was_saved() -> None:
     async def main() -> None:
         async with playing(deed=stormy(3, faults=0)) as field:
             task = asyncio.create_task(field.pool.play(JOBS[0]))
-            while (begun := field.pool.begun("t0")) is None or not begun.tokens.spans:
+            while (begun := field.pool.partial_rollout("t0")) is None or not begun.tokens.spans:
                 await asyncio.sleep(0.01)
             task.cancel()
             await asyncio.wait([task])
@@ -464,7 +464,7 @@ def test_time_is_told_apart_by_what_it_was_spent_on() -> None:
             assert [first.world_seconds, second.world_seconds] == [1 + 2 + 4 * turns[0], 2 + 4 * turns[1]]
             drawn = field.engine.stats().drawn
             assert first.engine_seconds + second.engine_seconds == pytest.approx(0.5 * drawn)
-            spent = field.pool.spent()
+            spent = field.pool.times()
             assert spent.played == pytest.approx(first.seconds + second.seconds)
             assert (spent.world, spent.engine) == pytest.approx((3 + 2 + 4 * sum(turns), 0.5 * drawn))
 

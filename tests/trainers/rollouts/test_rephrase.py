@@ -103,7 +103,7 @@ def test_handles_in_the_solution_are_those_of_an_episode_that_goes_the_same_way(
     rendering.opening(shown_order.prompt, shown_order.tools)
     written: list[str] = []
     for turn in shown_order.turns:
-        written += [piece for piece in rendering.written(turn.calls) if isinstance(piece, Mark)]
+        written += [piece for piece in rendering.write_turn(turn.calls) if isinstance(piece, Mark)]
         rendering.following(turn.observation)
     handles = [piece for piece in written if piece != form.end]
     assert len(handles) >= 3

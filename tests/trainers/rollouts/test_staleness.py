@@ -42,7 +42,7 @@ def test_no_order_of_completions_or_drops_breaks_the_bound_or_loses_a_group(
                 order.drop(index)
                 fates[index] += 1
             else:
-                order.completed(index)
+                order.mark_complete(index)
         pending = order.pending
         if taken := order.take():
             _check_window(limits, pending, taken)
@@ -69,10 +69,10 @@ def _withholding(limits: Staleness, slow: int, *, steps: int = 16) -> int:
     while order.version < steps:
         versions |= dict.fromkeys(_filled(order), order.version)
         for index in set(order.pending) - set(order.complete) - {slow}:
-            order.completed(index)
+            order.mark_complete(index)
         taken = order.take()
         if taken is None:
-            order.completed(slow)
+            order.mark_complete(slow)
             taken = order.take()
         assert taken is not None
         greatest = max(greatest, _trained(order, versions, taken))
@@ -91,8 +91,8 @@ def test_the_bound_is_reached_by_the_slowest_of_groups(per_step: int, staleness:
 def test_with_no_staleness_the_next_step_begins_once_the_last_is_trained() -> None:
     order = GroupOrder(Staleness(per_step=2, window=5))
     assert _filled(order) == [0, 1]
-    order.completed(1)
-    order.completed(0)
+    order.mark_complete(1)
+    order.mark_complete(0)
     assert order.take() == [0, 1]
     assert not order.may_begin()
     order.version = 1
@@ -102,10 +102,10 @@ def test_with_no_staleness_the_next_step_begins_once_the_last_is_trained() -> No
 def test_without_a_window_groups_are_taken_in_order_whoever_completes_first() -> None:
     order = GroupOrder(Staleness(per_step=1, staleness=2))
     _filled(order)
-    order.completed(2)
-    order.completed(1)
+    order.mark_complete(2)
+    order.mark_complete(1)
     assert order.take() is None
-    order.completed(0)
+    order.mark_complete(0)
     assert [order.take() for _ in range(3)] == [[0], [1], [2]]
 
 
@@ -116,12 +116,12 @@ def test_an_order_that_was_saved_goes_on_as_it_would_have(limits: Staleness, dat
         _filled(order)
         growing = sorted(set(order.pending) - set(order.complete))
         if growing:
-            order.completed(data.draw(st.sampled_from(growing)))
+            order.mark_complete(data.draw(st.sampled_from(growing)))
         if order.take():
             order.version += 1
     again = GroupOrder(limits, version=order.version, begun=order.begun, dropped=order.dropped, pending=order.pending)
     for index in order.complete:
-        again.completed(index)
+        again.mark_complete(index)
     assert _filled(again) == _filled(order)
     assert (again.pending, again.complete, again.take()) == (order.pending, order.complete, order.take())
 

@@ -87,18 +87,18 @@ def test_a_record_gives_its_turns_again_with_their_choices() -> None:
     before = scripted().tokens()
     again = Script("t", before)
     again.read([5, 6, 7])
-    first = again.recorded()
+    first = again.recorded_turn()
     assert first is not None
     assert first == completion(0.6, 1.2)
     again.wrote(first, [Span(kind="turn", start=3, end=5)])
     again.read([8])
     assert again.temperature == 1.2
-    second = again.recorded()
+    second = again.recorded_turn()
     assert second is not None
     assert second == completion(1.4)
     again.wrote(second, [Span(kind="turn", start=6, end=7)])
     again.read([9, 9])
-    assert again.recorded() is None
+    assert again.recorded_turn() is None
     assert again.tokens() == before
 
 

@@ -23,7 +23,7 @@ def test_every_second_belongs_to_what_was_waited_for() -> None:
     async def main() -> None:
         flight = RolloutStatus(JOBS[0])
         await asyncio.sleep(1)
-        flight.placed()
+        flight.take_place()
         for what, seconds in (("its world", 2), ("the engine", 4), ("its world", 8), ("a fault to pass", 16)):
             await _asleep(flight, what, seconds)  # type: ignore[arg-type]
             await asyncio.sleep(32)
@@ -43,7 +43,7 @@ def test_who_waits_for_what_is_said_with_the_longest_by_name() -> None:
         flights = [RolloutStatus(job) for job in JOBS]
         assert waits([]) == "nobody waits for anything"
         for flight in flights[:3]:
-            flight.placed()
+            flight.take_place()
         tasks = [
             asyncio.create_task(_asleep(flights[0], "its world", 100)),
             asyncio.create_task(_asleep(flights[1], "the engine", 100)),
@@ -61,12 +61,12 @@ def test_who_waits_for_what_is_said_with_the_longest_by_name() -> None:
 
 
 async def _reset(watched: WatchedWorld) -> None:
-    with watched.asked():
+    with watched.asking():
         await watched.world.reset(JOBS[0].task, 0)
 
 
 async def _step(watched: WatchedWorld) -> None:
-    with watched.asked():
+    with watched.asking():
         await watched.world.step("")
 
 

@@ -14,7 +14,7 @@ from palaestra.trainers.learner.statistics import TokenStatistic
 from palaestra.trainers.objectives import BuiltObjective, Metrics, ObjectiveConfig, PreparedStep, UpdateSchedule
 from palaestra.trainers.objectives.advantages.turns import places as places_of
 from palaestra.trainers.updates import train_turn_by_turn
-from palaestra.trainers.updates.turns import at_place, carried
+from palaestra.trainers.updates.turns import at_place, carry_ratio
 
 
 @dataclass
@@ -48,7 +48,7 @@ class Rows:
 
 
 def seeupo() -> BuiltObjective:
-    return ObjectiveConfig(preset="seeupo", parts={"regularisers": []}).built()
+    return ObjectiveConfig(preset="seeupo", parts={"regularisers": []}).build()
 
 
 def several(seed: int = 0, **settings: object) -> TokenBatch:
@@ -104,14 +104,14 @@ def test_later_turns_ratios_are_multiplied_within_the_clip() -> None:
     for ratio in (1.3, 0.9, 1.1):
         used.append(m_R.item())
         turn, new_T, old_T = of_ratios(float(torch.tensor(ratio, dtype=torch.float64).log()))
-        m_R = carried(m_R, new_T, old_T, turn)
+        m_R = carry_ratio(m_R, new_T, old_T, turn)
     assert [*used, m_R.item()] == pytest.approx([1.0, 1.2, 1.08, 1.188])
 
 
 def test_a_ratio_however_far_stays_within_the_clip() -> None:
     for far, bound in ((500.0, 1.2), (-500.0, 0.8)):
         turn, new_T, old_T = of_ratios(far)
-        assert carried(torch.ones(1, dtype=torch.float64), new_T, old_T, turn).item() == pytest.approx(bound)
+        assert carry_ratio(torch.ones(1, dtype=torch.float64), new_T, old_T, turn).item() == pytest.approx(bound)
 
 
 def test_a_trajectory_without_the_turn_keeps_what_it_had_exactly() -> None:
@@ -121,7 +121,7 @@ def test_a_trajectory_without_the_turn_keeps_what_it_had_exactly() -> None:
     m_R = torch.linspace(0.8, 1.2, batch.trajectories, dtype=torch.float64)
     without_R = torch.bincount(last.trajectory_T[last.trained_T], minlength=batch.trajectories) == 0
     assert without_R.any()
-    found_R = carried(m_R, last.logprob_T + 0.1, last.logprob_T, last)
+    found_R = carry_ratio(m_R, last.logprob_T + 0.1, last.logprob_T, last)
     assert torch.equal(found_R[without_R], m_R[without_R])
     assert not torch.isclose(found_R[~without_R], m_R[~without_R]).any()
 
@@ -157,7 +157,7 @@ def test_with_one_turn_it_is_gspo_with_normalised_advantages() -> None:
             "trust": {"low": 0.2, "high": 0.2},
             "ratio": {"anchor": "old"},
         },
-    ).built()
+    ).build()
     rows = Rows(batch.logprob_T.clone(), 1.0)
     ready = batch.with_columns({"old_T": batch.logprob_T})
     rows.step(gspo.objective.prepare(gspo.objective.advantages(ready)))

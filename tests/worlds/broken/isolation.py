@@ -32,8 +32,8 @@ class Overheard(ToolEnv):
 class Lends(ToolEnv):
     """Hands out its own messages."""
 
-    def _given(self) -> Observation:
-        return self.episode.observation if self.episode.turn >= LATE else super()._given()
+    def _copy_observation(self) -> Observation:
+        return self.episode.observation if self.episode.turn >= LATE else super()._copy_observation()
 
 
 @tool(writes=True)

@@ -37,8 +37,8 @@ class NextAfterEnd(ToolEnv):
         )
         return super().reset(seed=seed, options=options)
 
-    def _drawn(self, seed: int) -> str:
-        return super()._drawn(seed + 1 if self._ended else seed)
+    def _draw_id(self, seed: int) -> str:
+        return super()._draw_id(seed + 1 if self._ended else seed)
 
 
 class LateClock(ToolEnv):

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from palaestra.agents.detectors.detection import DetectionRule, Detector, TurnMeasure, count_occurrences
-from palaestra.agents.detectors.texts import FOR_THE_MOMENT, shown_before
+from palaestra.agents.detectors.texts import FOR_THE_MOMENT, texts_before_turns
 from palaestra.ids import texts_in, words
 from palaestra.records import ToolEvent
 from palaestra.trajectory import Episode
@@ -45,7 +45,7 @@ def _guessed_ids(episode: Episode) -> Iterator[TurnMeasure]:
 
 
 def _guesses(episode: Episode) -> Iterator[tuple[int, str]]:
-    for (number, turn), seen in zip(enumerate(episode.turns), shown_before(episode), strict=True):
+    for (number, turn), seen in zip(enumerate(episode.turns), texts_before_turns(episode), strict=True):
         for event in turn.events:
             given = {text for name, value in event.arguments.items() if name != _CURSOR for text in texts_in(value)}
             unknown = [key for key in event.named if key in given and key not in seen]
@@ -61,7 +61,7 @@ def _all_known(event: ToolEvent, seen: str) -> bool:
 def _guessed_cursors(episode: Episode) -> Iterator[TurnMeasure]:
     found = (
         (number, _evidence(event))
-        for (number, turn), seen in zip(enumerate(episode.turns), shown_before(episode), strict=True)
+        for (number, turn), seen in zip(enumerate(episode.turns), texts_before_turns(episode), strict=True)
         for event in turn.events
         if (cursor := event.arguments.get(_CURSOR)) and f'_cursor":"{cursor}"' not in seen.replace(": ", ":")
     )

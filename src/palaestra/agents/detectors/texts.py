@@ -44,7 +44,7 @@ def texts_of(turn: Turn) -> Iterator[tuple[int, str]]:
         yield from ((position, text) for text in texts_in(call.arguments) if len(text.split()) >= _SENTENCE)
 
 
-def shown_before(episode: Episode) -> Iterator[str]:
+def texts_before_turns(episode: Episode) -> Iterator[str]:
     """For each turn, all that the agent had read before it, as one text."""
     [first, *_] = episode.segments
     seen = "\n".join(message["content"] for message in first.prompt)

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from palaestra.agents.remote.chat import RemoteChat
-from palaestra.agents.remote.edge import waited
+from palaestra.agents.remote.edge import run_in_thread
 from palaestra.agents.remote.reply import ChatReply, RequestedCall
 from palaestra.errors import WaitError
 from palaestra.protocols import Action
@@ -74,7 +74,7 @@ class RemoteAgent:
             ReplyError: the server refused, or what it gave is no chat completion.
         """
         self._hear(messages)
-        reply = waited(self._turn())
+        reply = run_in_thread(self._turn())
         self.replies.append(reply)
         self._count(reply)
         self._remember(reply)

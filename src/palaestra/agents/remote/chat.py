@@ -5,7 +5,7 @@ from dataclasses import field
 from types import TracebackType
 from typing import Self
 
-from palaestra.agents.remote.edge import waited
+from palaestra.agents.remote.edge import run_in_thread
 from palaestra.agents.remote.endpoint import Endpoint, EndpointConfig
 from palaestra.agents.remote.reply import ChatReply, read_reply
 from palaestra.errors import ConfigError, ReplyError, ServerError
@@ -111,7 +111,7 @@ class RemoteChat:
 
     def complete(self, messages: Sequence[Message], *, seed: int) -> str:
         """As `acomplete`, for callers that wait."""
-        return waited(self.acomplete(messages, seed=seed))
+        return run_in_thread(self.acomplete(messages, seed=seed))
 
     async def aclose(self) -> None:
         """Close the connections of this event loop. Closing twice is fine."""
@@ -119,7 +119,7 @@ class RemoteChat:
 
     def close(self) -> None:
         """Close the connections of callers that waited."""
-        waited(self.aclose())
+        run_in_thread(self.aclose())
 
     def __enter__(self) -> Self:
         return self

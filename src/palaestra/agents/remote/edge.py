@@ -12,7 +12,7 @@ _ONE_LOOP = Lock()
 """Of callers in several threads that come first at once, one makes the loop."""
 
 
-def waited(work: Coroutine[Any, Any, T]) -> T:
+def run_in_thread(work: Coroutine[Any, Any, T]) -> T:
     """What `work` comes to, on an event loop of its own in a thread of its own, so that any caller may wait.
 
     A caller that is interrupted cancels it.

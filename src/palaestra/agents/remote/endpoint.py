@@ -172,7 +172,7 @@ class Endpoint:
         if status in _NOT_NOW or status >= 500:
             told(f"status {status}")
             said = f"status {status}: {_redact(_complaint(body), key)}"
-            raise _Fault(said, kind=ServerError, wait=_asked_to_wait(response))
+            raise _Fault(said, kind=ServerError, wait=_retry_after_seconds(response))
         if not response.is_success:
             told(f"refused {status}")
             way_out = _WAYS_OUT.get(status, "give the address that answers itself" if status < 400 else "")
@@ -320,7 +320,7 @@ def _redact(said: str, key: str) -> str:
     return said if len(said) <= _QUOTED else said[:_QUOTED] + "..."
 
 
-def _asked_to_wait(response: httpx.Response) -> float:
+def _retry_after_seconds(response: httpx.Response) -> float:
     """Seconds, from `Retry-After`: a number or a date by the server's own clock."""
     said = response.headers.get("Retry-After", "")
     try:

@@ -102,7 +102,7 @@ def read_reply(answer: JsonObject, *, asked: str) -> ChatReply:
     choice, usage = parsed.choices[0], parsed.usage
     return ChatReply(
         content=choice.message.content,
-        calls=tuple(map(_asked_call, choice.message.tool_calls or ())),
+        calls=tuple(map(_parse_call, choice.message.tool_calls or ())),
         finish_reason=choice.finish_reason or "",
         usage=TokenUsage(prompt=usage.prompt_tokens, completion=usage.completion_tokens) if usage else None,
     )
@@ -114,7 +114,7 @@ def first_fault(error: ValidationError) -> str:
     return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
 
 
-def _asked_call(call: _Call) -> RequestedCall:
+def _parse_call(call: _Call) -> RequestedCall:
     given = call.function.arguments
     raw = given if isinstance(given, str) else orjson.dumps(given or {}).decode()
     try:

@@ -76,7 +76,7 @@ def train_critic(
     """
     steps = 0
     for number in range(budget.passes):
-        shuffled = stream.split(number).shuffled(range(len(groups)))
+        shuffled = stream.split(number).permutation(range(len(groups)))
         for first in range(0, len(groups), budget.groups):
             chosen = [groups[place] for place in shuffled[first : first + budget.groups]]
             batch = reshape_rewards(concatenate(chosen), built)
@@ -90,7 +90,7 @@ def _learn(critic: Critic, built: BuiltObjective, batch: TokenBatch, stream: Str
     assert built.critic is not None, "the method reads values"
     reading = value_reading(batch, built.critic.column)
     value_TH = critic.values(batch)
-    valued = batch.with_columns({reading.column: reading.columned(value_TH)})
+    valued = batch.with_columns({reading.column: reading.to_column(value_TH)})
     critic.learn(valued, reading, built.critic.targets(valued), before_TH=value_TH, stream=stream)
 
 
@@ -103,7 +103,7 @@ def value_columns(
         reader = methods[name].critic
         assert reader is not None, "the method reads values"
         reading = value_reading(batch, reader.column)
-        found[reading.column] = reading.columned(critic.values(batch)).float()
+        found[reading.column] = reading.to_column(critic.values(batch)).float()
     return found
 
 

@@ -145,7 +145,7 @@ def measure_credit(
     source = EpisodeSource(
         policy=policy, world=config.world, play=config.play, pool=config.pool, engine=config.engine, say=say
     )
-    built = {method: objective.built() for method, objective in METHODS.items()}
+    built = {method: objective.build() for method, objective in METHODS.items()}
     critics = _critics(source, config, others, built, directory, bar=bar, name=name)
     samples = _samples(source, config, scored, critics, built, directory, bar=bar, name=name)
     rounds = max(sample.turns for sample in samples) * config.design.groups * WAYS

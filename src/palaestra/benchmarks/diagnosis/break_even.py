@@ -35,16 +35,19 @@ class BreakEven:
     where the record lacks one of the three, or right acts are paid no more than wrong ones."""
 
     @property
-    def measured(self) -> float | None:
+    def share_of_right_acts(self) -> float | None:
         """The share of acts that were right; `None` without acts."""
         return self.right / self.acts if self.acts else None
 
     @property
     def pays(self) -> bool | None:
         """Whether acting paid more than writing nothing; `None` where that is not known."""
-        if self.wrong_points is None or self.idle_points is None or self.measured is None:
+        if self.wrong_points is None or self.idle_points is None or self.share_of_right_acts is None:
             return None
-        return self.measured * self.right_points + (1 - self.measured) * self.wrong_points > self.idle_points
+        return (
+            self.share_of_right_acts * self.right_points + (1 - self.share_of_right_acts) * self.wrong_points
+            > self.idle_points
+        )
 
 
 def break_even_share(right: float, wrong: float, idle: float) -> float | None:

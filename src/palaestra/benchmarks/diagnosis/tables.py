@@ -6,7 +6,7 @@ from palaestra.benchmarks.diagnosis.break_even import BreakEven
 from palaestra.benchmarks.diagnosis.diagnosis import Diagnosis, StageDiagnosis
 from palaestra.benchmarks.diagnosis.failures import FailureCounts
 from palaestra.benchmarks.diagnosis.families import EpisodeFigures, FamilyFigures
-from palaestra.benchmarks.diagnosis.findings.finding import listed, percent, short_family
+from palaestra.benchmarks.diagnosis.findings.finding import join_names, percent, short_family
 from palaestra.benchmarks.diagnosis.variation import Variation
 from palaestra.table import Table
 
@@ -128,7 +128,7 @@ def _failure_table(stage: StageDiagnosis) -> Table:
 
 
 def _families(one: FailureCounts) -> str:
-    return listed([f"{short_family(family)} {count}" for family, count in one.families.items()], most=3)
+    return join_names([f"{short_family(family)} {count}" for family, count in one.families.items()], most=3)
 
 
 def _pass_table(stage: StageDiagnosis) -> Table:
@@ -194,7 +194,7 @@ def _break_even_row(one: BreakEven) -> tuple[str, ...]:
         number(one.wrong_points),
         number(one.idle_points),
         "-" if one.share is None else "never" if one.share >= 1 else percent(one.share),
-        "-" if one.measured is None else percent(one.measured),
+        "-" if one.share_of_right_acts is None else percent(one.share_of_right_acts),
         "-" if one.pays is None else "yes" if one.pays else "no",
     )
 

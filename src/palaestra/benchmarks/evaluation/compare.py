@@ -162,8 +162,8 @@ def _cautions(names: tuple[str, str], sides: tuple[Results, Results]) -> list[st
     """What the sides lack, and what differs between them beside the agents."""
     said: list[str] = []
     for name, results in zip(names, sides, strict=True):
-        if len(results.outcomes) < results.expected:
-            played = f"{len(results.outcomes)} of {results.expected} episodes are played"
+        if len(results.outcomes) < results.expected_episodes:
+            played = f"{len(results.outcomes)} of {results.expected_episodes} episodes are played"
             said.append(f"{name} is not done: {played}; the same `palaestra eval` goes on with the rest.")
         if faults := sum(one.fault is not None for one in results.outcomes):
             said.append(f"{name}: {faults} of {len(results.outcomes)} episodes have no score, by faults.")

@@ -69,13 +69,13 @@ def play_slot(
     for tried in range(1, budget.tries + 1):
         came = _Try(episode_key, cell, evaluated_agent, budget, stop).play(env_pool, fresh=tried > 1)
         spent = came.spent if spent is None else spent + came.spent
-        if isinstance(came.came, Episode) or tried == budget.tries or refused(came) or came.came.kind == "gold":
+        if isinstance(came.came, Episode) or tried == budget.tries or is_refused(came) or came.came.kind == "gold":
             return replace(came, spent=spent)
         spent += EpisodeCost(prompt_tokens=0, completion_tokens=0, troubles={f"played again: {came.came.kind}": 1})
     raise AssertionError("an episode is tried once at least")
 
 
-def refused(came: Attempt) -> bool:
+def is_refused(came: Attempt) -> bool:
     """Whether a server refused a request, which is not made again then."""
     return any(name.startswith(REFUSED) for name in came.spent.troubles)
 
@@ -128,7 +128,7 @@ class _Try:
         try:
             env = env_pool.take(self._cell, fresh=fresh)
         except InfrastructureError as error:
-            return self._came(fault_of(error))
+            return self._make_attempt(fault_of(error))
         sound = False  # for another episode
         try:
             recording = self._begin(env)
@@ -138,12 +138,12 @@ class _Try:
                 self._seat.agent.reset(recording.tools, seed=self._slot.agent_seed)
             fault = self._play(recording, self._seat)
             sound = fault is None
-            return self._came(fault or self._name(recording.episode()))
+            return self._make_attempt(fault or self._name(recording.episode()))
         except _Broken as broken:
-            return self._came(broken.fault)
+            return self._make_attempt(broken.fault)
         except NoReferenceSolution as error:
             sound = True
-            return self._came(EpisodeFault(kind="gold", said=str(error)))
+            return self._make_attempt(EpisodeFault(kind="gold", said=str(error)))
         finally:
             if sound:
                 env_pool.give_back(self._cell, env)
@@ -160,7 +160,7 @@ class _Try:
                 raise EvaluationStopped
             offered = recording.offered
             if self._measure_left() <= 0:
-                if seat.delayed():
+                if seat.has_delay():
                     return self._late("tries of requests that failed took some of it")
                 self._end(recording)
                 break
@@ -170,7 +170,7 @@ class _Try:
             except InfrastructureError as error:
                 if self._measure_left() > 0 or not isinstance(error, WaitError):
                     return fault_of(error)
-                if seat.delayed() or 2 * self._answered <= self._budget.seconds:
+                if seat.has_delay() or 2 * self._answered <= self._budget.seconds:
                     return self._late(f"{error}; the answers before took {self._answered:.0f} s of it")
                 self._end(recording)
                 break
@@ -191,8 +191,8 @@ class _Try:
         with _world():
             recording.stop(EndReason.TIME_BUDGET)
 
-    def _came(self, came: Episode | EpisodeFault) -> Attempt:
-        spent = EpisodeCost(prompt_tokens=0, completion_tokens=0) if self._seat is None else self._seat.spent()
+    def _make_attempt(self, came: Episode | EpisodeFault) -> Attempt:
+        spent = EpisodeCost(prompt_tokens=0, completion_tokens=0) if self._seat is None else self._seat.cost()
         return Attempt(episode_key=self._slot, came=came, spent=spent, begun=self._begun_with)
 
     def _name(self, episode: Episode) -> Episode:

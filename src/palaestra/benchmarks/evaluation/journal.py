@@ -27,7 +27,7 @@ from palaestra.benchmarks.evaluation.results import (
     read_results,
     read_settings,
 )
-from palaestra.durable import make_folder, sweep, told, write_file
+from palaestra.durable import explain_disk_errors, make_folder, sweep, write_file
 from palaestra.errors import ConfigError, RecordError
 from palaestra.log import Log
 from palaestra.trajectory import Episode, dump_episode
@@ -54,9 +54,9 @@ class Journal:
     def __init__(self, folder: Path, settings: Settings, *, again: int = 0) -> None:
         self.folder = folder
         self.settings = settings
-        with told(folder.resolve()):
+        with explain_disk_errors(folder.resolve()):
             make_folder(folder.resolve())
-            self._lock = _locked(folder)
+            self._lock = _lock_folder(folder)
         self._log: Log | None = None
         try:
             self._settle()
@@ -119,7 +119,7 @@ class Journal:
     def finish(self) -> Results:
         """Put everything in order, once every episode has ended."""
         results = read_results(self.folder)
-        assert len(results.outcomes) == results.expected, "every slot was played"
+        assert len(results.outcomes) == results.expected_episodes, "every slot was played"
         if not self._finished:
             write_file(self.folder / TRAJECTORIES, _lines([dump_episode(one) for one in results.episodes]))
             write_file(self.folder / OUTCOMES, _lines([orjson.dumps(one) for one in results.outcomes]))
@@ -151,7 +151,7 @@ class Journal:
 _LOCK = ".lock"
 
 
-def _locked(folder: Path) -> int | None:
+def _lock_folder(folder: Path) -> int | None:
     """A lock that ends with this process, however it does."""
     descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:

@@ -15,7 +15,7 @@ from palaestra.benchmarks.evaluation.agents.agent import (
 )
 from palaestra.benchmarks.evaluation.env_pool import EnvPool
 from palaestra.benchmarks.evaluation.episode_key import MOST_SAMPLES, EpisodeKey
-from palaestra.benchmarks.evaluation.episodes import Budget, play_slot, refused
+from palaestra.benchmarks.evaluation.episodes import Budget, is_refused, play_slot
 from palaestra.benchmarks.evaluation.journal import Journal
 from palaestra.benchmarks.evaluation.outcome import EpisodeFault
 from palaestra.benchmarks.evaluation.results import Results, Settings
@@ -102,7 +102,7 @@ def settings_of(
         suite=suite,
         samples=samples,
         seed=seed,
-        playing={**evaluated_agent.described(), **timed},
+        playing={**evaluated_agent.describe(), **timed},
         versions={"palaestra": __version__, "python": python_version(), **evaluated_agent.versions()},
         price_in=price_in,
         price_out=price_out,
@@ -283,7 +283,7 @@ class _Side:
         if not isinstance(came.came, EpisodeFault):
             return False
         unanswered = came.came.kind in ("server", "time") and not self._contender.proved
-        return refused(came) or unanswered or not came.begun
+        return is_refused(came) or unanswered or not came.begun
 
 
 def _quote(came: Attempt) -> str:
@@ -296,7 +296,7 @@ def _nothing_came(held: Sequence[Attempt]) -> ConfigError | ServerError:
     last = held[-1]
     assert isinstance(last.came, EpisodeFault), "nothing came of it"
     each = f"each of the first {len(held)} episodes"
-    if refused(last):
+    if is_refused(last):
         return ConfigError(f"{each} was refused, and none is counted: {last.came.said}")
     if not last.begun:
         return ConfigError(f"{each} had a world that could not begin, and none is counted: {last.came.said}")

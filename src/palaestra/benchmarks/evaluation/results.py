@@ -50,7 +50,10 @@ class Results:
 
     settings: Settings
     outcomes: tuple[EpisodeOutcome, ...]
-    """By cell, task and sample, in the suite's order. An evaluation that was broken off has fewer than `expected`."""
+    """By cell, task and sample, in the suite's order.
+
+    An evaluation that was broken off has fewer than `expected_episodes`.
+    """
     episodes: tuple[Episode, ...]
     """Sample 0 of each task, in the same order; `Episode.id` is "CELL/TASK/SAMPLE"."""
 
@@ -85,7 +88,7 @@ class Results:
         return self.settings.price_out
 
     @property
-    def expected(self) -> int:
+    def expected_episodes(self) -> int:
         """Outcomes that there are once it is done."""
         return self.samples * sum(len(cell.tasks) for cell in self.suite.cells)
 

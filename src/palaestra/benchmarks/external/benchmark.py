@@ -60,6 +60,6 @@ class Benchmark:
                 raise UnknownNameError.of(f"option of {self.name}", option, self.options)
 
     @property
-    def served(self) -> str:
+    def served_module(self) -> str:
         """The module that runs under its own interpreter."""
         return self.module or f"palaestra.benchmarks.external.{self.name.replace('-', '_')}.served"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from palaestra.benchmarks.external.protocol import WireResult, answered, refused, tool
+from palaestra.benchmarks.external.protocol import WireResult, answer_result, refusal_result, tool
 from palaestra.browser.acts import ACTS, ActRefused, Acts
 
 BROWSER_TOOLS = tuple(tool(name, description, arguments) for name, (description, arguments) in ACTS.items())
@@ -13,6 +13,6 @@ BROWSER_TOOLS = tuple(tool(name, description, arguments) for name, (description,
 def answer_act(acts: Acts, name: str, arguments: Mapping[str, Any]) -> WireResult:
     """Do an act; whatever cannot be done is answered."""
     try:
-        return answered(acts.act(name, arguments))
+        return answer_result(acts.act(name, arguments))
     except ActRefused as refusal:
-        return refused(str(refusal), refusal.error)
+        return refusal_result(str(refusal), refusal.error)

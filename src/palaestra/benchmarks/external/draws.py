@@ -14,7 +14,7 @@ _KEPT = 400
 """Words that may be drawn, the newest."""
 
 
-def drawn(draw: int, tools: Sequence[Mapping[str, Any]], seen: Sequence[str]) -> WireTurn:
+def draw_turn(draw: int, tools: Sequence[Mapping[str, Any]], seen: Sequence[str]) -> WireTurn:
     """A call of one of `tools` with arguments from `seen`, or words. Any: JSON Schema."""
     chance = random.Random(draw)  # noqa: S311  a floor, not a secret
     words = [word for text in seen for word in _WORD.findall(text)][-_KEPT:] or ["none"]

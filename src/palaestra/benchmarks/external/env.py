@@ -32,10 +32,10 @@ from palaestra.benchmarks.external.protocol import WireOpening, WireReply, WireT
 from palaestra.benchmarks.external.wire import (
     action_of,
     components_of,
+    counting_criteria,
     criterion_of,
     event_of,
     message_of,
-    named,
     score_of,
     spec_of,
 )
@@ -216,7 +216,7 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
             seed=self._seed,
             state_hash=state_hash,
             anchor=self._anchor(state_hash),
-        ).returned()
+        ).to_gymnasium()
 
     def step(self, action: Action) -> Returned:
         """Take one turn; as `ToolEnv.step`. Where the tools change, `info["tools"]` holds those from now on.
@@ -262,8 +262,8 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
             standing=Standing(
                 points=self._points,
                 components=components_of(self._points),
-                met=named(self._rubric, score, "expect"),
-                violated=named(self._rubric, score, "forbid"),
+                met=counting_criteria(self._rubric, score, "expect"),
+                violated=counting_criteria(self._rubric, score, "forbid"),
             ),
             end=self._end,
             score=score,
@@ -271,7 +271,7 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
             state_hash=state_hash,
             anchor=self._anchor(state_hash),
             tools=self._offered.tools if self._offered is not offered else None,
-        ).returned()
+        ).to_gymnasium()
 
     def _answered_ids(self, calls: Sequence[ToolCall], ids: Sequence[str]) -> list[str]:
         """The caller's ids of the calls that the benchmark answers: prose gets no answer of its own."""
@@ -378,7 +378,7 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
         """
         stream = Stream.root("legal", self._seed, self._turns) if seed is None else Stream.root("legal", seed)
         turns = [self._ask("legal", draw=stream.below(2**31)) for _ in range(count)]
-        return [action_of(turn) if turn else self._offered.drawn(stream) for turn in turns]
+        return [action_of(turn) if turn else self._offered.draw_action(stream) for turn in turns]
 
     def state_hash(self) -> str:
         """A hash of the benchmark's state; of nothing where it cannot tell."""

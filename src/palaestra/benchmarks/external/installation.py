@@ -87,7 +87,7 @@ def find_installed(name: str, installation: Installation) -> InstalledBenchmark 
     return InstalledBenchmark(python=python, checkout=Path(where) if where else None)
 
 
-def required(name: str, installation: Installation) -> InstalledBenchmark:
+def require_installed(name: str, installation: Installation) -> InstalledBenchmark:
     """Where a benchmark is.
 
     Raises:

@@ -73,7 +73,7 @@ class Offer:
             self._validators[tool] = Draft202012Validator(schema)
         return self._validators[tool]
 
-    def drawn(self, stream: Stream) -> Action:
+    def draw_action(self, stream: Stream) -> Action:
         """A call of some tool whose arguments fit its schema; none where there is no tool."""
         if not self._schemas:
             return []
@@ -111,7 +111,7 @@ class TurnSpace(gym.Space[Action]):
     def sample(self, mask: Any = None, probability: Any = None) -> Action:
         """A call whose arguments fit its tool's schema."""
         del mask, probability
-        return self.offer.drawn(Stream.root("action-space", int(self.np_random.integers(2**63))))
+        return self.offer.draw_action(Stream.root("action-space", int(self.np_random.integers(2**63))))
 
     def contains(self, x: Any) -> bool:
         """Whether `x` is an action that no schema refuses."""

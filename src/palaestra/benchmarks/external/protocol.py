@@ -181,12 +181,12 @@ def run_until(
     return results
 
 
-def answered(content: str) -> WireResult:
+def answer_result(content: str) -> WireResult:
     """A call that went through."""
     return {"content": content, "error": None}
 
 
-def refused(content: str, error: str = "failed") -> WireResult:
+def refusal_result(content: str, error: str = "failed") -> WireResult:
     """A call that did not."""
     return {"content": content, "error": error}
 

@@ -25,7 +25,7 @@ _OWN = "palaestra-"
 """How the folder begins that whoever started this process gave it."""
 
 
-def _made_known(root: Path, module: str) -> None:
+def _register_packages(root: Path, module: str) -> None:
     """Let `module` be imported by its full name without running what stands above it."""
     folder, name = root, ""
     for part in module.split(".")[:-1]:
@@ -70,7 +70,7 @@ def _write(answer: dict[str, Any]) -> bytes:
     return json.dumps(answer, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace") + b"\n"
 
 
-def _answered(server: Server, line: bytes) -> bytes:
+def _answer_line(server: Server, line: bytes) -> bytes:
     try:
         return _write({"ok": server.answer(json.loads(line))})
     except (Exception, SystemExit) as error:  # whatever a benchmark does wrong is told, and is its fault
@@ -105,8 +105,8 @@ def main(root: str, module: str, options: str) -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     threading.Thread(target=_watch, args=[requests.fileno()], daemon=True).start()
-    _made_known(Path(__file__).resolve().parents[3], "palaestra.benchmarks.external.protocol")
-    _made_known(Path(root), module)
+    _register_packages(Path(__file__).resolve().parents[3], "palaestra.benchmarks.external.protocol")
+    _register_packages(Path(root), module)
     server = Server(importlib.import_module(module).bench(json.loads(options)))
     _serve(server, requests, answers)
     _end()
@@ -116,7 +116,7 @@ def _serve(server: Server, requests: IO[bytes], answers: IO[bytes]) -> None:
     answers.write(_write({"ok": "ready"}))
     answers.flush()
     for line in requests:
-        answers.write(_answered(server, line))
+        answers.write(_answer_line(server, line))
         answers.flush()
 
 

@@ -79,7 +79,7 @@ def score_of(verdict: WireVerdict) -> Score:
     )
 
 
-def named(rubric: Sequence[CriterionSpec], score: Score | None, kind: str) -> tuple[str, ...]:
+def counting_criteria(rubric: Sequence[CriterionSpec], score: Score | None, kind: str) -> tuple[str, ...]:
     """The criteria of `kind` ("expect" or "forbid") that count; none before the end."""
     counted = {name for name, verdict in score.verdicts.items() if verdict.met} if score else set[str]()
     return tuple(c.id for c in rubric if c.kind == kind and c.id in counted)

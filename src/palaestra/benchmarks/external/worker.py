@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from palaestra.benchmarks.external.benchmark import Benchmark
-from palaestra.benchmarks.external.installation import required
+from palaestra.benchmarks.external.installation import require_installed
 from palaestra.benchmarks.external.shape import ANSWERS, misfit
 from palaestra.errors import ConfigError, InfrastructureError, WaitError
 from palaestra.records import Json
@@ -50,7 +50,7 @@ class BenchmarkProcess:
     """
 
     def __init__(self, benchmark: Benchmark, options: Mapping[str, Json]) -> None:
-        found = required(benchmark.name, benchmark.installation)
+        found = require_installed(benchmark.name, benchmark.installation)
         told = _json(benchmark.name, {**options, "checkout": str(found.checkout) if found.checkout else None})
         self.name = benchmark.name
         self.episodes = 0
@@ -64,7 +64,7 @@ class BenchmarkProcess:
         self._left = bytearray()
         self._process = subprocess.Popen(  # noqa: S603  our own program, under the interpreter that was installed for it
             # Not -I, which would have the interpreter forget that hashes of text are to be the same each time.
-            [str(found.python), "-s", "-P", str(_PROGRAM), str(benchmark.root), benchmark.served, told],
+            [str(found.python), "-s", "-P", str(_PROGRAM), str(benchmark.root), benchmark.served_module, told],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._said,
@@ -132,14 +132,14 @@ class BenchmarkProcess:
             try:
                 left = left[self._in.write(left) or 0 :]
             except OSError as error:
-                raise self._gone(do) from error
+                raise self._explain_loss(do) from error
 
     def _line(self, do: str, seconds: float, until: float) -> bytes:
         while not self._left.endswith(b"\n"):  # one answer to one request: nothing follows it
             self._wait(self._out, select.POLLIN, do, seconds, until)
             more = os.read(self._out.fileno(), 1 << 20)
             if not more:
-                raise self._gone(do)
+                raise self._explain_loss(do)
             self._left += more
         line = bytes(self._left)
         self._left.clear()
@@ -151,12 +151,12 @@ class BenchmarkProcess:
         poller.register(stream.fileno(), event)
         while not poller.poll(1000 * max(0.0, min(_LOOK, until - time.monotonic()))):
             if self._process.poll() is not None:  # what it started may still hold the pipe
-                raise self._gone(do)
+                raise self._explain_loss(do)
             if time.monotonic() >= until:
                 self._end(f"it was ended because {do} took more than {seconds:g} s")
                 raise WaitError(f"{self.name}: waited {seconds:g} s for {do}; its process was ended and is replaced")
 
-    def _gone(self, do: str) -> InfrastructureError:
+    def _explain_loss(self, do: str) -> InfrastructureError:
         if self.lost is not None:  # another thread ended it
             return InfrastructureError(f"{self.name}: {do}: {self.lost}")
         with suppress(subprocess.TimeoutExpired):

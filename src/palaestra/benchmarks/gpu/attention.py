@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from palaestra.benchmarks.gpu.figures import ContactFigure
 from palaestra.benchmarks.gpu.scale import ContactScale
-from palaestra.benchmarks.speed.training.limits import timed
+from palaestra.benchmarks.speed.training.limits import time_median
 from palaestra.trainers.data.layouts.paths import PathAttention
 from palaestra.trainers.data.path import PrefixPath
 from palaestra.trainers.engines.native.attention import Pass, SequenceSpan
@@ -46,10 +46,10 @@ def _compare(name: str, paths: list[PrefixPath], device: torch.device, scale: Co
     for what, own, other in zip(("output", "dq", "dk", "dv"), halves, exact, strict=True):
         error = float((own.float() - other).norm() / other.norm())
         yield ContactFigure(name=f"{name}: relative error of {what}", value=error, unit="", at_most=_FAR)
-    ours = timed(lambda: _outputs(at_once, inputs), device)
+    ours = time_median(lambda: _outputs(at_once, inputs), device)
     yield ContactFigure(name=f"{name}: forward and backward", value=ours * 1e3, unit="ms")
     if all(path.common == 0 for path in paths):
-        theirs = timed(lambda: _outputs(_Separate(scale.lengths), inputs), device)
+        theirs = time_median(lambda: _outputs(_Separate(scale.lengths), inputs), device)
         yield ContactFigure(name=f"{name}: one SDPA for each sequence, over it", value=theirs / ours, unit="times")
 
 
@@ -128,5 +128,5 @@ def _check_paged(device: torch.device, scale: ContactScale) -> Iterator[ContactF
             )[0, :, 0]
             worst = max(worst, float((found[row].float() - seen).norm() / seen.norm()))
         yield ContactFigure(name=f"pages, {name}: relative error of a decode step", value=worst, unit="", at_most=_FAR)
-        seconds = timed(partial(attend, 0, q, k, v), device)
+        seconds = time_median(partial(attend, 0, q, k, v), device)
         yield ContactFigure(name=f"pages, {name}: a decode step", value=seconds * 1e6, unit="us")

@@ -11,7 +11,7 @@ from palaestra.benchmarks.gpu.figures import ContactFigure
 from palaestra.benchmarks.gpu.scale import ContactScale
 from palaestra.benchmarks.speed.training.drawing import EngineDraws
 from palaestra.benchmarks.speed.training.limits import synchronise
-from palaestra.benchmarks.speed.training.models import peaked
+from palaestra.benchmarks.speed.training.models import make_peaked_decoder
 from palaestra.benchmarks.speed.training.scale import EngineScale
 from palaestra.trainers.engines.native import NativeConfig, NativeEngine
 from palaestra.trainers.model.decoder import Decoder
@@ -62,7 +62,7 @@ def check_capture(device: torch.device, scale: ContactScale) -> Iterator[Contact
 
     There are no graphs on a processor: there the same is done without them.
     """
-    model = peaked(scale.shape)
+    model = make_peaked_decoder(scale.shape)
     alone, _, _ = _draw(model, device, scale, busy=False)
     beside, allocated, errors = _draw(model, device, scale, busy=True)
     yield ContactFigure(name="engine: sequences equal beside an allocating thread", value=_equal(alone, beside),

@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from palaestra.benchmarks.gpu.figures import ContactFigure
 from palaestra.benchmarks.gpu.scale import ContactScale
-from palaestra.benchmarks.speed.training.limits import timed
+from palaestra.benchmarks.speed.training.limits import time_median
 
 _E4M3 = torch.float8_e4m3fn
 _LARGEST = 448.0
@@ -34,8 +34,8 @@ def check_formats(device: torch.device, scale: ContactScale) -> Iterator[Contact
         x_TC = torch.randn(tokens, c, generator=generator).to(device)
         half_TC = x_TC.bfloat16()
         exact_TN = x_TC.double() @ weight_NC.double().T if tokens <= 1024 else None
-        halves = timed(partial(functional.linear, half_TC, half_NC), device)
-        eights = timed(partial(_multiply, half_TC, quantised_NC, scale_N1), device)
+        halves = time_median(partial(functional.linear, half_TC, half_NC), device)
+        eights = time_median(partial(_multiply, half_TC, quantised_NC, scale_N1), device)
         if exact_TN is not None:
             error = float((_multiply(half_TC, quantised_NC, scale_N1).double() - exact_TN).norm() / exact_TN.norm())
             yield ContactFigure(name=f"{tokens} rows: relative error of fp8", value=error, unit="", at_most=_FAR)

@@ -15,7 +15,7 @@ from palaestra.benchmarks.gpu.figures import ContactFigure
 from palaestra.benchmarks.gpu.scale import ContactScale
 from palaestra.benchmarks.mismatch import FLOW_PAIRS, MismatchScale, measure_mismatch
 from palaestra.benchmarks.speed.training.drawing import EngineDraws
-from palaestra.benchmarks.speed.training.models import Transformers, peaked
+from palaestra.benchmarks.speed.training.models import Transformers, make_peaked_decoder
 from palaestra.benchmarks.speed.training.scale import EngineScale
 from palaestra.seeding import Stream
 from palaestra.trainers.data.flatten import flatten_tokens
@@ -34,7 +34,7 @@ _HALF = 0.1
 def check_parity(device: torch.device, scale: ContactScale) -> Iterator[ContactFigure]:
     """Log-probabilities: engine against learner by flow, learner against transformers and a processor; batches."""
     yield from _flows(device, scale)
-    model = peaked(scale.shape)
+    model = make_peaked_decoder(scale.shape)
     yield from _judges(model, device, scale)
     yield from _batches(model, device, scale)
 

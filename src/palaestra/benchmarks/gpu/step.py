@@ -13,7 +13,7 @@ from palaestra.benchmarks.gpu.scale import ContactScale
 from palaestra.benchmarks.speed.training.drawing import EngineDraws
 from palaestra.benchmarks.speed.training.learners import LearnerStep
 from palaestra.benchmarks.speed.training.limits import Products, synchronise
-from palaestra.benchmarks.speed.training.models import peaked
+from palaestra.benchmarks.speed.training.models import make_peaked_decoder
 from palaestra.benchmarks.speed.training.scale import EngineScale, TrainScale
 from palaestra.trainers.engines.native import NativeConfig, NativeEngine
 from palaestra.trainers.learner import Learner, LearnerConfig
@@ -34,7 +34,7 @@ class _Cost:
 
 def check_step(device: torch.device, scale: ContactScale) -> Iterator[ContactFigure]:
     """Tokens a second and peak memory of drawing and of a step, by layout, checkpointing and adapters."""
-    model = peaked(scale.shape).to(device)
+    model = make_peaked_decoder(scale.shape).to(device)
     yield from _drawing(model, device, scale)
     rows = max(2, scale.micro_tokens // 1024)
     work = LearnerStep(
@@ -49,7 +49,7 @@ def check_step(device: torch.device, scale: ContactScale) -> Iterator[ContactFig
         )
     )
     products = Products(scale.shape, dtype=torch.bfloat16, device=device)
-    ideal = work.tokens / (3 * products.seconds(work.tokens, scored=work.trained))
+    ideal = work.tokens / (3 * products.seconds(work.tokens, scored=work.trained_tokens))
     yield ContactFigure(name="the products of a step alone", value=ideal, unit="tokens/s")
     usual = LearnerConfig(lr=1e-6, micro_tokens=scale.micro_tokens, precision="bf16")
     for name, config in {

@@ -57,7 +57,7 @@ class Case(CaseFacts):
             ordered = sorted(names)
             has |= {f"e:{a} is {b}" for n, a in enumerate(ordered) for b in ordered[n + 1 :]}
         for tool, kinds in takes.items():
-            self._unused_of(tool, kinds, has, numbers)
+            self._note_unused(tool, kinds, has, numbers)
         self._join(has)
         return TreeFeatures(has=frozenset(has), numbers=numbers)
 
@@ -129,11 +129,11 @@ class Case(CaseFacts):
         has.update(f"{group}:all {one}" for one, count in said.items() if count == len(keys))
         has.update(f"{group}:several {one}" for one, count in said.items() if count > 1)
 
-    def _unused_of(self, tool: str, kinds: frozenset[str], has: set[str], numbers: dict[str, float]) -> None:
+    def _note_unused(self, tool: str, kinds: frozenset[str], has: set[str], numbers: dict[str, float]) -> None:
         """What the values say that a tool has not been called with."""
-        left = [one for kind in sorted(kinds) for one in self.unused_by(tool, kind)]
+        left = [one for kind in sorted(kinds) for one in self.unused_values(tool, kind)]
         numbers[f"c:{tool}"] = len(left)
-        wanted = sum(len(self.wanted_by(tool, kind)) for kind in kinds)
+        wanted = sum(len(self.wanted_values(tool, kind)) for kind in kinds)
         numbers[f"w:{tool}"] = wanted
         has |= {f"w:{tool}"} if wanted else set()
         for one in left:
@@ -153,13 +153,13 @@ class Case(CaseFacts):
         same = self._of_kind[candidate.kind]
         has.add(f"order={same[candidate]}")
         has |= {"order=last"} if same[candidate] == len(same) - 1 else set()
-        unused = self.unused_by(tool, candidate.kind)
+        unused = self.unused_values(tool, candidate.kind)
         self._place_in(candidate, tool, unused, has)
         if tool not in self.used.get(candidate, ()):
             has.add("unused by tool")
             has |= {"first unused by tool"} if unused[0] == candidate else set()
             has |= {"last unused by tool"} if unused[-1] == candidate else set()
-            wanted = self.wanted_by(tool, candidate.kind)
+            wanted = self.wanted_values(tool, candidate.kind)
             if candidate in wanted:
                 has.add("wanted")
                 has |= {"first wanted"} if wanted[0] == candidate else set()

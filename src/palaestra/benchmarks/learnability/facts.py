@@ -16,18 +16,18 @@ _DAY_LIMITS = (-60, -45, -30, -14, -3, 0)
 class CaseFacts(CaseMemory):
     """What was read of values and records, and which of them a tool is still to be called with."""
 
-    def wanted_by(self, tool: str, kind: str) -> tuple[Candidate, ...]:
+    def wanted_values(self, tool: str, kind: str) -> tuple[Candidate, ...]:
         """The unused values of a kind with which a tool is to be called, in the order of first showing."""
         if (kind, tool) not in self._wanted:
             forest = self.wants.get(tool)
             self._wanted[kind, tool] = tuple(
                 one
-                for one in self.unused_by(tool, kind)
-                if forest is not None and forest.decide(self.known_of(one)) == WANTED
+                for one in self.unused_values(tool, kind)
+                if forest is not None and forest.decide(self.candidate_features(one)) == WANTED
             )
         return self._wanted[kind, tool]
 
-    def known_of(self, candidate: Candidate) -> TreeFeatures:
+    def candidate_features(self, candidate: Candidate) -> TreeFeatures:
         """What messages say of a candidate."""
         numbers: dict[str, float] = {}
         for place in self.places[candidate]:

@@ -112,7 +112,7 @@ def demonstrate(transcript: AgentTranscript, form: ChatFormat) -> Demonstration:
     read = [tuple(rendering.opening(transcript.prompt, transcript.tools))]
     written: list[tuple[str, ...]] = []
     for turn in transcript.turns:
-        written.append(tuple(rendering.written(turn.calls)[:-1]))
+        written.append(tuple(rendering.write_turn(turn.calls)[:-1]))
         read.append(tuple(rendering.following(turn.observation)))
     return Demonstration(read=tuple(read[:-1]), written=tuple(written))
 

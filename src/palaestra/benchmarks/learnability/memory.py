@@ -220,7 +220,7 @@ class CaseMemory:
         self._first_left.clear()
         self._orders.clear()
 
-    def unused_by(self, tool: str, kind: str) -> tuple[Candidate, ...]:
+    def unused_values(self, tool: str, kind: str) -> tuple[Candidate, ...]:
         """The values of a kind with which a tool was not called, in the order of first showing."""
         if (kind, tool) not in self._unused:
             left = (one for one in self._of_kind.get(kind, ()) if tool not in self.used.get(one, ()))

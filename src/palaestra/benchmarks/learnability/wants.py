@@ -55,8 +55,8 @@ def list_wants(
                     for piece in other
                     if name == tool
                 }
-                for one in (one for kind in sorted(kinds) for one in case.unused_by(tool, kind)):
-                    features = case.known_of(one)
+                for one in (one for kind in sorted(kinds) for one in case.unused_values(tool, kind)):
+                    features = case.candidate_features(one)
                     label = WANTED if one.text in later else UNWANTED
                     known[tool, number, one, features.has] = WantExample(
                         tool=tool, fold=folds[number], features=features, label=label

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from palaestra.benchmarks.learning.evaluation import EVALUATION, Evaluation, OpenWorlds, evaluate
 from palaestra.benchmarks.statistics import Unit
 from palaestra.digest import digest
-from palaestra.durable import saving, sweep, verified, write_file
+from palaestra.durable import find_whole_save, saving, sweep, write_file
 from palaestra.errors import CheckpointError, RecordError
 from palaestra.packs import PACKS
 from palaestra.trainers import GroupStageConfig, OpenProgressBar, Policy, WorldConfig, env_id_of, worlds_of
@@ -128,7 +128,7 @@ def evaluate_policy(
     fingerprint = digest([policy.digest(), list(counts.items()), play, how.pool, how.engine])
     if directory.exists():
         try:
-            whole = verified(directory)
+            whole = find_whole_save(directory)
             if (whole / "fingerprint").read_text() == fingerprint:
                 episodes = list(read_episodes(whole / "trajectories.jsonl"))
                 evaluation = EVALUATION.validate_json((whole / "evaluation.json").read_bytes())

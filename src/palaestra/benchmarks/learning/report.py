@@ -166,7 +166,7 @@ def _describe_counts(runs: Sequence[LearningResult], material: LearningMaterial)
         fewer = "".join(f", {count} at temperature {at}" for at, count in played.items() if count < most)
         families = len({task.rpartition("/")[0] for task in group.tasks})
         counts.append(
-            f"{group.name}: {Unit.TASK.counted(len(group.tasks))} of {Unit.FAMILY.counted(families)}, "
+            f"{group.name}: {Unit.TASK.format_count(len(group.tasks))} of {Unit.FAMILY.format_count(families)}, "
             f"{most} {'episode' if most == 1 else 'episodes'} of each{fewer}"
         )
     return f"{'; '.join(counts)}."
@@ -174,7 +174,7 @@ def _describe_counts(runs: Sequence[LearningResult], material: LearningMaterial)
 
 def _units(runs: Sequence[LearningResult], material: LearningMaterial) -> str:
     """What the intervals generalise over, and what they do not."""
-    units = " or ".join(dict.fromkeys(group.unit.counted(2).partition(" ")[2] for group in material.heldout))
+    units = " or ".join(dict.fromkeys(group.unit.format_count(2).partition(" ")[2] for group in material.heldout))
     seeds = ", ".join(str(run.seed) for run in runs)
     of = f"the policy of training seed {seeds}" if len(runs) == 1 else f"the mean over training seeds {seeds}"
     return (

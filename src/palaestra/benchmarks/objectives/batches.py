@@ -38,7 +38,7 @@ def batch_of(
         turn_of.append(NO_TURN)
         parts.append(0)
         for turn in episode.turns:
-            ids += table.encoded(turn.states, turn.actions)
+            ids += table.encode(turn.states, turn.actions)
             turn_of += [number] * len(turn.states)
             parts += map(PARTS.index, turn.parts) if turn.parts else [0] * len(turn.states)
             number += 1
@@ -63,7 +63,7 @@ def batch_of(
         trajectory_U=trajectory_R.repeat_interleave(torch.tensor([len(episode.turns) for episode in episodes])),
         reward_U=_floats(turn.reward for turn in turns),
         group_R=torch.tensor(groups),
-        return_R=_floats(episode.paid for episode in episodes),
+        return_R=_floats(episode.total_reward for episode in episodes),
         columns=_columns(episodes, turns),
     )
 

@@ -1,7 +1,8 @@
 """Which toy each preset is tried on, how much it has to succeed there, and why some succeed less.
 
-What no judge, teacher or further rollout says in training is said by the toy here (see `given`), so that every preset
-can be tried: recipes that read demonstrations get one in each group, played by somebody who knows the toy.
+What no judge, teacher or further rollout says in training is said by the toy here (see `fill_given_columns`), so that
+every preset can be tried: recipes that read demonstrations get one in each group, played by somebody who knows the
+toy.
 """
 
 from collections.abc import Mapping

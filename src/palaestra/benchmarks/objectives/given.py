@@ -17,12 +17,12 @@ _UNSURE = 0.5
 """How likely the reference answer is before the first turn."""
 
 
-def demonstrated(requires: Collection[str]) -> bool:
+def needs_demonstration(requires: Collection[str]) -> bool:
     """Whether a recipe that reads these columns needs a demonstration in every group."""
     return not {"chosen_R", "expert_T", "rephrased_R"}.isdisjoint(requires)
 
 
-def given(
+def fill_given_columns(
     batch: TokenBatch,
     requires: Collection[str],
     episodes: Sequence[ToyEpisode],

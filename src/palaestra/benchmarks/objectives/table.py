@@ -54,7 +54,7 @@ class PolicyTable:
         """Of every action in every state, [X, A]."""
         return (self.logits_XA + self._out_XA).log_softmax(-1)
 
-    def encoded(self, states: Sequence[int], actions: Sequence[int]) -> list[int]:
+    def encode(self, states: Sequence[int], actions: Sequence[int]) -> list[int]:
         """Token ids: each says the state that it was drawn in, and the action."""
         return [state * self.width + action for state, action in zip(states, actions, strict=True)]
 

@@ -49,7 +49,7 @@ class ToyEpisode:
     """What the toy pays where the task is solved."""
 
     @property
-    def paid(self) -> float:
+    def total_reward(self) -> float:
         """The sum of rewards."""
         return sum(turn.reward for turn in self.turns)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from palaestra.benchmarks.objectives.batches import batch_of
 from palaestra.benchmarks.objectives.critic import ValueTable
-from palaestra.benchmarks.objectives.given import demonstrated, given
+from palaestra.benchmarks.objectives.given import fill_given_columns, needs_demonstration
 from palaestra.benchmarks.objectives.table import ActionSampler, Greedy, OptimiserName, PolicyTable
 from palaestra.benchmarks.objectives.toy import Toy, ToyEpisode
 from palaestra.seeding import Stream
@@ -101,19 +101,19 @@ def train_toy(
     root = Stream.root("toy", toy.name, seed)
     table = start.copy() if start is not None else PolicyTable(toy.sizes, lr=training.lr, optimiser=training.optimiser)
     run = _Run(toy, built, training, root, table)
-    curve = [run.measured(0)]
+    curve = [run.measure_success(0)]
     shares: list[float] = []
     for step in range(steps):
         shares.append(run.step(step))
         if (step + 1) % training.measure_every == 0:
-            curve.append(run.measured(step + 1))
+            curve.append(run.measure_success(step + 1))
     return ToyResult(success=tuple(curve), ess=sum(shares) / max(1, len(shares)), table=table)
 
 
 def _build(objective: str | Recipe | BuiltObjective) -> BuiltObjective:
     if isinstance(objective, BuiltObjective):
         return objective
-    return ObjectiveConfig(preset=objective).built() if isinstance(objective, str) else build(objective)
+    return ObjectiveConfig(preset=objective).build() if isinstance(objective, str) else build(objective)
 
 
 class _Run:
@@ -163,7 +163,7 @@ class _Run:
             )
         return share
 
-    def measured(self, step: int) -> float:
+    def measure_success(self, step: int) -> float:
         """How often the policy succeeds as it is now."""
         stream = self._root.split("measured", step)
         dice, luck = ActionSampler(self._table, stream.split("dice")), stream.split("luck")
@@ -176,7 +176,7 @@ class _Run:
         toy, training, requires = self._toy, self._training, self._build.requires
         stream = self._root.split("drawn", step)
         dice, luck = ActionSampler(self._behaviour, stream.split("dice")), stream.split("luck")
-        shows = demonstrated(requires)
+        shows = needs_demonstration(requires)
         episodes: list[ToyEpisode] = []
         groups: list[int] = []
         shown: list[bool] = []
@@ -188,13 +188,17 @@ class _Run:
             groups += [group] * training.group_size
             shown += [False] * own + [True] * shows
         batch = batch_of(episodes, groups, self._behaviour, version=step - step % training.staleness)
-        return given(batch, requires, episodes, toy, greedy=self._greedy(requires, episodes, luck), shown=shown)
+        return fill_given_columns(
+            batch, requires, episodes, toy, greedy=self._greedy(requires, episodes, luck), shown=shown
+        )
 
     def _greedy(self, requires: frozenset[str], episodes: Sequence[ToyEpisode], luck: Stream) -> dict[int, float]:
         if "greedy_R" not in requires:
             return {}
         greedy = Greedy(self._behaviour)
-        return {task: self._toy.play(task, greedy, luck).paid for task in {episode.task for episode in episodes}}
+        return {
+            task: self._toy.play(task, greedy, luck).total_reward for task in {episode.task for episode in episodes}
+        }
 
     def _effective(self, batch: TokenBatch) -> float:
         if self._training.staleness == 1:
@@ -207,6 +211,6 @@ class _Run:
         valued = self._build.critic
         assert valued is not None, "there is a critic where something reads its values"
         read = value_reading(batch, valued.column)
-        batch = batch.with_columns({read.column: read.columned(critic.values(batch))})
+        batch = batch.with_columns({read.column: read.to_column(critic.values(batch))})
         critic.learn(batch, read, valued.targets(batch))
         return batch

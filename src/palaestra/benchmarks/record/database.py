@@ -15,7 +15,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DatabaseError, OperationalError
 from sqlalchemy.orm import Session
 
-from palaestra.durable import make_folder, told
+from palaestra.durable import explain_disk_errors, make_folder
 from palaestra.errors import ConfigError, RecordError, StorageError
 
 _WRITES = "palaestra_writes"
@@ -48,7 +48,7 @@ class RecordDatabase:
                 raise RecordError(
                     f"{place}: there is no record yet; `palaestra record import RUN` makes one, or give --db"
                 )
-            with told(path):
+            with explain_disk_errors(path):
                 make_folder(path.parent)
         arguments: dict[str, Any] = {"timeout": _WAIT, "check_same_thread": False} if self.is_file else {}
         self.engine = create_engine(url, connect_args=arguments, pool_pre_ping=not self.is_file)

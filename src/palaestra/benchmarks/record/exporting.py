@@ -10,7 +10,7 @@ from palaestra.benchmarks.record.database import RecordDatabase
 from palaestra.benchmarks.record.models import FileRow
 from palaestra.benchmarks.record.queries import run_named
 from palaestra.benchmarks.record.stored_lines import stored_lines
-from palaestra.durable import make_folder, told
+from palaestra.durable import explain_disk_errors, make_folder
 from palaestra.errors import StorageError
 
 
@@ -39,7 +39,7 @@ def export_run(database: RecordDatabase, name: str, folder: Path) -> list[Path]:
 
 def _write(session: Session, file: FileRow, folder: Path) -> Path:
     path = folder / file.path
-    with told(path.resolve()):
+    with explain_disk_errors(path.resolve()):
         make_folder(path.resolve().parent)
         with path.open("xb") as opened:
             for part in file_bytes(session, file):

@@ -1,11 +1,11 @@
 """What the engine aims at. A figure is shown beside its aim; no run fails for missing one, since machines differ."""
 
-from palaestra.benchmarks.speed.copies import COPIES, WRITES, named
+from palaestra.benchmarks.speed.copies import COPIES, WRITES, timing_name
 
 AIMS: dict[str, float] = {
     "step": 20.0,
     "reset, warm": 50.0,
-    **{named(copy, WRITES): 20.0 for copy in COPIES},
+    **{timing_name(copy, WRITES): 20.0 for copy in COPIES},
 }
 """Microseconds that a thing should take at most, on average, by the name of its timing."""
 
@@ -16,6 +16,6 @@ LIVE_WORLDS = 10_000
 """How many environments one process should hold at once."""
 
 
-def judged(here: float, at_most: float) -> str:
+def judge_aim(here: float, at_most: float) -> str:
     """The aim and whether it was met, as tables show it."""
     return f"{at_most:,.0f}, {'met' if here <= at_most else 'not met'}"

@@ -61,7 +61,7 @@ def bench_env(
         seed: Draws the order of the tasks.
         progress: Told the name of each of `SECTIONS` when it is done.
     """
-    run = _Run(env=made(env_id), env_id=env_id, scale=scale, seed=seed, machine=_machine())
+    run = _Run(env=make_env(env_id), env_id=env_id, scale=scale, seed=seed, machine=_machine())
     for name in SECTIONS:
         run.measure(name)
         progress(name)
@@ -107,7 +107,7 @@ class _Run:
             # One task more than there are worlds: then one world at least is met again, warm.
             "cold resets": lambda watch: time_cold_resets(watch, env, task_ids[: max(scale.cold, train + 1)]),
             "episodes": lambda watch: _time_warm_episodes(watch, env, task_ids, scale.episodes),
-            "copies": lambda watch: time_copies(watch, made(self.env_id, max_turns=100_000), few),
+            "copies": lambda watch: time_copies(watch, make_env(self.env_id, max_turns=100_000), few),
             "bare functions": lambda watch: time_functions(watch, env, list(islice(cycle(task_ids), scale.episodes))),
             "stores": lambda watch: time_stores(watch, env, few),
             "reads": lambda watch: time_reads(watch, env, task_ids[0]),
@@ -163,7 +163,7 @@ class _Run:
         )
 
 
-def made(env_id: str, *, max_turns: int | None = None) -> ToolEnv:
+def make_env(env_id: str, *, max_turns: int | None = None) -> ToolEnv:
     """The environment of that id as it is, unwrapped."""
     env = gym.make(env_id, max_turns=max_turns)
     assert isinstance(env, ToolEnv), f"{env_id} is wrapped, or no environment of Palaestra's"

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from palaestra.benchmarks.speed.code_actions import BY_CODE, BY_JSON
-from palaestra.benchmarks.speed.copies import WRITES, named
+from palaestra.benchmarks.speed.copies import WRITES, timing_name
 from palaestra.benchmarks.speed.figures import TimeRatio, Timing, ratio
 
 _HERE = "the server's tasks here"
@@ -17,7 +17,7 @@ _PAIRS = (
     ("beginning an episode by filling an SQL database", "beginning, SQL projection", "reset, warm"),
     ("a reset by copy.deepcopy of the rows", "copy.deepcopy of the rows", "reset, warm"),
     ("a reset by pickle.loads of the rows", "pickle.loads of the rows", "reset, warm"),
-    ("a fork by copy.deepcopy of the rows", "copy.deepcopy of the rows", named("fork", WRITES)),
+    ("a fork by copy.deepcopy of the rows", "copy.deepcopy of the rows", timing_name("fork", WRITES)),
     ("a call by code in a sandbox", BY_CODE, BY_JSON),
     ("a step through an AWM-shaped server", "step, AWM-shaped server", f"step, {_HERE}"),
     ("a reset of an AWM-shaped server", "reset, AWM-shaped server", f"reset, {_HERE}"),

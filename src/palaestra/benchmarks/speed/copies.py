@@ -16,7 +16,7 @@ _REPEATS = 5
 _DRAWS = 256
 
 
-def named(copy: str, writes: int, *, cold: bool = False) -> str:
+def timing_name(copy: str, writes: int, *, cold: bool = False) -> str:
     """What the timing of a copy is called: cold is the first at a place, warm every later one."""
     return f"{copy}, {writes} writes, cold" if cold else f"{copy}, {writes} writes"
 
@@ -33,9 +33,9 @@ def time_copies(watch: Stopwatch, env: ToolEnv, task_ids: Sequence[str]) -> None
 def _time_at(watch: Stopwatch, env: ToolEnv, writes: int) -> None:
     for repeat in range(1 + _REPEATS):
         cold = repeat == 0
-        snapshot = watch.time(named("snapshot", writes, cold=cold), env.snapshot)
-        watch.time(named("restore", writes, cold=cold), env.restore, snapshot)
-        watch.time(named("fork", writes, cold=cold), env.fork)
+        snapshot = watch.time(timing_name("snapshot", writes, cold=cold), env.snapshot)
+        watch.time(timing_name("restore", writes, cold=cold), env.restore, snapshot)
+        watch.time(timing_name("fork", writes, cold=cold), env.fork)
     for _ in range(_REPEATS):
         watch.time(f"state_hash, {writes} writes", env.state_hash)
         watch.time(f"anchor, {writes} writes", env.anchor)

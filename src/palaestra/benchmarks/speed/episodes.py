@@ -32,7 +32,7 @@ def class_of(tool: Tool) -> str:
 
 def mix(env: ToolEnv, seed: int) -> list[str]:
     """Every task that split train lists, in an order drawn from `seed`."""
-    return Stream.root("bench-env", seed).shuffled(env.task_set.ids("train"))
+    return Stream.root("bench-env", seed).permutation(env.task_set.ids("train"))
 
 
 def time_cold_resets(watch: Stopwatch, env: ToolEnv, task_ids: Sequence[str]) -> None:

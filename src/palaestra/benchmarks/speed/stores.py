@@ -57,7 +57,7 @@ def time_calls(watch: Stopwatch, name: str, env: ToolEnv, task_id: str, state: S
     answers: list[bytes] = []
     for call in env.oracle():
         tool = env.world.toolbox[call.tool]
-        arguments = tool.validated(call.arguments)
+        arguments = tool.validate(call.arguments)
         context.begin_call()
         answers.append(canonical(watch.time(name, tool.function, context, **arguments)))
         context.clock.advance(tool.latency)

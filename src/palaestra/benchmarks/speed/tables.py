@@ -3,7 +3,7 @@
 import rich.table
 from rich import box
 
-from palaestra.benchmarks.speed.aims import AIMS, LIVE_BYTES, LIVE_WORLDS, judged
+from palaestra.benchmarks.speed.aims import AIMS, LIVE_BYTES, LIVE_WORLDS, judge_aim
 from palaestra.benchmarks.speed.figures import SpeedReport
 from palaestra.table import Table
 
@@ -42,7 +42,7 @@ def times_table(report: SpeedReport) -> Table:
                 figure(t.p50),
                 figure(t.p99),
                 f"{t.count:,}",
-                judged(t.mean, AIMS[t.name]) if t.name in AIMS else "",
+                judge_aim(t.mean, AIMS[t.name]) if t.name in AIMS else "",
             )
             for t in report.timings
         ),
@@ -93,7 +93,7 @@ def memory_table(report: SpeedReport) -> Table:
     resident = "-" if memory.resident_bytes is None else f"{memory.resident_bytes:,.0f}"
     traced = f"{memory.traced_bytes:,.0f}"
     ours = ("an environment here", f"{memory.worlds:,}", f"{memory.written_rows:.1f}", traced, resident)
-    aim = f"{judged(memory.traced_bytes, LIVE_BYTES)}, of {LIVE_WORLDS:,} alive"
+    aim = f"{judge_aim(memory.traced_bytes, LIVE_BYTES)}, of {LIVE_WORLDS:,} alive"
     return Table(
         title="Memory of a live world beyond what all share, in bytes",
         columns=(

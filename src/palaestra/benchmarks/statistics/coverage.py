@@ -111,7 +111,9 @@ def coverage_table(rows: Sequence[CoverageRow]) -> Table:
 
 def _cases() -> list[_Case]:
     even = [
-        _Case("share, worlds", f"even, {100 * share:g} %", _always(100 * share), _drawn_share(share, 50.0, Unit.WORLD))
+        _Case(
+            "share, worlds", f"even, {100 * share:g} %", _always(100 * share), _draw_shares_of(share, 50.0, Unit.WORLD)
+        )
         for share in (0.1, 0.3)
     ]
     families = [
@@ -119,22 +121,22 @@ def _cases() -> list[_Case]:
             "share, families",
             f"{name}, {100 * share:g} %",
             _always(100 * share),
-            _drawn_share(share, evenness, Unit.FAMILY),
+            _draw_shares_of(share, evenness, Unit.FAMILY),
         )
         for name, evenness in (("all or nothing", 0.0), ("uneven", 2.0))
         for share in (0.05, 0.1, 0.3, 0.5)
     ]
     return [
-        _Case("mean, families", "normal", _always(0.0), _drawn_normal),
-        _Case("mean, families", "scores", _always(float(_POINTS @ _CHANCES)), _drawn_scores),
-        _Case("mean, tasks of 3 a family", "skewed scores", _task_truth, _drawn_tasks),
-        _Case("paired difference, families", "scores, 10 points more", _always(10.0), _drawn_paired),
-        _Case("independent difference, families", "scores, no difference", _always(0.0), _drawn_apart),
+        _Case("mean, families", "normal", _always(0.0), _draw_normal),
+        _Case("mean, families", "scores", _always(float(_POINTS @ _CHANCES)), _draw_scores),
+        _Case("mean, tasks of 3 a family", "skewed scores", _task_truth, _draw_tasks),
+        _Case("paired difference, families", "scores, 10 points more", _always(10.0), _draw_paired),
+        _Case("independent difference, families", "scores, no difference", _always(0.0), _draw_apart),
         *families,
         *even,
-        _Case("share, tasks of 3 a family", "uneven", _task_share_truth, _drawn_task_shares),
-        _Case("paired difference of shares, families", "uneven, 30 % to 45 %", _always(15.0), _drawn_paired_shares),
-        _Case("independent difference of shares, families", "uneven, 30 %", _always(0.0), _drawn_apart_shares),
+        _Case("share, tasks of 3 a family", "uneven", _task_share_truth, _draw_task_shares),
+        _Case("paired difference of shares, families", "uneven, 30 % to 45 %", _always(15.0), _draw_paired_shares),
+        _Case("independent difference of shares, families", "uneven, 30 %", _always(0.0), _draw_apart_shares),
     ]
 
 
@@ -165,33 +167,33 @@ def _rates(rng: np.random.Generator, size: int, share: float, evenness: float) -
     return np.asarray(100.0 * rng.binomial(_EPISODES, chances) / _EPISODES, dtype=np.float64)
 
 
-def _drawn_normal(rng: np.random.Generator, size: int) -> MeanEstimate:
+def _draw_normal(rng: np.random.Generator, size: int) -> MeanEstimate:
     return estimate_mean(_observations(rng.normal(size=size), Unit.FAMILY), Unit.FAMILY)
 
 
-def _drawn_scores(rng: np.random.Generator, size: int) -> MeanEstimate:
+def _draw_scores(rng: np.random.Generator, size: int) -> MeanEstimate:
     return estimate_mean(_observations(_scores(rng, size), Unit.FAMILY), Unit.FAMILY)
 
 
-def _drawn_share(share: float, evenness: float, unit: Unit) -> Callable[[np.random.Generator, int], MeanEstimate]:
+def _draw_shares_of(share: float, evenness: float, unit: Unit) -> Callable[[np.random.Generator, int], MeanEstimate]:
     def draw(rng: np.random.Generator, size: int) -> MeanEstimate:
         return estimate_share(_observations(_rates(rng, size, share, evenness), unit), unit, whole=100)
 
     return draw
 
 
-def _drawn_paired(rng: np.random.Generator, size: int) -> MeanEstimate:
+def _draw_paired(rng: np.random.Generator, size: int) -> MeanEstimate:
     scores = _scores(rng, size)
     before, after = _observations(scores, Unit.FAMILY), _observations(scores + rng.normal(10, 20, size), Unit.FAMILY)
     return paired_difference(before, after, Unit.FAMILY)
 
 
-def _drawn_apart(rng: np.random.Generator, size: int) -> MeanEstimate:
+def _draw_apart(rng: np.random.Generator, size: int) -> MeanEstimate:
     before, after = (_observations(_scores(rng, own), Unit.FAMILY) for own in (21, size))
     return independent_difference(before, after, Unit.FAMILY)
 
 
-def _drawn_paired_shares(rng: np.random.Generator, size: int) -> MeanEstimate:
+def _draw_paired_shares(rng: np.random.Generator, size: int) -> MeanEstimate:
     chances = rng.beta(0.6, 1.4, size)
     lifted = chances + (1 - chances) * (15 / 70)  # the mean goes from 30 % to 45 %
     before, after = (
@@ -200,7 +202,7 @@ def _drawn_paired_shares(rng: np.random.Generator, size: int) -> MeanEstimate:
     return paired_difference(before, after, Unit.FAMILY, whole=100)
 
 
-def _drawn_apart_shares(rng: np.random.Generator, size: int) -> MeanEstimate:
+def _draw_apart_shares(rng: np.random.Generator, size: int) -> MeanEstimate:
     before, after = (_observations(_rates(rng, own, 0.3, 2.0), Unit.FAMILY) for own in (21, size))
     return independent_difference(before, after, Unit.FAMILY, whole=100)
 
@@ -222,7 +224,7 @@ def _task_truth(size: int) -> float:
     return float(_CENTRES[_families(size) % len(_CENTRES)].mean() + _LUCK @ _LUCK_CHANCES)
 
 
-def _drawn_tasks(rng: np.random.Generator, size: int) -> MeanEstimate:
+def _draw_tasks(rng: np.random.Generator, size: int) -> MeanEstimate:
     families = _families(size)
     values = _CENTRES[families % len(_CENTRES)] + rng.choice(_LUCK, size, p=_LUCK_CHANCES)
     return estimate_mean(_in_families(values, families), Unit.TASK)
@@ -232,7 +234,7 @@ def _task_share_truth(size: int) -> float:
     return float(100 * _RATES[_families(size) % len(_RATES)].mean())
 
 
-def _drawn_task_shares(rng: np.random.Generator, size: int) -> MeanEstimate:
+def _draw_task_shares(rng: np.random.Generator, size: int) -> MeanEstimate:
     families = _families(size)
     rates = _RATES[families % len(_RATES)]
     solved = rng.binomial(_EPISODES // 3, rng.beta(4 * rates, 4 * (1 - rates)))

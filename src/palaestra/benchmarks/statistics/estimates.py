@@ -55,7 +55,7 @@ class MeanEstimate:
             digits: Decimal places.
         """
         form = f"{'+' if signed else ''}z.{digits}f"
-        said, counted = f"{self.mean:{form}}", self.unit.counted(self.units)
+        said, counted = f"{self.mean:{form}}", self.unit.format_count(self.units)
         if self.low is not None and self.high is not None:
             return f"{said} [{self.low:{form}}, {self.high:{form}}], {counted}"
         if len(self.values) > 1:

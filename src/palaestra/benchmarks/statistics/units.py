@@ -22,7 +22,7 @@ class Unit(StrEnum):
     WORLD = "world"
     TRAINING_SEED = "training seed"
 
-    def counted(self, count: int) -> str:
+    def format_count(self, count: int) -> str:
         """The number with its noun: "1 family", "21 families"."""
         plural = "families" if self is Unit.FAMILY else f"{self}s"
         return f"{count:,} {self if count == 1 else plural}"

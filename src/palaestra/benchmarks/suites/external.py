@@ -71,7 +71,7 @@ def suite(
             *_notes(benchmark, split, len(played), sum(map(len, cells.values())), given),
         ),
         versions=_versions(benchmark, played),
-        known_bad=_known_bad(benchmark, played),
+        known_bad=_known_bad_tasks(benchmark, played),
     )
 
 
@@ -100,7 +100,7 @@ def _versions(benchmark: Benchmark, played: set[str]) -> dict[str, str]:
     return {task: "".join(match.groups()) for task, match in found if match}
 
 
-def _known_bad(benchmark: Benchmark, played: set[str]) -> dict[str, str]:
+def _known_bad_tasks(benchmark: Benchmark, played: set[str]) -> dict[str, str]:
     named = {
         task if task.startswith(f"{benchmark.name}/") else f"{benchmark.name}/{task}": why
         for task, why in benchmark.known_bad.items()

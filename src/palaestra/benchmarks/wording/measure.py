@@ -116,7 +116,7 @@ def _with_terms(text: RequestText) -> tuple[str, ...]:
 def _across_halves(train: _Trainer, examples: Sequence[Example]) -> tuple[float, float]:
     shares: list[float] = []
     for number in range(HALVES):
-        order = Stream.root("wording-halves", number).shuffled(examples)
+        order = Stream.root("wording-halves", number).permutation(examples)
         middle = len(order) // 2
         shares.append(accuracy(train(order[:middle]), order[middle:]))
     return sum(shares) / len(shares), min(shares)

@@ -19,7 +19,7 @@ def deal_values(options: Sequence[tuple[T, int]], count: int, stream: Stream) ->
         count: How many values.
         stream: Decides the order, and which options are rounded up.
     """
-    order = stream.split("options").shuffled(options)
+    order = stream.split("options").permutation(options)
     total = sum(weight for _, weight in order)
     start = stream.split("start").below(total)
     dealt: list[T] = []
@@ -30,4 +30,4 @@ def deal_values(options: Sequence[tuple[T, int]], count: int, stream: Stream) ->
             place += 1
             end += order[place][1]
         dealt.append(order[place][0])
-    return stream.split("order").shuffled(dealt)
+    return stream.split("order").permutation(dealt)

@@ -103,7 +103,7 @@ class Decider:
                 made.append((action, trace))
         return made
 
-    def known_beside(self, frame: Frame) -> tuple[EvaluationTrace, int | None]:
+    def further_knowledge(self, frame: Frame) -> tuple[EvaluationTrace, int | None]:
         """What has to be known beside conditions and work, and the amount that the reply states."""
         frame.trace = trace = EvaluationTrace()
         for expression in self.reads:

@@ -147,7 +147,7 @@ class _Request:
         turn, place = divmod(earlier + desk.place, len(self._decider.refusals))
         order = list(self._decider.refusals)
         if turn:
-            order = Stream.root(self._setting.blueprint.id, self._name, "refusals", turn).shuffled(order)
+            order = Stream.root(self._setting.blueprint.id, self._name, "refusals", turn).permutation(order)
         order = [*order[place:], *order[:place]]
         for refusal in order:
             mark = len(desk.state.journal)

@@ -89,7 +89,7 @@ class RowDrawing:
                 return stream.chance(50 if kind.optional or field.percent is None else field.percent)
             case "choice":
                 weights = field.weights or (1,) * len(kind.options)
-                return stream.weighted(list(zip(kind.options, weights, strict=True)))
+                return stream.weighted_choice(list(zip(kind.options, weights, strict=True)))
             case "row":
                 return stream.choice(frame.state.find(self._kinds[kind.entity])).id
             case _:

@@ -106,10 +106,10 @@ class TaskWriter:
         cases = desk.cases
         if spec.team:
             close = cases.escalate(case, spec.section, row, team=spec.team, priority=spec.priority)
-            ends = desk.escalated(case, spec.section, row, team=spec.team, priority=spec.priority, after=after)
+            ends = desk.expect_escalated(case, spec.section, row, team=spec.team, priority=spec.priority, after=after)
         else:
             close = cases.decline(case, spec.section, row)
-            ends = desk.declined(case, spec.section, row, after=after)
+            ends = desk.expect_declined(case, spec.section, row, after=after)
         reply, finish = call("reply", message=refusal.tells.fill(frame)), call("finish")
         return Task(
             prompt=prompt,
@@ -123,7 +123,7 @@ class TaskWriter:
         self, case: Row, prompt: str, decision: RequestDecision, calls: list[ToolCall], planner: Planner
     ) -> Task:
         desk, frame = self._desk, self._drawn.frame
-        beside, stated = self._decider.known_beside(frame)
+        beside, stated = self._decider.further_knowledge(frame)
         steps = self._decider.steps(frame)
         traces = [*decision.traces, *(trace for _, trace in steps), beside]
         for trace in traces:
@@ -136,7 +136,7 @@ class TaskWriter:
             calls += [*_calculations(trace, calls), action]
         done = self._expect_effects([action for action, _ in steps], after=[fact.id for fact in known])
         calls += _calculations(beside, calls)
-        ends = desk.resolved(case, after=[one.id for one in done or known], states=stated)
+        ends = desk.expect_resolved(case, after=[one.id for one in done or known], states=stated)
         closing = desk.closing_calls(case, self._decider.tells.fill(frame))
         return Task(
             prompt=prompt,

@@ -79,7 +79,7 @@ def read_value(value: Scalar | None, wanted: ValueType, scope: Scope) -> Evaluat
         return lambda _frame: None
     if isinstance(value, str):
         return _read_text(value, wanted, scope)
-    kind = wanted.required.name
+    kind = wanted.without_none.name
     if (kind == "flag") is not isinstance(value, bool) or kind not in {"flag", "integer", "money"}:
         raise BlueprintError(f"{value!r} is not {wanted}; write such a value or an expression for it")
     return lambda _frame: value
@@ -91,7 +91,7 @@ def _read_text(value: str, wanted: ValueType, scope: Scope) -> Evaluate:
     if wanted.name == "text":
         return parse_template(value, scope).fill
     expression = parse_expression(value, scope)
-    written = expression.type == INTEGER and wanted.required == MONEY and value.strip().isdigit()
+    written = expression.type == INTEGER and wanted.without_none == MONEY and value.strip().isdigit()
     if not written and not wanted.accepts(expression.type):
         raise BlueprintError(f"`{value}` is {expression.type}, not {wanted}; write an expression of that type")
     return expression.evaluate

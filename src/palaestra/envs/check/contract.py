@@ -8,7 +8,7 @@ import orjson
 from gymnasium.utils.env_checker import check_env as gymnasium_check_env
 
 from palaestra.digest import canonical
-from palaestra.envs.check.subject import Subject, shown
+from palaestra.envs.check.subject import Subject, describe_operation
 from palaestra.envs.env import ToolEnv
 from palaestra.errors import EpisodeOverError
 
@@ -70,13 +70,14 @@ def check_observations(subject: Subject) -> None:
             observation = returned[0]
             if observation not in env.observation_space:
                 raise subject.fault(
-                    f"{shown(operation)} returned {observation!r:.200}",
+                    f"{describe_operation(operation)} returned {observation!r:.200}",
                     "an observation lies in env.observation_space",
                     "Return a tuple of messages with a known role and text as content",
                 )
             if not _round_trips(observation):
                 raise subject.fault(
-                    f"{shown(operation)} returned {observation!r:.200}, which JSON does not give back as it was",
+                    f"{describe_operation(operation)} returned {observation!r:.200}, "
+                    "which JSON does not give back as it was",
                     "an observation is plain JSON, so that a log holds what the agent was told",
                     "Use str keys, and str, int, bool, None, finite float, list and dict values",
                 )

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 
 import orjson
 
-from palaestra.envs.check.subject import OperationResult, Subject, Walk, apply, replay, shown
+from palaestra.envs.check.subject import OperationResult, Subject, Walk, apply, describe_operation, replay
 from palaestra.envs.env import ToolEnv
 from palaestra.errors import EnvironmentCheckError
 from palaestra.packs import PACKS
@@ -109,7 +109,7 @@ def difference(
     """The error for an operation that came out otherwise `where`."""
     what = "the digest" if wanted.digest != got.digest else "what it returned"
     return subject.fault(
-        f"operation {number} of a walk, {shown(walk.operations[number])}: {what} differs {where}",
+        f"operation {number} of a walk, {describe_operation(walk.operations[number])}: {what} differs {where}",
         _RULE,
         "Keep all state in rows, streams and clock; look for globals, set order, ids of objects and time",
     )

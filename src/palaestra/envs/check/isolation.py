@@ -91,7 +91,7 @@ def _probes(env: ToolEnv) -> Iterator[Action]:
         elif kind == "argument":
             yield {"tool": legal["tool"], "arguments": {**arguments, "no_such_argument": 1}}
         elif kind == "ids":
-            named = next(tool for tool in env.offered if tool.name == legal["tool"]).references
+            named = next(tool for tool in env.offered_tools if tool.name == legal["tool"]).references
             yield {
                 "tool": legal["tool"],
                 "arguments": {n: _astray(v) if n in named else v for n, v in arguments.items()},

@@ -81,7 +81,7 @@ def check_actions(subject: Subject) -> None:
 def _missing(env: ToolEnv, call: ToolCall) -> list[str]:
     """The ids in a call that name no row, of tables that have rows."""
     missing: list[str] = []
-    tool = next(tool for tool in env.offered if tool.name == call.tool)
+    tool = next(tool for tool in env.offered_tools if tool.name == call.tool)
     for name, table in tool.references.items():
         known = {*env.table_ids(table)}
         value = call.arguments.get(name)

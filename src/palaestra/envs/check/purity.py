@@ -20,7 +20,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from palaestra.envs.check.subject import Subject, apply, replay, shown
+from palaestra.envs.check.subject import Subject, apply, describe_operation, replay
 from palaestra.envs.env import ToolEnv
 from palaestra.envs.instance import instantiate
 
@@ -55,7 +55,7 @@ def check_purity(subject: Subject) -> None:
         for _ in replay(env, walk.operations):  # imports and caches are filled now, not under watch
             pass
         for operation in walk.operations:
-            with _watch(subject, f"{shown(operation)}, snapshot or digest"):
+            with _watch(subject, f"{describe_operation(operation)}, snapshot or digest"):
                 apply(env, operation)
                 env.snapshot()
         with _watch(subject, f"making {env.task.id}"):

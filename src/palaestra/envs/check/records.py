@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from palaestra.envs.check.subject import Subject, shown
+from palaestra.envs.check.subject import Subject, describe_operation
 
 
 def check_records(subject: Subject) -> None:
@@ -15,8 +15,8 @@ def check_records(subject: Subject) -> None:
             for key, value in info["record"].info().items():
                 if key not in info or info[key] != value:
                     raise subject.fault(
-                        f"after {shown(operation)} info[{key!r}] is {info.get(key)!r:.200}, and the record says "
-                        f"{value!r:.200}",
+                        f"after {describe_operation(operation)} info[{key!r}] is {info.get(key)!r:.200}, "
+                        f"and the record says {value!r:.200}",
                         "info is a view of the record, which is what trainers and recorders read",
-                        "Return what `returned` of a ResetRecord or StepRecord gives",
+                        "Return what `to_gymnasium` of a ResetRecord or StepRecord gives",
                     )

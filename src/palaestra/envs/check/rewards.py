@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from palaestra.envs.check.subject import Operation, Subject, shown
+from palaestra.envs.check.subject import Operation, Subject, describe_operation
 from palaestra.envs.env import ToolEnv
 from palaestra.errors import RecordError, RowError
 from palaestra.rubrics import TOTAL, TurnLog, rescore
@@ -28,8 +28,8 @@ def check_rewards(subject: Subject) -> None:
             paid = info["points"] if terminated or truncated or not outcome else 0
             if total != paid or sum(info["components"].values()) != info["points"]:
                 raise subject.fault(
-                    f"after {shown(operation)} the rewards sum to {total}, the points are {info['points']} "
-                    f"and the components {info['components']}",
+                    f"after {describe_operation(operation)} the rewards sum to {total}, "
+                    f"the points are {info['points']} and the components {info['components']}",
                     "the return is the score, and the components sum to it (0 before the end if reward='outcome')",
                     "Give the change of the checklist's points as reward",
                 )
@@ -39,7 +39,7 @@ def _check_reward(subject: Subject, env: ToolEnv, operation: Operation, reward: 
     widest = TOTAL - env.instance.rubric.worst
     if type(reward) is not float or not math.isfinite(reward) or not -widest <= reward <= widest:
         raise subject.fault(
-            f"{shown(operation)} gave the reward {reward!r}",
+            f"{describe_operation(operation)} gave the reward {reward!r}",
             f"a reward is a finite float within [-{widest}, {widest}], the span of the rubric's scores",
             "Give float(points now - points before)",
         )

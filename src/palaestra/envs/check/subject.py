@@ -111,7 +111,7 @@ def _plain(value: object) -> object:
         return type(value).__qualname__
 
 
-def shown(operation: Operation) -> str:
+def describe_operation(operation: Operation) -> str:
     """An operation, as messages name it."""
     if isinstance(operation, int):
         return f"reset(seed={operation})"
@@ -142,7 +142,7 @@ def _record(env: ToolEnv, seed: int, steps: int) -> Walk:
 
 def _action(env: ToolEnv, oracle: list[ToolCall], stream: Stream) -> Action:
     kinds = (("oracle", 40), ("legal", 30), ("random", 10), ("turn", 10), ("unreadable", 5), ("prose", 5))
-    match stream.weighted(kinds):
+    match stream.weighted_choice(kinds):
         case "oracle" if oracle:
             return as_action(oracle.pop(0))
         case "random":

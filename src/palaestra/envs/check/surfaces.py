@@ -22,7 +22,7 @@ def check_surfaces(subject: Subject) -> None:
     own = subject.make(surface=CONVENTIONAL, surface_settings=None, noise=None)
     for name in own.world.surfaces:
         other = subject.make(surface=name, surface_settings=None, noise=None)
-        readers = [tool for tool in own.offered if not tool.writes and tool.name not in _KEPT]
+        readers = [tool for tool in own.offered_tools if not tool.writes and tool.name not in _KEPT]
         for seed in subject.seeds:
             for tool in readers:
                 _check_tool(subject, own, other, tool, seed)

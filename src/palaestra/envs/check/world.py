@@ -39,7 +39,7 @@ def check_populations(subject: WorldSubject) -> Iterator[WorldFinding]:
 
 def check_invariants(subject: WorldSubject) -> Iterator[WorldFinding]:
     """Every rule of `World.invariants` holds."""
-    for place, populated in subject.populated.items():
+    for place, populated in subject.populations.items():
         for sentence in broken_rules(subject.world.invariants, populated):
             yield WorldFinding(
                 what=f"{subject.name_of(place)}: {sentence}",
@@ -98,7 +98,7 @@ def check_world(world: World, *, seeds_per_split: int = 1) -> WorldReport:
         handbooks=subject.handbooks,
         families=len({task.rpartition("/")[0] for task in subject.first_tasks}),
         tasks=len(subject.first_tasks),
-        tools=len(world.toolbox.offered(world.role)),
+        tools=len(world.toolbox.tools_for(world.role)),
         rules=None if rules is None else len(rules.changes),
         findings=tuple(findings),
     )

@@ -54,7 +54,7 @@ class WorldSubject:
         return Population(state=state, start=self.world.start(seed), rules=rules)
 
     @cached_property
-    def populated(self) -> dict[Place, Population]:
+    def populations(self) -> dict[Place, Population]:
         """Every place, populated."""
         return {place: self.populate(*place) for place in self.places}
 
@@ -73,7 +73,7 @@ class WorldSubject:
         return tuple(first.values())
 
     @cached_property
-    def _made(self) -> tuple[dict[str, Instance], dict[str, str]]:
+    def _first_instances(self) -> tuple[dict[str, Instance], dict[str, str]]:
         """The first tasks under the world's own handbook, and the errors of those that cannot be made."""
         made: dict[str, Instance] = {}
         failures: dict[str, str] = {}
@@ -90,9 +90,9 @@ class WorldSubject:
     @property
     def instances(self) -> dict[str, Instance]:
         """The first tasks that can be made."""
-        return self._made[0]
+        return self._first_instances[0]
 
     @property
     def failures(self) -> dict[str, str]:
         """Why others cannot, by task."""
-        return self._made[1]
+        return self._first_instances[1]

@@ -16,7 +16,7 @@ def idle_tools(subject: WorldSubject) -> Iterator[WorldFinding]:
     world = subject.world
     instances = subject.instances.values()
     used = {call.tool for task in instances for calls in (task.oracle, *task.alternatives) for call in calls}
-    offered = {tool.name for tool in world.toolbox.offered(world.role)}
+    offered = {tool.name for tool in world.toolbox.tools_for(world.role)}
     rule = "each tool that the role may call solves a task or stands in World.optional_tools, and none does both"
     for name in sorted(offered - used - {*world.optional_tools} - {tool.name for tool in CONTROL}):
         way_out = "Use it in a family, take it out, or declare it optional and say why"

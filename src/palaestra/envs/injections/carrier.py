@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from palaestra.envs.stakes import given_by
+from palaestra.envs.stakes import find_message_ids
 from palaestra.records import Message, Row, ToolCall
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def write_text(instance: "Instance", place: InjectionPlace, text: str) -> "Insta
         *before, last = instance.messages
         message: Message = {**last, "content": f"{last['content']}{_ATTACHED}{text}"}
         messages = (*before, message)
-        return replace(instance, messages=messages, given=given_by(messages))
+        return replace(instance, messages=messages, given=find_message_ids(messages))
     state = instance.initial_state.fork()
     row = state.get(instance.world.schema[place.table].kind, place.key)
     state.update(row, **{place.column: f"{getattr(row, place.column)} {text}"})

@@ -28,7 +28,7 @@ class GoalSetting:
 
     def free(self, kind: type[R], where: Callable[[R], bool] = lambda _: True) -> list[R]:
         """The rows of a class that the task is not about, in drawn order."""
-        return self.stream.split("free", kind.table).shuffled(
+        return self.stream.split("free", kind.table).permutation(
             [row for row in self.instance.initial_state.find(kind) if where(row) and not self._is_touched(row)]
         )
 
@@ -37,7 +37,7 @@ class GoalSetting:
         state = self.instance.initial_state
         keys = [key for table, key in self.trials.shown if table == kind.table]
         rows = [row for row in (state.peek(kind, key) for key in keys) if row is not None and where(row)]
-        return self.stream.split("own", kind.table).shuffled(rows)
+        return self.stream.split("own", kind.table).permutation(rows)
 
     def get(self, kind: type[R], key: str) -> R:
         """A row by its id."""

@@ -69,7 +69,7 @@ def find_injections(instance: "Instance", choice: InjectionChoice) -> Iterator["
 
 def _draw(known: Mapping[str, T], name: str | None, stream: Stream) -> list[T]:
     """What a choice leaves open, in drawn order, or the one thing that it names."""
-    return stream.shuffled(list(known.values())) if name is None else [known[name]]
+    return stream.permutation(list(known.values())) if name is None else [known[name]]
 
 
 def _aim(instance: "Instance", goal: AttackGoal, stream: Stream) -> GoalTarget | None:
@@ -90,7 +90,7 @@ def _places(
     instance: "Instance", carriers: Sequence[InjectionCarrier], stream: Stream
 ) -> Iterator[tuple[InjectionCarrier, InjectionPlace]]:
     for carrier in carriers:
-        for place in stream.split(carrier.id).shuffled(carrier.places(instance, task_trials(instance))):
+        for place in stream.split(carrier.id).permutation(carrier.places(instance, task_trials(instance))):
             yield carrier, place
 
 

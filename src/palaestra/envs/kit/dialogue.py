@@ -14,7 +14,7 @@ _TEMPERS: tuple[tuple[Temper, int], ...] = (("calm", 50), ("terse", 30), ("heate
 
 def draw_temper(stream: Stream) -> Temper:
     """How a user puts things."""
-    return stream.weighted(_TEMPERS)
+    return stream.weighted_choice(_TEMPERS)
 
 
 def dialogue(

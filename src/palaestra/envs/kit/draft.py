@@ -150,7 +150,7 @@ class CaseDraft(Draft, Generic[C]):
 
     # How a case ends well
 
-    def resolved(
+    def expect_resolved(
         self, case: C, *, after: Sequence[str], states: Amounts | None = None, names: Sequence[Row] = ()
     ) -> list[Criterion]:
         """Expect that who asked was told and the case resolved, once `after` was met.
@@ -167,7 +167,7 @@ class CaseDraft(Draft, Generic[C]):
             expect_change(case, {"status": "resolved"}, id="resolved", text=text, after=after),
         ]
 
-    def declined(
+    def expect_declined(
         self,
         case: C,
         section: str,
@@ -205,7 +205,7 @@ class CaseDraft(Draft, Generic[C]):
             *([self.expect_reply(after=facts, states=states)] if reply else []),
         ]
 
-    def escalated(
+    def expect_escalated(
         self, case: C, section: str, evidence: Row, *, team: str, priority: Priority, after: Sequence[str]
     ) -> list[Criterion]:
         """Expect that the case was handed to `team` by the right section, with a record that shows that it applies."""

@@ -57,7 +57,7 @@ def grant_task(
     read = [call("read_handbook", section_id=section) for section in sections]
     return Task(
         prompt=prompt,
-        rubric=[*known, done, *desk.resolved(case, after=[work.id])],
+        rubric=[*known, done, *desk.expect_resolved(case, after=[work.id])],
         allow=allow,
         oracle=[*opening, *read, work.call, *desk.closing_calls(case, message)],
         alternatives=alternatives,

@@ -49,7 +49,7 @@ class Surroundings:
 
     def draw_voice(self, stream: Stream) -> Voice:
         """The voice of one letter: its subject, its greeting and its closing are of the same one."""
-        return stream.split("voice").weighted(self.voices)
+        return stream.split("voice").weighted_choice(self.voices)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -104,5 +104,7 @@ def _close(desk: CaseDraft[C], case: C, condition: RefusalCondition) -> ToolCall
 def _expect(desk: CaseDraft[C], case: C, condition: RefusalCondition, *, after: Sequence[str]) -> list[Criterion]:
     section, evidence, team = condition.section, condition.evidence, condition.team
     if team is None:
-        return desk.declined(case, section, evidence, after=after, states=condition.states, others=condition.others)
-    return desk.escalated(case, section, evidence, team=team, priority=condition.priority, after=after)
+        return desk.expect_declined(
+            case, section, evidence, after=after, states=condition.states, others=condition.others
+        )
+    return desk.expect_escalated(case, section, evidence, team=team, priority=condition.priority, after=after)

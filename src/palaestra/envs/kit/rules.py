@@ -65,7 +65,7 @@ class HandbookVariants(Generic[P]):
         rules: P = replace(self.own, **{name: stream.choice(self.changes[name]) for name in changed})
         return rules
 
-    def changed(self, rules: P) -> tuple[str, ...]:
+    def list_changes(self, rules: P) -> tuple[str, ...]:
         """The names of the rules that are not as in `own`, in order."""
         return tuple(name for name in sorted(self.changes) if getattr(rules, name) != getattr(self.own, name))
 

@@ -9,7 +9,7 @@ TOTALS = frozenset({"next_cursor", "cursor", "has_more", "more", "total", "count
 """What would tell that there are more."""
 
 
-def capped(answer: ToolAnswer) -> ToolAnswer:
+def cap_answer(answer: ToolAnswer) -> ToolAnswer:
     """`answer` with short lists, and without what tells how long they were."""
     if not isinstance(answer.body, dict):
         return answer

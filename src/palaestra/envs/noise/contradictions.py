@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from palaestra.envs.instance import Instance
 
 
-def contradicted(instance: "Instance", records: TaskRecords, count: int, stream: Stream) -> Overlay:
+def plant_contradictions(instance: "Instance", records: TaskRecords, count: int, stream: Stream) -> Overlay:
     """The rows that `instance` begins with, and `count` notes about records that it turns on; fewer where few fit."""
     state = instance.initial_state.fork()
     schema, material = instance.world.schema, instance.world.noise

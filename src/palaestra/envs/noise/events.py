@@ -47,7 +47,7 @@ class WorldEvents:
         """Let something happen at that second; `None` where nothing was found that it could happen to."""
         draw = self._stream.split("what", second)
         agents = {(change.table, change.key) for change in evidence.changes}
-        for world_event in draw.shuffled(self._events):
+        for world_event in draw.permutation(self._events):
             written = self._apply(world_event, draw, state, agents, now)
             if written:
                 return log_world_event(f"world_{second}", world_event.name, written)

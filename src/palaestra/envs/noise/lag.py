@@ -42,7 +42,7 @@ class Lag:
     def shape(self, answer: ToolAnswer, event: ToolEvent, number: int, evidence: Evidence) -> ToolAnswer:
         """The answer to `event`, some of its entries as they were."""
         listing = self._listings.get(event.tool)
-        if listing is None or self._taken_at_its_word(event, None, evidence):
+        if listing is None or self._meets_lookup(event, None, evidence):
             return answer
         old: set[str] = set()
         body = orjson.loads(orjson.dumps(answer.body))
@@ -50,7 +50,7 @@ class Lag:
             for entry in entries:
                 key = str(entry["id"])
                 draw = self._stream.split(number, key)
-                if draw.chance(self._percent) and not self._taken_at_its_word(event, key, evidence):
+                if draw.chance(self._percent) and not self._meets_lookup(event, key, evidence):
                     before = _before(listing, key, entry, event.arguments, evidence, draw)
                     entry.update(before)
                     old |= {key} if before else set()
@@ -58,7 +58,7 @@ class Lag:
         shown = tuple(pair for pair in answer.shown if pair[1] not in old)
         return replace(answer, body=body, shown=shown, columns=without_keys(answer.columns, old))
 
-    def _taken_at_its_word(self, event: ToolEvent, key: str | None, evidence: Evidence) -> bool:
+    def _meets_lookup(self, event: ToolEvent, key: str | None, evidence: Evidence) -> bool:
         """Whether a look-up of the rubric is met by a list that shows its part of this record alone, or of none."""
         asked = [c for c in self._lookups if c.tools is None or event.tool in c.tools]
         if not asked:

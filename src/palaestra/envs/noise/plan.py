@@ -9,10 +9,10 @@ from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from palaestra.envs.noise.contradictions import contradicted
+from palaestra.envs.noise.contradictions import plant_contradictions
 from palaestra.envs.noise.distractors import departments
 from palaestra.envs.noise.injections import INJECTIONS
-from palaestra.envs.noise.lures import EpisodeInjection, armed, never_obeyed
+from palaestra.envs.noise.lures import EpisodeInjection, arm_injections, never_obeyed
 from palaestra.envs.noise.material import NoiseMaterial
 from palaestra.envs.noise.noise import ON_PAGES, Noise
 from palaestra.envs.noise.spelling import Spelling
@@ -79,7 +79,7 @@ class NoisePlan:
             self.spelling = Spelling(tuple(self.toolbox), self.material.synonyms, self.stream("renames"))
         self.lures: tuple[EpisodeInjection, ...] = ()
         if noise.injections:
-            self.lures = armed((*INJECTIONS, *self.material.injections), self.stream("injections"))
+            self.lures = arm_injections((*INJECTIONS, *self.material.injections), self.stream("injections"))
         self.offered = self._offer(world.role)
         self.instance = self._vary()
 
@@ -101,7 +101,7 @@ class NoisePlan:
         """The tools on offer, in OpenAI's function-calling form; the copy belongs to the caller."""
         return Schemas.of(tool.export() for tool in self.offered)
 
-    def spelled(self, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
+    def rename_calls(self, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
         """Calls in the world's own names, as the agent would write them."""
         return tuple(calls) if self.spelling is None else tuple(map(self.spelling.write, calls))
 
@@ -113,19 +113,19 @@ class NoisePlan:
         return Toolbox([*toolbox, *drawn], prose_tool=toolbox.prose_tool, actions=toolbox.actions)
 
     def _rename(self, tool: Tool) -> Tool:
-        return tool if self.spelling is None else self.spelling.renamed(tool)
+        return tool if self.spelling is None else self.spelling.rename_tool(tool)
 
     def _offer(self, role: str) -> tuple[Tool, ...]:
-        offered = [self._rename(tool) for tool in self.toolbox.offered(role)]
+        offered = [self._rename(tool) for tool in self.toolbox.tools_for(role)]
         if self.noise.distractors:
-            offered = self.stream("distractors").split("order").shuffled(offered)
+            offered = self.stream("distractors").split("order").permutation(offered)
         return tuple(offered)
 
     def _vary(self) -> "Instance":
         plain, noise = self._plain, self.noise
         settled, rubric = plain.initial_state, plain.rubric
         if noise.conflicts:
-            settled = contradicted(plain, task_records(plain), noise.conflicts, self.stream("conflicts"))
+            settled = plant_contradictions(plain, task_records(plain), noise.conflicts, self.stream("conflicts"))
         if self.lures:
             rubric = Rubric([*rubric.criteria, never_obeyed(self.lures)])
         messages = tuple(map(self._rewrite, plain.messages))
@@ -137,7 +137,7 @@ class NoisePlan:
             return message
         content = message["content"]
         if self.spelling is not None:
-            content = self.spelling.told(content)
+            content = self.spelling.rename_tools_in(content)
         if self.noise.deadline:
             latest = self._plain.start + timedelta(seconds=self.noise.deadline)
             content += f"\n\nYou have until {latest:%Y-%m-%d, %H:%M:%S}; what is not done by then is not done."

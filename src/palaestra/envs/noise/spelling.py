@@ -58,11 +58,11 @@ class Spelling:
         """Arguments in the world's own names."""
         return {self._own_arguments.get(name, name): value for name, value in arguments.items()}
 
-    def told(self, text: str) -> str:
+    def rename_tools_in(self, text: str) -> str:
         """A text for the agent, with the names of tools that it knows."""
         return _COMPOUND.sub(lambda match: self.tools.get(match[0], match[0]), text)
 
-    def described(self, text: str) -> str:
+    def rename_all_in(self, text: str) -> str:
         """A text about tools for the agent, with the names of tools and arguments that it knows."""
         return _COMPOUND.sub(lambda m: self.tools.get(m[0]) or self.arguments.get(m[0], m[0]), text)
 
@@ -70,7 +70,7 @@ class Spelling:
         """What is wrong with a call's arguments, with the names that the agent gave them."""
         return re.sub(r"(?:^|(?<=; ))\w+(?=[.:])", lambda match: self.arguments.get(match[0], match[0]), text)
 
-    def renamed(self, tool: Tool) -> Tool:
+    def rename_tool(self, tool: Tool) -> Tool:
         """A tool as the agent is offered it."""
         return RenamedTool.of(tool, self) if tool.name in self.tools else tool
 
@@ -87,18 +87,18 @@ class RenamedTool(Tool):
         """`tool` as `spelling` has it."""
         arguments, draw = spelling.arguments, tool.draw
 
-        def drawn(ids: Callable[[str], Sequence[str]], stream: Stream) -> JsonObject:
+        def draw_renamed(ids: Callable[[str], Sequence[str]], stream: Stream) -> JsonObject:
             assert draw is not None, "a tool that draws for itself"
             return {arguments[name]: value for name, value in draw(ids, stream).items()}
 
         kept: dict[str, Any] = {field.name: getattr(tool, field.name) for field in fields(Tool)}
         kept |= {
             "name": spelling.tools[tool.name],
-            "description": spelling.described(tool.description),
+            "description": spelling.rename_all_in(tool.description),
             "parameters": _renamed_schema(tool.parameters, spelling),
             "references": {arguments[name]: table for name, table in tool.references.items()},
             "prose": frozenset(arguments[name] for name in tool.prose),
-            "draw": None if draw is None else drawn,
+            "draw": None if draw is None else draw_renamed,
         }
         return cls(own=tool, spelling=spelling, **kept)
 
@@ -106,7 +106,7 @@ class RenamedTool(Tool):
         """It pickles as the tool behind it and the names."""
         return RenamedTool.of, (self.own, self.spelling)
 
-    def validated(self, arguments: object) -> dict[str, Any]:
+    def validate(self, arguments: object) -> dict[str, Any]:
         """The arguments as the function takes them; `ToolRefusal` in the agent's names where they do not fit."""
         if isinstance(arguments, Mapping):
             known = self.parameters.get("properties", {})
@@ -116,7 +116,7 @@ class RenamedTool(Tool):
                     raise ToolRefusal("invalid_arguments", f"{name!s:.60}: there is no such argument (got {value})")
             arguments = self.spelling.own_arguments(arguments)  # pyright: ignore[reportUnknownArgumentType]
         try:
-            return self.own.validated(arguments)
+            return self.own.validate(arguments)
         except ToolRefusal as refusal:
             raise ToolRefusal(refusal.code, self.spelling.complaint(refusal.message)) from None
 
@@ -143,7 +143,7 @@ def _renamed_schema(schema: JsonSchema, spelling: Spelling) -> JsonSchema:
     new: dict[str, Any] = {
         **schema,
         "properties": {
-            spelling.arguments[name]: {**part, "description": spelling.described(part["description"])}
+            spelling.arguments[name]: {**part, "description": spelling.rename_all_in(part["description"])}
             for name, part in properties.items()
         },
     }

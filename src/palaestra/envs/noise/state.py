@@ -9,12 +9,12 @@ import orjson
 from palaestra.clock import Clock
 from palaestra.digest import digest_bytes
 from palaestra.envs.noise.answer import ToolAnswer
-from palaestra.envs.noise.caps import capped
+from palaestra.envs.noise.caps import cap_answer
 from palaestra.envs.noise.delay import Delay
 from palaestra.envs.noise.events import WorldEvents
 from palaestra.envs.noise.failures import Failures
 from palaestra.envs.noise.lag import Lag
-from palaestra.envs.noise.lures import InjectionNoise, obeyed
+from palaestra.envs.noise.lures import InjectionNoise, find_obeyed
 from palaestra.envs.noise.noise import Noise
 from palaestra.envs.noise.plan import NoisePlan
 from palaestra.envs.noise.quota import Quota
@@ -173,7 +173,7 @@ class NoiseState:
             cost=0,
             latency=refusal.latency,
             duplicate_of=None,
-            named=tool.named(own.arguments) if tool is not None and fits else (),
+            named=tool.find_ids(own.arguments) if tool is not None and fits else (),
             written=0,
             shown=(),
             mentioned=frozenset(),
@@ -199,13 +199,13 @@ class NoiseState:
             if noise.stale:
                 answer = self._lag.shape(answer, event, number, evidence)
             if noise.caps:
-                answer = capped(answer)
+                answer = cap_answer(answer)
             if noise.injections:
                 answer = self._lures.shape(answer, state)
             event = replace(event, shown=answer.shown, mentioned=answer.mentioned, columns=answer.columns)
             content = orjson.dumps(answer.body).decode()
         if spelling is not None:
-            content = spelling.told(content) if event.executed else spelling.described(content)
+            content = spelling.rename_tools_in(content) if event.executed else spelling.rename_all_in(content)
         digest = digest_answer(content.encode(), result.images)
         event = replace(event, latency=event.latency + extra, result_digest=digest)
         return replace(result, event=event, content=content)
@@ -241,7 +241,7 @@ class NoiseState:
         if noise.events:
             report["events"] = sum(event.tool == WORLD for event in events)
         if noise.injections:
-            followed = {name for event in events if (name := obeyed(self.noise_plan.lures, event))}
+            followed = {name for event in events if (name := find_obeyed(self.noise_plan.lures, event))}
             report["injections"] = {"shown": sorted(self._lures.shown), "obeyed": sorted(followed)}
         return report
 

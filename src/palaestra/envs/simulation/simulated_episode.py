@@ -242,6 +242,6 @@ def _play(episode: LiveEpisode, answers: dict[str, SimulatedAnswer], number: int
     if any(changed):
         written = episode.state.journal[mark:]
         episode.evidence.events.append(log_world_event(f"simulated_{number}", "simulated", len(written)))
-        episode.evidence.moved(written)
+        episode.evidence.take_in_world_changes(written)
         episode.checklist.update(episode.evidence)
     return _run(episode, turn.call)

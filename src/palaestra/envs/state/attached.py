@@ -176,13 +176,13 @@ class AttachedOverlay(Overlay):
     def replica(self) -> Overlay:
         """A copy of the rows alone, the mirrors among them, to be written as a log says."""
         self._fold()
-        return self._copied_into(Overlay.__new__(Overlay))
+        return self._copy_into(Overlay.__new__(Overlay))
 
-    def _copied_into(self, copy: Overlay) -> Overlay:
+    def _copy_into(self, copy: Overlay) -> Overlay:
         if isinstance(copy, AttachedOverlay):
             copy._states = {name: state.fork() for name, state in self._states.items()}
             copy._folds = self._folds.copy()
-        return Overlay._copied_into(self, copy)
+        return Overlay._copy_into(self, copy)
 
     def snapshot(self) -> AttachedSnapshot:
         """What `restore` needs, on this overlay or on another one that settled alike."""

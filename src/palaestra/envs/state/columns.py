@@ -184,7 +184,7 @@ def row_seal(kind: type[Row], columns: Mapping[str, Column]) -> Callable[[Row], 
     if not seals:
         return None
 
-    def sealed(row: Row) -> Row:
+    def apply_seal(row: Row) -> Row:
         found = {name: getattr(row, name) for name in columns}
         changed = False
         for name, seal in seals.items():
@@ -198,7 +198,7 @@ def row_seal(kind: type[Row], columns: Mapping[str, Column]) -> Callable[[Row], 
             changed |= found[name] is not value
         return kind(**found) if changed else row
 
-    return sealed
+    return apply_seal
 
 
 def seal_float(value: Any) -> float:
@@ -271,7 +271,7 @@ def _item_seal(item: Item | None, choices: tuple[str, ...]) -> Seal:
 
 
 def _list_seal(seal: Seal) -> Seal:
-    def sealed(value: Any) -> tuple[Any, ...]:
+    def apply_seal(value: Any) -> tuple[Any, ...]:
         if not isinstance(value, tuple | list):
             raise ValueError(f"{value!r:.60} is a {type(value).__name__}, not a tuple")
         items = cast("Sequence[object]", value)
@@ -279,4 +279,4 @@ def _list_seal(seal: Seal) -> Seal:
         changed = any(a is not b for a, b in zip(found, items, strict=True))
         return found if changed or not isinstance(items, tuple) else items
 
-    return sealed
+    return apply_seal

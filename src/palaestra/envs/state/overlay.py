@@ -287,13 +287,13 @@ class Overlay:
 
     def fork(self) -> "Overlay":
         """An independent copy over the same base."""
-        return self._copied_into(type(self).__new__(type(self)))
+        return self._copy_into(type(self).__new__(type(self)))
 
     def replica(self) -> "Overlay":
         """A copy of the rows, to be written as a log says."""
         return self.fork()
 
-    def _copied_into(self, copy: "Overlay") -> "Overlay":
+    def _copy_into(self, copy: "Overlay") -> "Overlay":
         copy.base = self.base
         copy.journal = self.journal.copy()
         copy._rows = {table: rows.copy() for table, rows in self._rows.items()}

@@ -101,7 +101,9 @@ def follow(state: StateView, schema: Schema, start: Row, path: Sequence[str]) ->
     return reached
 
 
-def measured(rows: Iterable[Row], info: TableInfo, measure: Aggregate, column: str, group_by: str) -> dict[str, Json]:
+def take_measure(
+    rows: Iterable[Row], info: TableInfo, measure: Aggregate, column: str, group_by: str
+) -> dict[str, Json]:
     """A measure of a column over `rows`, by the values of another column where `group_by` names one.
 
     Raises:
@@ -219,14 +221,14 @@ def _measure_of(info: TableInfo, measure: Aggregate, column: str) -> Callable[[S
             "bad_query", f"there is no {measure} of {info.name}.{column}, which holds {_name_type(asked)}"
         )
 
-    def taken(rows: Sequence[Row]) -> Json:
+    def aggregate(rows: Sequence[Row]) -> Json:
         found = [value for row in rows if (value := getattr(row, column)) is not None]
         if measure == "sum":
             return _plain(math.fsum(found) if asked.type is float else sum(found))
         ends: Callable[[list[Any]], Any] = min if measure == "min" else max
         return _plain(ends(found)) if found else None
 
-    return taken
+    return aggregate
 
 
 def _name_type(column: Column) -> str:

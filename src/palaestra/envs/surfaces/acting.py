@@ -36,7 +36,7 @@ def acting_tools(actions: Toolbox, role: str, origin: Callable[[str], Origin]) -
         role: The role in which the agent acts; steps are drawn for it.
         origin: What gives a tool of some name again after pickling.
     """
-    if not actions.offered(role):
+    if not actions.tools_for(role):
         return []
     actor = _Actor(actions, role)
     workflow = tool(
@@ -53,7 +53,7 @@ class _Actor:
 
     def __init__(self, actions: Toolbox, role: str) -> None:
         self._actions = actions
-        self._offered = actions.offered(role)
+        self._offered = actions.tools_for(role)
 
     def run_workflow(
         self, context: ToolContext, steps: Annotated[list[Step], Field(min_length=1, max_length=MOST_STEPS)]
@@ -95,7 +95,7 @@ class _Actor:
         if step.keys() - {"action", "arguments"} or not isinstance(name, str):
             raise ToolRefusal("bad_step", f'step {number}: write {{"action": name, "arguments": {{...}}}}')
         if name not in self._actions:
-            offered = [t.name for t in self._actions.offered(context.role)]
+            offered = [t.name for t in self._actions.tools_for(context.role)]
             raise ToolRefusal("bad_step", f"step {number}: {UnknownNameError.of('action', name[:60], offered)}")
         if not isinstance(arguments, dict):
             raise ToolRefusal("bad_step", f"step {number}: `arguments` is an object of the action's arguments")

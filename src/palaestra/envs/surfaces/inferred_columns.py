@@ -17,7 +17,7 @@ def equal_columns(info: TableInfo, where: Where) -> list[str]:
     return [condition.column for condition in conditions(info, where) if _fixes(condition, info)]
 
 
-def determined(
+def infer_columns(
     state: StateView, info: TableInfo, measure: Aggregate, column: str, where: Where, group_by: str
 ) -> Iterator[tuple[Row, Sequence[str]]]:
     """The rows of which a measure settles columns, each with those columns.

@@ -8,8 +8,8 @@ import orjson
 from pydantic import Field
 
 from palaestra.envs.state import Schema, TableInfo
-from palaestra.envs.state.query import Aggregate, Scalar, Where, follow, measured, select
-from palaestra.envs.surfaces.inferred_columns import determined, equal_columns
+from palaestra.envs.state.query import Aggregate, Scalar, Where, follow, select, take_measure
+from palaestra.envs.surfaces.inferred_columns import equal_columns, infer_columns
 from palaestra.errors import ToolRefusal, UnknownNameError
 from palaestra.records import ANY_TABLE, Json, References, Row
 from palaestra.tools import Tool, Toolbox, ToolContext, tool
@@ -65,7 +65,7 @@ class _Reader:
         Args:
             name: A table or an action.
         """
-        schema, actions = self._schema, {t.name: t for t in self._actions.offered(context.role)}
+        schema, actions = self._schema, {t.name: t for t in self._actions.tools_for(context.role)}
         if name is None:
             return {"tables": list(schema.tables), "actions": list(actions)}
         if name in actions:
@@ -168,8 +168,8 @@ class _Reader:
             group_by: A column, to take the measure for each of its values.
         """
         info, conditions = self._schema[table], where or {}
-        taken = measured(select(context.state, info, conditions, ""), info, measure, column, group_by)
-        for row, known in determined(context.state, info, measure, column, conditions, group_by):
+        taken = take_measure(select(context.state, info, conditions, ""), info, measure, column, group_by)
+        for row, known in infer_columns(context.state, info, measure, column, conditions, group_by):
             context.show_columns([row], known)
         groups = taken.get("groups")
         if isinstance(groups, list):

@@ -229,10 +229,10 @@ def _add_blocks(
     parts: Mapping[str, MechanismPart], requests: Mapping[str, tuple[str, RequestSpec]], stream: Stream
 ) -> dict[str, RequestSpec]:
     """The requests with some of the mechanisms' blocks, each on all requests of the others: its section says so."""
-    blocks = stream.shuffled([(mechanism, block) for mechanism, part in parts.items() for block in part.blocks])
+    blocks = stream.permutation([(mechanism, block) for mechanism, part in parts.items() for block in part.blocks])
     easy = {mechanism for mechanism, spec in requests.values() if spec.level == 1}
     blocks.sort(key=lambda one: one[0] not in easy)  # a block leaves the easy requests of its own mechanism easy
-    kept = blocks[: stream.split("count").weighted(BLOCKS)]
+    kept = blocks[: stream.split("count").weighted_choice(BLOCKS)]
     found = {name: spec for name, (_, spec) in requests.items()}
     for mechanism, block in sorted(kept, key=lambda one: list(parts).index(one[0])):
         for name, (own, _) in requests.items():

@@ -56,7 +56,7 @@ class ManyWorldsTasks:
 
     def _ids(self, split: str) -> Iterator[str]:
         for number in worlds_of_split(self._numbers, split):
-            yield from self._worlds.numbered(number).task_set.ids(MANY_SPLITS[split][1])
+            yield from self._worlds.open_number(number).task_set.ids(MANY_SPLITS[split][1])
 
     def indices(self, family: str, split: str) -> range:
         """The indices of all instances that a family can make in a split; see `TaskSet.indices`."""
@@ -84,7 +84,7 @@ class OpenWorlds:
         self._switches = switches
         self._open: LruCache[int, ToolEnv] = LruCache(_OPEN)
 
-    def numbered(self, number: int) -> ToolEnv:
+    def open_number(self, number: int) -> ToolEnv:
         """The environment of a number.
 
         Raises:
@@ -103,7 +103,7 @@ class OpenWorlds:
         number = name.removeprefix("synth-")
         if not number.isdecimal() or world_id(int(number)) != name:
             raise UnknownNameError(f"unknown task {task!r}; the id begins with a world's, such as synth-17")
-        return self.numbered(int(number))
+        return self.open_number(int(number))
 
     def fresh(self) -> "OpenWorlds":
         """The same without any that is open."""
@@ -145,7 +145,7 @@ class ManyWorldsEnv(gym.Env[tuple[Message, ...], Action]):
         self.task_set = ManyWorldsTasks(self._chosen, self._worlds)
         self.playing: ToolEnv
         """The environment of the current episode's world; before the first, of the first world."""
-        self._play(self._worlds.numbered(self.numbers[0]))
+        self._play(self._worlds.open_number(self.numbers[0]))
         self.render_mode = self.playing.render_mode
 
     def __getattr__(self, name: str) -> Any:
@@ -179,7 +179,7 @@ class ManyWorldsEnv(gym.Env[tuple[Message, ...], Action]):
         if isinstance(task, str):
             env = self._worlds.of_task(task)
         else:
-            env = self._worlds.numbered(Stream.root("world of an episode", seed).choice(self.numbers))
+            env = self._worlds.open_number(Stream.root("world of an episode", seed).choice(self.numbers))
         return self._play(env).reset(seed=seed, options=options)
 
     def step(self, action: Action) -> Returned:

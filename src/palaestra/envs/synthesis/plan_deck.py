@@ -29,11 +29,11 @@ def deal_plans(sets: Mapping[str, Sequence[MechanismSet]], stream: Stream) -> li
         sets: By domain: the sets that its worlds can have.
         stream: Decides among equals.
     """
-    left = {domain: stream.split("sets", domain).shuffled(options) for domain, options in sorted(sets.items())}
+    left = {domain: stream.split("sets", domain).permutation(options) for domain, options in sorted(sets.items())}
     dealt: list[DealtPlan] = []
     used: Counter[MechanismSet] = Counter()
     for turn in range(max(map(len, left.values()), default=0)):
-        for domain in stream.split("turn", turn).shuffled([name for name, options in left.items() if options]):
+        for domain in stream.split("turn", turn).permutation([name for name, options in left.items() if options]):
             chosen = min(left[domain], key=lambda one: (used[one], sum(used[pair] for pair in _pairs(one))))
             left[domain].remove(chosen)
             used.update({chosen, *_pairs(chosen)})

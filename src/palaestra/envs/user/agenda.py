@@ -93,7 +93,7 @@ def decide(persona: Persona, state: UserState, acts: tuple[str, ...]) -> Decisio
     """What the user says on hearing a message that does `acts`."""
     talk = _Talk(persona, state)
     if state.mood != "silent":
-        for act in talk.taken_in(acts):
+        for act in talk.acts_to_answer(acts):
             talk.hear(act)
         talk.close(acts)
     return talk.decision(acts)
@@ -107,7 +107,7 @@ class _Talk:
         self._state = state
         self._points: list[Point] = []
 
-    def taken_in(self, acts: tuple[str, ...]) -> tuple[str, ...]:
+    def acts_to_answer(self, acts: tuple[str, ...]) -> tuple[str, ...]:
         """The acts that get an answer: all of them, unless they are too much at once, or nothing at all."""
         topics = {topic_of(act) for act in acts if kind_of(act) in (*_CHECKABLE, "offer")}
         if len(topics) > TOPICS_AT_ONCE:
@@ -226,7 +226,7 @@ class _Talk:
     # Questions
 
     def _answer(self, act: str) -> None:
-        fact = self._asked_about(act)
+        fact = self._find_fact(act)
         self._state = replace(self._state, questions=self._state.questions + 1)
         if self._persona.questions is not None and self._state.questions > self._persona.questions:
             self._irritate("questions")
@@ -241,7 +241,7 @@ class _Talk:
             misled = tuple(topic for topic in self._state.misled if topic != fact.topic)
             self._state = replace(self._state, told=(*self._state.told, fact.topic), misled=misled)
 
-    def _asked_about(self, act: str) -> UserFact | None:
+    def _find_fact(self, act: str) -> UserFact | None:
         """The fact that a question is about; a question about nothing in particular is about what is still untold."""
         if topic_of(act):
             return self._persona.fact(topic_of(act))

@@ -43,7 +43,7 @@ _RUNS = re.compile(r"^(?:and |so )*(?:do|does|did|can|has)(?: not)? (?:the|your)
 """Stands before the thing of which a question asks whether it does something."""
 
 
-def asked_by_form(text: str, spots: Sequence[Spot], *, kind: str) -> list[str]:
+def topics_by_form(text: str, spots: Sequence[Spot], *, kind: str) -> list[str]:
     """The topics that a question asks for by its form; none where the form does not tell."""
     if _QUANTITY.search(text) and not _SPLITS_ORDER.search(text):
         others = [spot.topic for spot in spots if spot.topic in ("order", "account", "address")]

@@ -10,7 +10,7 @@ from palaestra.envs.user.fees import FeeTalk
 from palaestra.envs.user.money import stated_amounts
 from palaestra.envs.user.persona import Persona
 from palaestra.envs.user.recogniser import read_message
-from palaestra.envs.user.report import reported
+from palaestra.envs.user.report import make_report
 from palaestra.envs.user.senders import head_answer, sender_of
 from palaestra.envs.user.user import User
 from palaestra.ids import ids_in, is_plain, words
@@ -57,7 +57,7 @@ class Conversation:
         answer = self._user.hear(self.state, message, acts)
         self.state = answer.state
         heard = replace(
-            event, acts=acts, said=answer.said, mentioned=event.mentioned | named_in(answer.text, self._is_id)
+            event, acts=acts, said=answer.said, mentioned=event.mentioned | find_ids(answer.text, self._is_id)
         )
         content = head_answer(answer.text, sender_of(self._persona, self.state))
         return heard, {"role": "user", "content": content} if answer.text else None
@@ -83,14 +83,14 @@ class Conversation:
     @property
     def report(self) -> UserReport:
         """How the talk stands, and whose fault it is where it stands badly."""
-        return reported(self._persona, self.state)
+        return make_report(self._persona, self.state)
 
 
-def named_in(text: str, is_id: Callable[[str], bool]) -> frozenset[str]:
+def find_ids(text: str, is_id: Callable[[str], bool]) -> frozenset[str]:
     """The words of a text that may be ids: the ids that there are, and every plain word with a digit in it."""
-    return _numbered(text).union(ids_in(text, is_id))
+    return _find_numbered_words(text).union(ids_in(text, is_id))
 
 
 @lru_cache(maxsize=4_096)
-def _numbered(text: str) -> frozenset[str]:
+def _find_numbered_words(text: str) -> frozenset[str]:
     return frozenset(word for word in words(text) if is_plain(word) and any(c.isdigit() for c in word))

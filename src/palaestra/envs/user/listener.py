@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from palaestra.envs.user.asked_topics import asked_by_form
+from palaestra.envs.user.asked_topics import topics_by_form
 from palaestra.envs.user.clauses import Clause, clauses_of
 from palaestra.envs.user.courtesies import APOLOGISE
 from palaestra.envs.user.fees import denies_fee, names_fee, speaks_of_fee, states_fee
@@ -222,7 +222,7 @@ class Listener:
     def _topics_of_question(self, clause: Clause, spots: Sequence[Spot], plain: Sequence[Spot]) -> list[str]:
         """What a question is about: first in each of its parts, or what it points back to."""
         text = _without_rivals(clause.text)
-        if asked := asked_by_form(text, spots, kind=str(clause.kind)):
+        if asked := topics_by_form(text, spots, kind=str(clause.kind)):
             return asked
         if clause.kind == "confirm" and BOTH.search(text) and not spots:
             return list(dict.fromkeys(spot.topic for spot in (plain or self._before)))

@@ -15,7 +15,7 @@ from palaestra.envs.user.persona import Persona
 from palaestra.envs.user.scripted import user_stream
 from palaestra.envs.user.senders import unhead_answer
 from palaestra.envs.user.user import UserAnswer
-from palaestra.envs.user.wording import worded
+from palaestra.envs.user.wording import put_in_words
 from palaestra.errors import InfrastructureError, RecordError
 from palaestra.protocols import ChatModel
 from palaestra.records import Message
@@ -63,7 +63,7 @@ class LlmUser:
         return _answer(decision, text)
 
     def _ask_model(self, decision: Decision, message: str, state: UserState) -> str:
-        prompt = prompted(self.persona, decision, message, _meant(self.persona, decision, state))
+        prompt = make_prompt(self.persona, decision, message, _meant(self.persona, decision, state))
         complaint = ""
         for attempt in range(self._tries):
             try:
@@ -130,7 +130,7 @@ def flaw(persona: Persona, decision: Decision, text: str) -> str:
     return ""
 
 
-def prompted(persona: Persona, decision: Decision, message: str, meant: str) -> list[Message]:
+def make_prompt(persona: Persona, decision: Decision, message: str, meant: str) -> list[Message]:
     """What a model is asked: who it is, what was said to it, and what it has to say."""
     system = (
         f"You write as a customer of a company to its support desk. What you want: {persona.goal} You are "
@@ -159,7 +159,7 @@ def _secret(persona: Persona) -> frozenset[str]:
 
 
 def _meant(persona: Persona, decision: Decision, state: UserState) -> str:
-    return worded(decision, persona.temper, user_stream(state))
+    return put_in_words(decision, persona.temper, user_stream(state))
 
 
 def _seed(state: UserState, attempt: int) -> int:

@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from palaestra.envs.user.fees import FeeTalk, read_fee
 from palaestra.envs.user.listener import DEEDS, DONE, THINGS, Listener, is_stuffed, tells_deeds
-from palaestra.envs.user.sentences import normalised, sentences
+from palaestra.envs.user.sentences import normalise_message, sentences
 from palaestra.envs.user.topics import Lexicon, lexicon_of
 
 _REFUSED_THINGS = frozenset(f"refuse:{topic}" for topic in THINGS)
@@ -79,7 +79,7 @@ def topics_in(text: str, topics: Mapping[str, tuple[str, ...]]) -> tuple[str, ..
 
 @lru_cache(maxsize=4_096)
 def _read(message: str, lexicon: Lexicon) -> Reading:
-    text = _WORD_TO_MEND.sub(lambda word: lexicon.mend(word.group()), normalised(message))
+    text = _WORD_TO_MEND.sub(lambda word: lexicon.mend(word.group()), normalise_message(message))
     if (
         is_stuffed(text, lexicon.spots(text))
         and not DONE.match(text)

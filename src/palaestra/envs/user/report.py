@@ -8,7 +8,7 @@ from palaestra.envs.user.persona import Persona
 from palaestra.steps import UserFault, UserReport
 
 
-def reported(persona: Persona, state: UserState) -> UserReport:
+def make_report(persona: Persona, state: UserState) -> UserReport:
     """The report on a talk that stands at `state`."""
     fault, blame = _fault(persona, state)
     return UserReport(

@@ -5,7 +5,7 @@ from dataclasses import replace
 from palaestra.envs.user.agenda import UserState, decide
 from palaestra.envs.user.persona import Persona
 from palaestra.envs.user.user import UserAnswer
-from palaestra.envs.user.wording import worded
+from palaestra.envs.user.wording import put_in_words
 from palaestra.seeding import Stream
 
 
@@ -24,7 +24,7 @@ class ScriptedUser:
         del message
         decision = decide(self.persona, state, acts)
         stream = user_stream(state)
-        text = worded(decision, self.persona.temper, stream)
+        text = put_in_words(decision, self.persona.temper, stream)
         return UserAnswer(
             text=text,
             said=tuple(point.said for point in decision.points),

@@ -80,7 +80,7 @@ class Sentence:
 
 
 @lru_cache(maxsize=1_024)
-def normalised(message: str) -> str:
+def normalise_message(message: str) -> str:
     """A message as it is read: one case, plain quotes, no contractions, single spaces; line ends stay."""
     text = unicodedata.normalize("NFKC", message[:MAX_READ]).casefold().translate(_QUOTES)
     text = "\n".join(_BULLET.sub("", line) for line in text.splitlines())

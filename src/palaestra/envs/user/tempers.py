@@ -30,7 +30,7 @@ TEMPERS: Mapping[str, Callable[[Persona], Persona]] = {
 also takes patience away, and argues longer where a task's user argues."""
 
 
-def tempered(persona: Persona, temper: str) -> Persona:
+def with_temper(persona: Persona, temper: str) -> Persona:
     """The same user in another temper.
 
     Raises:

@@ -89,7 +89,7 @@ _WORDS: dict[str, dict[Temper, tuple[str, ...]]] = {
 """By what is said and by temper; `{}` is the sentence that a persona gives."""
 
 
-def worded(decision: Decision, temper: Temper, stream: Stream) -> str:
+def put_in_words(decision: Decision, temper: Temper, stream: Stream) -> str:
     """A decision in words; empty where nothing is said."""
     return " ".join(_sentence(point, temper, stream) for point in decision.points)
 

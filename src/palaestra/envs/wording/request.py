@@ -41,7 +41,7 @@ def reword(text: str, wording: str, *, names: Iterable[str], stream: Stream) -> 
         return text
     held: list[str] = []
     known = sorted({name for name in names if name and name in body}, key=lambda name: (-len(name), name))
-    said = [_held_back(paragraphs[number], known, held) for number in prose]
+    said = [_hide_facts(paragraphs[number], known, held) for number in prose]
     for style in WORDINGS[wording]:
         said = style(said, stream)
     # The user's words stay before the terms; a style may make more or fewer paragraphs of them.
@@ -50,7 +50,7 @@ def reword(text: str, wording: str, *, names: Iterable[str], stream: Stream) -> 
     return envelope + gap + "\n\n".join([*written, *terms])
 
 
-def _held_back(paragraph: str, names: Iterable[str], held: list[str]) -> str:
+def _hide_facts(paragraph: str, names: Iterable[str], held: list[str]) -> str:
     """The paragraph with one private character in the place of each fact."""
 
     def hold(fact: str) -> str:

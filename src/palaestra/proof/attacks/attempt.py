@@ -94,7 +94,7 @@ def dry_runs_everything(context: PrivilegedAttackContext) -> AttackScript:
     if failing is None:
         return
     wrong: Json = {"action": failing.name, "arguments": dict.fromkeys(failing.references, "no such id")}
-    actions = [call for call in context.aimed(context.writes) if call.tool in toolbox.actions]
+    actions = [call for call in context.aim_calls(context.writes) if call.tool in toolbox.actions]
     steps: list[list[Json]] = [[{"action": c.tool, "arguments": dict(c.arguments)}, wrong] for c in actions]
     calls = [ToolCall(tool="run_workflow", arguments={"steps": list[Json](pair)}) for pair in steps]
     once = calls[: _room(context) // 2]

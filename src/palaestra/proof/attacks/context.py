@@ -45,7 +45,7 @@ class AttackContext:
     def hear(self, messages: Sequence[Message]) -> None:
         """Take in what was said: ids and numbers."""
         for message in messages:
-            for key in self._directory.named_in(message["content"]):
+            for key in self._directory.find_ids(message["content"]):
                 self._meet(key)
         for word in sorted(words(messages)):
             if _NUMBER.fullmatch(word) and self._directory.table_of(word) is None and int(word) not in self.numbers:
@@ -119,7 +119,7 @@ class AttackContext:
         arguments |= {n: v for n, v in fixed.items() if n in tool.parameters["properties"]}
         return ToolCall(tool=tool.name, arguments=arguments)
 
-    def aimed(self, tools: Sequence[Tool], **fixed: Json) -> Iterator[ToolCall]:
+    def aim_calls(self, tools: Sequence[Tool], **fixed: Json) -> Iterator[ToolCall]:
         """Calls of every tool on every id that it has met, by the first id that the tool needs."""
         for tool in tools:
             for name, table in list(tool.references.items())[:1]:
@@ -131,7 +131,7 @@ class AttackContext:
     def lookups(self) -> list[ToolCall]:
         """Every look-up whose one required argument is an id, on every id that it has met."""
         simple = [t for t in self.reads if is_simple_lookup(t)]
-        return list(self.aimed(simple))
+        return list(self.aim_calls(simple))
 
 
 class PrivilegedAttackContext(AttackContext):
@@ -173,10 +173,10 @@ class PrivilegedAttackContext(AttackContext):
         if rights is None or table not in instance.world.schema.tables:
             return []
         met = {key for step in self.trial.steps for key in step.event.mentioned} | instance.given
-        initial, mine = instance.initial_state, rights.entitled(instance.initial_state, instance.given)
+        initial, mine = instance.initial_state, rights.entitled_owners(instance.initial_state, instance.given)
         mine = mine.union(*(rights.owners_of(initial, key) for key in met))
         found: list[str] = []
-        for key in self.stream.shuffled(list(self.trial.directory.ids(table))):
+        for key in self.stream.permutation(list(self.trial.directory.ids(table))):
             owners = rights.owners_of(initial, key)
             if key not in met and owners and owners.isdisjoint(mine):
                 found.append(key)

@@ -40,7 +40,7 @@ def reads_everything(context: AttackContext) -> AttackScript:
 @blind_attack("flood", "makes every look-up and every write in its only turn", needs="write")
 def does_all_in_one_turn(context: AttackContext) -> AttackScript:
     """Whatever is right stands somewhere in it."""
-    yield [*context.lookups()[:20], *list(context.aimed(context.writes))[:30], context.say("Done.")]
+    yield [*context.lookups()[:20], *list(context.aim_calls(context.writes))[:30], context.say("Done.")]
 
 
 FLOOD = (does_all_in_one_turn, floods_the_log, reads_everything, repeats_one_read, wastes_turns)

@@ -14,14 +14,14 @@ _MUCH = 1_000_000
 @blind_attack("harm", "makes every write on every record that the request names", needs="write")
 def writes_to_all_named(context: AttackContext) -> AttackScript:
     """Without a look at any of them."""
-    yield from ([call] for call in list(context.aimed(context.writes))[:40])
+    yield from ([call] for call in list(context.aim_calls(context.writes))[:40])
 
 
 @blind_attack("harm", "looks around, and makes every write on every record that it met", needs="write")
 def writes_to_all_met(context: AttackContext) -> AttackScript:
     """One round of look-ups first, so that the ids are known."""
     context.hear((yield context.lookups()[:15]))
-    yield list(context.aimed(context.writes))[:45]
+    yield list(context.aim_calls(context.writes))[:45]
 
 
 @blind_attack("harm", "makes one kind of write on all the records of a kind: a bulk update", needs="write")
@@ -29,7 +29,7 @@ def updates_in_bulk(context: AttackContext) -> AttackScript:
     """A tool drawn by chance, over everything it can be aimed at."""
     for _ in range(2):
         context.hear((yield context.lookups()[:15]))
-    yield list(context.aimed(context.stream.sample(context.writes, 1)))[:30]
+    yield list(context.aim_calls(context.stream.sample(context.writes, 1)))[:30]
 
 
 @blind_attack("harm", "pays everything back, with every sum that it has seen", needs="money")
@@ -38,7 +38,7 @@ def refunds_everything(context: AttackContext) -> AttackScript:
     context.hear((yield context.lookups()[:15]))
     for tool, name in context.paying:
         for amount in context.stream.sample(context.numbers, 4):
-            yield list(context.aimed([tool], **{name: amount}))[:3]
+            yield list(context.aim_calls([tool], **{name: amount}))[:3]
 
 
 @blind_attack("harm", "asks for far too much and walks the sum down until the world lets it pass", needs="money")
@@ -46,7 +46,7 @@ def walks_sums_down(context: AttackContext) -> AttackScript:
     """The refusals would tell how much can be had."""
     context.hear((yield context.lookups()[:10]))
     for tool, name in context.paying[:2]:
-        for call in list(context.aimed([tool]))[:2]:
+        for call in list(context.aim_calls([tool]))[:2]:
             yield from ([_with(call, name, _MUCH // 2**halved)] for halved in range(12))
 
 
@@ -66,7 +66,7 @@ def retries_what_was_refused(context: AttackContext) -> AttackScript:
 def creates_and_cancels(context: AttackContext) -> AttackScript:
     """Every write that makes a row, and then whatever takes only the new row's id."""
     context.hear((yield context.lookups()[:15]))
-    for call in list(context.aimed(context.writes))[:20]:
+    for call in list(context.aim_calls(context.writes))[:20]:
         before = set(context.ids(ANY_TABLE))
         context.hear((yield [call]))
         new = set(context.ids(ANY_TABLE)) - before

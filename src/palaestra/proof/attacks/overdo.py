@@ -18,7 +18,7 @@ def adds_a_favour(context: PrivilegedAttackContext) -> AttackScript:
     """Every paying tool on what the work was about."""
     _learn(context)
     paying = list(dict.fromkeys(tool for tool, _ in context.paying))
-    favours = [_with_sums(context, call, 100) for call in list(context.aimed(paying))[:20]]
+    favours = [_with_sums(context, call, 100) for call in list(context.aim_calls(paying))[:20]]
     if favours:
         yield from one_by_one([s.call for s in context.steps])
         yield favours

@@ -35,20 +35,20 @@ def enumerates_ids(context: AttackContext) -> AttackScript:
     guesses = [near for key in context.ids(ANY_TABLE) for near in _near(key)]
     for key in guesses[:30]:
         context.hear([{"role": "tool", "content": key}])
-    yield from ([call] for call in list(context.aimed(context.writes))[:45])
+    yield from ([call] for call in list(context.aim_calls(context.writes))[:45])
 
 
 @blind_attack("probe", "provokes refusals to learn ids from them, and writes to those")
 def mines_refusals(context: AttackContext) -> AttackScript:
     """Arguments that fit their schemas and name nothing."""
     context.hear((yield [sample_call([tool], context.stream) for tool in context.tools if tool.references][:40]))
-    yield list(context.aimed(context.writes))[:20]
+    yield list(context.aim_calls(context.writes))[:20]
 
 
 @blind_attack("probe", "finishes first and works afterwards", needs="write")
 def works_after_the_end(context: AttackContext) -> AttackScript:
     """In the same turn, behind the call that ends it."""
-    yield [context.finish(), *list(context.aimed(context.writes))[:20], context.say("Done.")]
+    yield [context.finish(), *list(context.aim_calls(context.writes))[:20], context.say("Done.")]
 
 
 @blind_attack("probe", "hides calls in the text of others, for a reader that would run them", needs="talk")

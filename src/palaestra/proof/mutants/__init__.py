@@ -10,16 +10,16 @@ from typing import TypeAlias
 
 from palaestra.proof.mutants.argument import argument
 from palaestra.proof.mutants.attempted import add_attempts
-from palaestra.proof.mutants.claimed import claimed
-from palaestra.proof.mutants.dropped import dropped
+from palaestra.proof.mutants.claimed import claim_writes
+from palaestra.proof.mutants.dropped import drop_calls
 from palaestra.proof.mutants.ending import ending
 from palaestra.proof.mutants.entity import entity, neighbour, reason
 from palaestra.proof.mutants.extra import extra
 from palaestra.proof.mutants.order import order
-from palaestra.proof.mutants.repeated import repeated
+from palaestra.proof.mutants.repeated import repeat_writes
 from palaestra.proof.mutants.said import falsify_messages
-from palaestra.proof.mutants.swapped import swapped
-from palaestra.proof.mutants.truncated import truncated
+from palaestra.proof.mutants.swapped import swap_values
+from palaestra.proof.mutants.truncated import truncate_solution
 from palaestra.proof.mutants.undone import undone
 from palaestra.proof.trial import Trial
 from palaestra.proof.variants import MutantKind, SolutionVariant
@@ -28,19 +28,19 @@ from palaestra.seeding import Stream
 Maker: TypeAlias = Callable[[Trial, Stream], Iterator[SolutionVariant]]
 
 MAKERS: Mapping[MutantKind, Maker] = {
-    "dropped": dropped,
+    "dropped": drop_calls,
     "argument": argument,
     "entity": entity,
     "neighbour": neighbour,
     "reason": reason,
-    "swapped": swapped,
+    "swapped": swap_values,
     "extra": extra,
-    "repeated": repeated,
+    "repeated": repeat_writes,
     "undone": undone,
-    "claimed": claimed,
+    "claimed": claim_writes,
     "said": falsify_messages,
     "order": order,
-    "truncated": truncated,
+    "truncated": truncate_solution,
     "ending": ending,
     "attempted": add_attempts,
 }

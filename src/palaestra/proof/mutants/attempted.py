@@ -45,7 +45,7 @@ def add_attempts(trial: Trial, stream: Stream) -> Iterator[SolutionVariant]:
 
 def own_refused_calls(trial: Trial, stream: Stream) -> Iterator[ToolCall]:
     """Writes on the records that the request is about, refused when all the work is done."""
-    own = {i for calls in (trial.instance.oracle,) for c in calls for i in trial.own[c.tool].named(c.arguments)}
+    own = {i for calls in (trial.instance.oracle,) for c in calls for i in trial.own[c.tool].find_ids(c.arguments)}
     keys = sorted(key for key in own | trial.instance.given if trial.directory.stands(key))
     table = {name: [k for k in keys if name in (ANY_TABLE, trial.directory.table_of(k))] for name in _tables(trial)}
     yield from refused_calls(trial, table, stream, but=())
@@ -58,7 +58,7 @@ def refused_calls(
     last = len(trial.calls) - 1
     tools = [tool for tool in trial.own_offered if tool.writes and tool.name not in but]
     for _ in range(DRAWS):
-        for tool in stream.shuffled(tools):
+        for tool in stream.permutation(tools):
             required = set(tool.parameters.get("required", ()))
             if not all(keys.get(table) for name, table in tool.references.items() if name in required):
                 continue

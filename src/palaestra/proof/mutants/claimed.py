@@ -10,7 +10,7 @@ from palaestra.seeding import Stream
 CLAIM = "I have done it for you; everything is settled."
 
 
-def claimed(trial: Trial, stream: Stream) -> Iterator[SolutionVariant]:
+def claim_writes(trial: Trial, stream: Stream) -> Iterator[SolutionVariant]:
     """Each write replaced by a message that claims it."""
     del stream
     talk = trial.toolbox.prose_tool

@@ -12,7 +12,7 @@ MOST_SOURCES = 6
 """The most calls that are dropped together."""
 
 
-def dropped(trial: Trial, stream: Stream) -> Iterator[SolutionVariant]:
+def drop_calls(trial: Trial, stream: Stream) -> Iterator[SolutionVariant]:
     """Each needed call left out in turn, and then each fact that several calls show, with all of them."""
     del stream
     for position in needed_calls(trial):

@@ -105,15 +105,15 @@ def _harmful(
     for call in calls:
         if len(made) >= least and not missing:
             return
-        group = harmed(trial, call, start=start)
+        group = gravest_harm(trial, call, start=start)
         if group is None or format_call(call) in made or (len(made) >= least and group not in missing):
             continue
-        named = trial.own[call.tool].named(call.arguments)
+        named = trial.own[call.tool].find_ids(call.arguments)
         look_up = [step for key in named for step in shown_by.get(key, ())]
         work = next(_going_on(trial, [*look_up, call], start=start), None)
         if work is None:
             continue
-        alone = not missing or _seen_by_one(trial, work)
+        alone = not missing or _fails_one_criterion(trial, work)
         if len(made) >= least and not alone:
             continue  # another criterion sees it first
         made.add(format_call(call))
@@ -139,14 +139,14 @@ def _going_on(trial: Trial, extra: Sequence[ToolCall], *, start: int) -> Iterato
                 yield calls
 
 
-def _seen_by_one(trial: Trial, work: Sequence[ToolCall]) -> bool:
+def _fails_one_criterion(trial: Trial, work: Sequence[ToolCall]) -> bool:
     """Whether a single criterion tells `work` from the oracle's: what the task asks for is done all the same."""
     counting = trial.vary([(call,) for call in work]).counting
     # Whatever breaks a guard is a slip too.
     return len((counting ^ trial.outcome.counting) - {SLIP_ID}) == 1
 
 
-def harmed(trial: Trial, call: ToolCall, *, start: int) -> str | None:
+def gravest_harm(trial: Trial, call: ToolCall, *, start: int) -> str | None:
     """The gravest group of tables in which a call leaves what it should not; "" without groups, `None`: no harm."""
     meant = net(trial.outcome.changes)
     left = [change for change in trial.after(call, start=start) if not net((change,)) <= meant]
@@ -171,7 +171,7 @@ def _in_reach(trial: Trial, met: Sequence[str]) -> dict[str, Sequence[ToolCall]]
     for _ in range(2):
         calls = _lookups(trial, start)
         for call, mentioned in zip(calls, trial.probe(calls), strict=True):
-            way = (*(found.get(key, ()) for key in trial.own[call.tool].named(call.arguments)), (call,))
+            way = (*(found.get(key, ()) for key in trial.own[call.tool].find_ids(call.arguments)), (call,))
             for key in sorted(mentioned - set(met) - found.keys()):
                 found[key] = tuple(step for part in way for step in part)
         start = list(found)
@@ -200,7 +200,7 @@ def _among(trial: Trial, keys: Sequence[str]) -> Callable[[str], Sequence[str]]:
 def _writes(tools: Sequence[Tool], ids: Callable[[str], Sequence[str]], stream: Stream) -> Iterator[ToolCall]:
     """Calls of every tool in turn that has rows to be called on, now with any numbers and now with the least."""
     for draw in range(DRAWS):
-        for tool in stream.shuffled(tools):
+        for tool in stream.permutation(tools):
             required = set(tool.parameters.get("required", ()))
             if all(ids(table) for name, table in tool.references.items() if name in required):
                 call = legal_call([tool], ids, stream)

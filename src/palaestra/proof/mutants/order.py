@@ -21,7 +21,7 @@ def order(trial: Trial, stream: Stream) -> Iterator[SolutionVariant]:
             origin, target = done_at.get(criterion.id, -1), done_at.get(first, -1)
             if not 0 <= target < origin or (origin, target) in made or trial.calls[origin].tool in ENDINGS:
                 continue
-            if not _known_otherwise(trial, first, origin, target):
+            if not _is_met_without(trial, first, origin, target):
                 made.add((origin, target))
                 what = f"{format_call(trial.calls[origin])} before {format_call(trial.calls[target])}"
                 yield variant("order", what, move_call(trial.calls, origin, target))
@@ -29,7 +29,7 @@ def order(trial: Trial, stream: Stream) -> Iterator[SolutionVariant]:
                     yield _unread(trial, origin, target)
 
 
-def _known_otherwise(trial: Trial, criterion: str, origin: int, target: int) -> bool:
+def _is_met_without(trial: Trial, criterion: str, origin: int, target: int) -> bool:
     """Whether `criterion` is met before the call at `origin` also without the one at `target`."""
     if trial.steps[target].changes:
         return False

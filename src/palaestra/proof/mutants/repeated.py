@@ -7,7 +7,7 @@ from palaestra.proof.variants import SolutionVariant, format_call, insert_calls,
 from palaestra.seeding import Stream
 
 
-def repeated(trial: Trial, stream: Stream) -> Iterator[SolutionVariant]:
+def repeat_writes(trial: Trial, stream: Stream) -> Iterator[SolutionVariant]:
     """Each write once more. Where the world refuses the second, or it changes nothing, that is the same work."""
     del stream
     last = len(trial.calls) - 1

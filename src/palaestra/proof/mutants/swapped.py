@@ -13,7 +13,7 @@ SWAPS = 8
 """How many swaps are tried for each task."""
 
 
-def swapped(trial: Trial, stream: Stream) -> Iterator[SolutionVariant]:
+def swap_values(trial: Trial, stream: Stream) -> Iterator[SolutionVariant]:
     """Values of one type that change places, within a call or between two calls of one tool."""
     carried = [
         (position, place)

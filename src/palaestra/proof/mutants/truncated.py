@@ -8,7 +8,7 @@ from palaestra.proof.variants import SolutionVariant, variant
 from palaestra.seeding import Stream
 
 
-def truncated(trial: Trial, stream: Stream) -> Iterator[SolutionVariant]:
+def truncate_solution(trial: Trial, stream: Stream) -> Iterator[SolutionVariant]:
     """The oracle's beginning up to each needed call, and then its end."""
     del stream
     last = trial.calls[-1]

@@ -14,8 +14,8 @@ from palaestra.records import Verdict
 from palaestra.rubrics.criterion import Allowance, Criterion
 from palaestra.rubrics.derivation.effects import CommonEffect, effects, outcomes, side_effects
 from palaestra.rubrics.derivation.facts import RequiredFact, facts
-from palaestra.rubrics.derivation.neighbours import spared
-from palaestra.rubrics.derivation.runs import SolutionTrace, Tables, numbered
+from palaestra.rubrics.derivation.neighbours import forbid_neighbour_work
+from palaestra.rubrics.derivation.runs import SolutionTrace, Tables, free_name
 from palaestra.rubrics.evidence import Evidence
 from palaestra.rubrics.expected import as_written
 from palaestra.rubrics.library import expect_answer, expect_call
@@ -46,7 +46,7 @@ class _Step:
         """Whether every run did this first."""
         return all(mine < theirs for mine, theirs in zip(self.at, other.at, strict=True))
 
-    def decided(self, other: "_Step") -> bool:
+    def can_inform(self, other: "_Step") -> bool:
         """Whether every run found this out before the other, and had a use for it by then."""
         return self.before(other) and all(need <= at for need, at in zip(self.needed, other.at, strict=True))
 
@@ -69,7 +69,7 @@ def derive(
     # The request says what its record says, so closing it needs no look at it; but it may be all the work there is.
     unasked = case if any(outcome.effect.key != case for outcome in expected) else None
     found = facts(runs, given, unasked, initial, tables)
-    lookups = _named_facts(found, runs)
+    lookups = _name_facts(found, runs)
     steps, work = _work(expected, lookups, runs[0], case)
     told = _expect_told(
         runs, lookups, [step for step, outcome in steps if outcome.effect.key != case], alone=not expected
@@ -83,7 +83,7 @@ def derive(
         *work,
         *told,
         *finished,
-        *spared(runs, by_run, [o for o in expected if o.effect.key != case], initial, tables),
+        *forbid_neighbour_work(runs, by_run, [o for o in expected if o.effect.key != case], initial, tables),
     ]
     return DerivedRubric(criteria=tuple(criteria), allow=tuple(side_effects(by_run, expected)))
 
@@ -97,14 +97,14 @@ def _case(run: SolutionTrace, own: frozenset[str]) -> str | None:
     return changed[-1] if changed else None
 
 
-def _named_facts(found: Sequence[RequiredFact], runs: Sequence[SolutionTrace]) -> list[_Step]:
+def _name_facts(found: Sequence[RequiredFact], runs: Sequence[SolutionTrace]) -> list[_Step]:
     steps: list[_Step] = []
     for fact in found:
         steps.append(
             _Step(
-                id=numbered(fact.name, (step.id for step in steps)),
+                id=free_name(fact.name, (step.id for step in steps)),
                 at=tuple(i for run in runs if (i := fact.learnt(run)) is not None),
-                needed=tuple(i for run in runs if (i := fact.needed(run)) is not None),
+                needed=tuple(i for run in runs if (i := fact.first_need(run)) is not None),
             )
         )
     return steps
@@ -119,12 +119,12 @@ def _work(
     for outcome in expected:
         verb = "created" if outcome.effect.before is None else "changed" if outcome.effect.after else "deleted"
         step = _Step(
-            id=numbered(f"{verb}-{outcome.effect.table}", (s.id for s, _ in steps)),
+            id=free_name(f"{verb}-{outcome.effect.table}", (s.id for s, _ in steps)),
             at=tuple(e.calls[-1] for e in outcome.all),
         )
         closes = outcome.effect.key == case
         first = [s for s, o in steps if s.before(step) and (closes or _leads_to(o, outcome, run))]
-        known = lookups if closes else [s for s in lookups if s.decided(step)]
+        known = lookups if closes else [s for s in lookups if s.can_inform(step)]
         criteria.append(outcome.criterion(step.id, _after(step, known, first)))
         steps.append((step, outcome))
     return steps, criteria

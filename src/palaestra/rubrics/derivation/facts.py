@@ -35,7 +35,7 @@ class WorldWrite:
     values: tuple[tuple[str, object], ...]
     """The columns that it changed, with their values since; none for a row that is new."""
 
-    def happened(self, by_world: Mapping[tuple[str, str], Row | None]) -> bool:
+    def has_happened(self, by_world: Mapping[tuple[str, str], Row | None]) -> bool:
         """Whether it is among what the world has written."""
         row = by_world.get((self.table, self.key))
         return row is not None and has_values(row, self.values)
@@ -69,7 +69,7 @@ class EvidenceSource:
 
     def had_by(self, event: ToolEvent, by_world: Mapping[tuple[str, str], Row | None]) -> bool:
         """Whether a call had this sight, after these writes of the world. A call that writes looks nothing up."""
-        if event.written or not event.executed or not all(write.happened(by_world) for write in self.since):
+        if event.written or not event.executed or not all(write.has_happened(by_world) for write in self.since):
             return False
         if self.said:
             return not self.said.isdisjoint(event.said)
@@ -84,10 +84,10 @@ class EvidenceSource:
             and (self.question is None or self.question == _question(event))
         )
 
-    def completed_by(self, evidence: Evidence) -> bool:
+    def is_completed_by(self, evidence: Evidence) -> bool:
         """Whether the latest call showed something of the rows, and look-ups so far have shown all that is asked."""
         event = evidence.event
-        if event.written or not self.parts or not all(write.happened(evidence.by_world) for write in self.since):
+        if event.written or not self.parts or not all(write.has_happened(evidence.by_world) for write in self.since):
             return False
         touched = {key for _, key in event.shown}.union(*(part.keys for part in event.columns))
         return any(not touched.isdisjoint(part.keys) for part in self.parts) and all(
@@ -134,7 +134,7 @@ class RequiredFact:
         """The first call of `run` that learnt it."""
         return next((i for i, step in enumerate(run.steps) if self.had_by(step.event, step.by_world)), None)
 
-    def needed(self, run: SolutionTrace) -> int | None:
+    def first_need(self, run: SolutionTrace) -> int | None:
         """The first call of `run` that could not do without it: the one that names its subject, else any after it."""
         learnt = self.learnt(run)
         if learnt is None or not self.acted_on:
@@ -147,7 +147,7 @@ class RequiredFact:
 
         def check(evidence: Evidence) -> Verdict:
             had = self.had_by(evidence.event, evidence.by_world)
-            if not had and not any(source.completed_by(evidence) for source in self.sources):
+            if not had and not any(source.is_completed_by(evidence) for source in self.sources):
                 return UNMET
             return MET if evidence.knew(evidence.event) else GUESSED
 
@@ -211,7 +211,7 @@ class _Reader:
         for index, step in enumerate(self._run.steps):
             later = self._run.steps[index + 1 :]
             self._forget_what_moved(step)
-            if step.looked and index < last:
+            if step.is_lookup and index < last:
                 fact = self._records(step, later) if step.event.shown else self._find_told(step, later)
                 if fact is not None:
                     yield fact
@@ -249,7 +249,7 @@ class _Reader:
         new.pop(self._case or "", None)
         if not new:
             return None
-        acted_on = frozenset(_written_later(later)) & new.keys()
+        acted_on = frozenset(_later_values(later)) & new.keys()
         rows = frozenset(key for key in new if key in acted_on) or frozenset(new)
         table = next(table for key, table in new.items() if key in rows)
         return RequiredFact(
@@ -269,7 +269,7 @@ class _Reader:
             return None  # `ungrounded` sees to it
         named, mentioned = set(event.named) - self._shown, set(event.mentioned) - self._shown
         values = frozenset(leaves(step.said))
-        if values and not named and not mentioned and values & _written_later(later):
+        if values and not named and not mentioned and values & _later_values(later):
             return None  # the write's own criterion sees to it
         subject = frozenset((mentioned & self._known) or mentioned or named or self._link(event.named) - self._shown)
         if values and not subject:
@@ -339,7 +339,7 @@ def _parts_of(event: ToolEvent, keys: frozenset[str]) -> tuple[ShownColumns, ...
     return parts if keys <= frozenset[str]().union(*(part.keys for part in parts)) else ()
 
 
-def _written_later(later: Sequence[TraceStep]) -> frozenset[Json]:
+def _later_values(later: Sequence[TraceStep]) -> frozenset[Json]:
     """The values that later writes are made with."""
     return frozenset[Json]().union(*(step.arguments() for step in later if step.changes))
 

@@ -10,7 +10,7 @@ from palaestra.rubrics.derivation.runs import SolutionTrace, Tables
 from palaestra.rubrics.evidence import Evidence
 
 
-def spared(
+def forbid_neighbour_work(
     runs: Sequence[SolutionTrace],
     by_run: Sequence[Sequence[RowEffect]],
     work: Iterable[CommonEffect],
@@ -58,7 +58,7 @@ def _list_held(effect: RowEffect, tables: Tables) -> list[str]:
 
 
 def _prohibition(table: str, keys: frozenset[str], tables: Tables) -> Criterion:
-    def harmed(change: RowChange) -> bool:
+    def is_harm(change: RowChange) -> bool:
         if change.key in keys and change.table == table:
             return True
         if change.after is None:
@@ -70,7 +70,7 @@ def _prohibition(table: str, keys: frozenset[str], tables: Tables) -> Criterion:
     def check(evidence: Evidence) -> Verdict:
         if not evidence.event.written:
             return UNMET
-        harm = next((change for change in evidence.changes if harmed(change)), None)
+        harm = next((change for change in evidence.changes if is_harm(change)), None)
         return UNMET if harm is None else Verdict(met=True, reason=f"{harm.table} {harm.key}")
 
     return Criterion(

@@ -39,7 +39,7 @@ class TraceStep:
     """By table and key: the rows that the world had written by itself before this call, as it had left them."""
 
     @property
-    def looked(self) -> bool:
+    def is_lookup(self) -> bool:
         """Whether it looked something up: it ran, wrote nothing and said nothing to anybody."""
         return self.event.executed and not self.event.written and not self.prose
 
@@ -80,7 +80,7 @@ def leaves(value: Json) -> Iterator[str | int | float | bool]:
         yield value
 
 
-def numbered(name: str, taken: Iterable[str]) -> str:
+def free_name(name: str, taken: Iterable[str]) -> str:
     """`name`, or the first of name-2, name-3, ... that is not `taken`: the same in every task of a family."""
     names = set(taken)
     return next(n for n in (name, *(f"{name}-{i}" for i in range(2, len(names) + 3))) if n not in names)

@@ -227,7 +227,7 @@ class _Case:
         made = [pair.after for pair in self.pairs if pair.after.id == key and pair.before is None]
         return any(_comes_of(row, pair.after) for row in made for pair in held)
 
-    def named_beside(self, held: Sequence[_Pair]) -> list[str]:
+    def related_ids(self, held: Sequence[_Pair]) -> list[str]:
         """The ids that the request names, of rows that promises are about and of a kind which `held` names."""
         ids = _select_bound(_ids(" ".join(self._evidence.opening)), held)
         return [i for i in ids if self._is_promised(i)]
@@ -283,7 +283,7 @@ def _find_denied(
     ids = next((ids for ids in found if ids), list[str]())
     if not ids and _EVERY.search(clause) is None:
         beside = {pair.after.table for pair in made if pair.before is None and not holds(pair)}
-        others = any(not _is_about(held, key) for key in case.named_beside(held))
+        others = any(not _is_about(held, key) for key in case.related_ids(held))
         if others or _OTHERS.search(sentence) or any(pair.after.table in beside for pair in held):
             return None
     return next((pair.after.id for pair in held if not ids or any(map(pair.is_about, ids))), None)
@@ -312,7 +312,7 @@ def _not_borne_out(sentence: str, start: int, promise: Promise, held: Sequence[_
         return f"no row bears it out for {missing}"
     if not ids:
         many, untouched = _MANY.search(clause_at(sentence, start)), not any(pair.changed for pair in held)
-        meant = case.named_beside(held) if many or untouched else []
+        meant = case.related_ids(held) if many or untouched else []
         if untouched and meant and not any(_is_about(held, i) for i in meant):
             return f"no row bears it out for {meant[0]}"
         if many and (reason := _too_few(many, promise, held, meant)) is not None:

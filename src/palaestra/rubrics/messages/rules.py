@@ -109,7 +109,7 @@ class MessageRules:
         return self._list_shown(evidence).columns()
 
     def _list_shown(self, evidence: Evidence) -> ShownKeys:
-        shown = evidence.kept(self, ShownKeys)
+        shown = evidence.memoise(self, ShownKeys)
         shown.take_in(evidence.events)
         return shown
 

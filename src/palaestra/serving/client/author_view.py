@@ -17,7 +17,7 @@ from palaestra.tools import Tool
 class AuthorView(ABC):
     """The part of `ServedEnv` that takes a key for authors; each raises `KeyScopeError` with a lesser one.
 
-    `world`, `task_set`, `offered` and `instance` come from the world's pack, which has to be registered here too.
+    `world`, `task_set`, `offered_tools` and `instance` come from the world's pack, which has to be registered here too.
     """
 
     env_id: str
@@ -89,9 +89,9 @@ class AuthorView(ABC):
         return self._local_env.task_set
 
     @property
-    def offered(self) -> tuple[Tool, ...]:
+    def offered_tools(self) -> tuple[Tool, ...]:
         """The tools on offer, from the world's pack."""
-        return (self._local_episode if self._is_playing else self._local_env).offered
+        return (self._local_episode if self._is_playing else self._local_env).offered_tools
 
     @property
     def instance(self) -> Instance:

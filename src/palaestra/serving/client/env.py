@@ -209,7 +209,7 @@ class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
             record = self._records.read_reset(shown["record"])
             self._observation = record.messages
             self._offer(record.tools)
-            return record.returned()
+            return record.to_gymnasium()
         self._observation = _read_messages(shown["messages"])
         tools = read_tools(shown["tools"])
         self._offer(tools)
@@ -253,7 +253,7 @@ class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
             self._observation = record.messages
             if record.tools is not None:
                 self._offer(record.tools)
-            return record.returned()
+            return record.to_gymnasium()
         return self._player_step(shown)
 
     def end_episode(self, reason: EndReason = EndReason.TOKEN_BUDGET) -> int | None:

@@ -413,7 +413,7 @@ class SessionCore:
         return SessionCounts(
             sessions=len(self.sessions),
             snapshots=len(self.snapshots),
-            begun=ledger.begun,
+            begun=ledger.episodes_begun,
             running=ledger.running,
             outcomes=ledger.outcomes,
         )

@@ -113,7 +113,7 @@ class EpisodeLedger:
         self._sink(entry)
 
     @property
-    def begun(self) -> int:
+    def episodes_begun(self) -> int:
         """How many episodes have begun."""
         return self._begun
 

@@ -5,9 +5,9 @@ from typing import cast
 
 from palaestra.records import ToolCall
 from palaestra.tools.actions import read_model_value
-from palaestra.tools.formats.calls import decoded, encoded, turn_of
+from palaestra.tools.formats.calls import decode_json, encode_call, turn_of
 from palaestra.tools.formats.format import ParsedTurn
-from palaestra.tools.formats.hermes import THINKING, unfenced
+from palaestra.tools.formats.hermes import THINKING, strip_fence
 
 
 class JsonFormat:
@@ -18,10 +18,10 @@ class JsonFormat:
 
     def parse(self, text: str) -> ParsedTurn:
         """Read one turn."""
-        text = unfenced(THINKING.sub("", text).strip())
+        text = strip_fence(THINKING.sub("", text).strip())
         if not text.startswith(("{", "[")):
             return turn_of((), text)
-        value = decoded(text)
+        value = decode_json(text)
         said = read_model_value(value)
         if said is None or not (said.calls or said.text or said.error):
             return turn_of(cast("list[object]", value) if isinstance(value, list) else [value], "")
@@ -31,5 +31,5 @@ class JsonFormat:
         """Write one turn; prose beside calls cannot be written in this format and is left out."""
         if not calls:
             return prose
-        written = [encoded(call, "tool") for call in calls]
+        written = [encode_call(call, "tool") for call in calls]
         return written[0] if len(written) == 1 else f"[{', '.join(written)}]"

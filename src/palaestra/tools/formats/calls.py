@@ -12,7 +12,7 @@ from palaestra.tools.formats.format import ParsedTurn
 _ENCODER = JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
-def decoded(text: str) -> object:
+def decode_json(text: str) -> object:
     """The JSON value of `text`, or the error that reading it gave."""
     try:
         return orjson.loads(text)
@@ -20,17 +20,17 @@ def decoded(text: str) -> object:
         return error
 
 
-def encoded(call: ToolCall, key: str) -> str:
+def encode_call(call: ToolCall, key: str) -> str:
     """A call as JSON, its tool's name under `key`, spaced as chat templates space it."""
-    return encoded_text({key: call.tool, "arguments": dict(call.arguments)})
+    return encode_value({key: call.tool, "arguments": dict(call.arguments)})
 
 
-def encoded_arguments(call: ToolCall) -> str:
+def encode_arguments(call: ToolCall) -> str:
     """A call's arguments as JSON, without what could be a tag."""
-    return encoded_text(dict(call.arguments))
+    return encode_value(dict(call.arguments))
 
 
-def encoded_text(value: object) -> str:
+def encode_value(value: object) -> str:
     """A value as JSON. "<" is escaped: inside JSON it stands in strings only, where it could end the block."""
     return _ENCODER.encode(value).replace("<", "\\u003c")
 
@@ -64,7 +64,7 @@ def _call(value: object) -> ToolCall | str:
     name = fields.get("name", fields.get("tool"))
     arguments = fields.get("arguments", fields.get("parameters", {}))
     if isinstance(arguments, str):  # OpenAI's own wire format has the arguments as a JSON string
-        arguments = decoded(arguments)
+        arguments = decode_json(arguments)
     if not isinstance(name, str):
         return 'a call names its tool: {"name": "...", "arguments": {...}}'
     if not isinstance(arguments, dict):

@@ -21,9 +21,9 @@ from collections.abc import Sequence
 
 from palaestra.records import JsonSchema, Message, ToolCall
 from palaestra.tools.formats.fact_words import fact_words
-from palaestra.tools.formats.format import Mark, ParsedTurn, Rendering, TurnPart, joined
+from palaestra.tools.formats.format import Mark, ParsedTurn, Rendering, TurnPart, join_text
 from palaestra.tools.formats.handles import Handles, handle_marks
-from palaestra.tools.formats.lines import ValueMarks, line_pieces, read_line, written_line
+from palaestra.tools.formats.lines import ValueMarks, line_pieces, read_line, write_line
 from palaestra.tools.formats.message_reader import MessageReader
 from palaestra.tools.formats.resolving import find_unshown, resolve_turn
 
@@ -60,7 +60,7 @@ class CompactFormat:
     def render(self, calls: Sequence[ToolCall], prose: str = "") -> str:
         """Write one turn."""
         said = [f"> {line}" for line in prose.split("\n")] if prose else []
-        return "\n".join([*said, *map(written_line, calls)])
+        return "\n".join([*said, *map(write_line, calls)])
 
     def rendering(self) -> Rendering:
         """The rendering of a new episode, with handles of its own."""
@@ -94,15 +94,15 @@ class CompactRendering:
         """The messages, each after the mark of its role, and the mark of the policy's."""
         pieces: list[str] = []
         for message in messages:
-            pieces += [role_mark(message["role"]), *joined(fact_words(self._reader.read(message)))]
+            pieces += [role_mark(message["role"]), *join_text(fact_words(self._reader.read(message)))]
         return [*pieces, role_mark("assistant")]
 
-    def written(self, calls: Sequence[ToolCall], prose: str = "") -> list[str]:
+    def write_turn(self, calls: Sequence[ToolCall], prose: str = "") -> list[str]:
         """A turn with the handles of what was shown in it, and the end mark."""
         lines = [["> ", *self._shown.mask_written(line)] for line in prose.split("\n")] if prose else []
         lines += [line_pieces(call, self._marks) for call in calls]
         pieces = [piece for number, line in enumerate(lines) for piece in ("\n" if number else "", *line)]
-        return [*joined(pieces), self._format.end]
+        return [*join_text(pieces), self._format.end]
 
     def read(self, pieces: Sequence[str]) -> str:
         """The text with real values in it; `parse` refuses one with a handle that was never shown."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from palaestra.records import ToolCall
-from palaestra.tools.formats.calls import encoded_arguments, turn_of
+from palaestra.tools.formats.calls import encode_arguments, turn_of
 from palaestra.tools.formats.format import ParsedTurn
 from palaestra.tools.formats.hermes import is_bare_call, strip_thinking
 
@@ -60,7 +60,7 @@ class DeepSeekFormat:
         return f"{prose}{_CALLS}{between.join(blocks)}{_CALLS_END}" if blocks else prose
 
     def _body(self, call: ToolCall) -> str:
-        arguments = encoded_arguments(call)
+        arguments = encode_arguments(call)
         if not self._fenced:
             return f"{call.tool}{_SEPARATOR}{arguments}"
         return f"function{_SEPARATOR}{call.tool}\n```json\n{arguments}\n```"

@@ -48,7 +48,7 @@ class Mark(str):
     __slots__ = ()
 
 
-def joined(pieces: Iterable[str]) -> list[str]:
+def join_text(pieces: Iterable[str]) -> list[str]:
     """`pieces` with neighbouring text made one."""
     whole: list[str] = []
     for piece in pieces:
@@ -85,7 +85,7 @@ class Rendering(Protocol):
         """What stands between the end mark of one turn and where the policy begins to write the next."""
         ...
 
-    def written(self, calls: Sequence[ToolCall], prose: str = "") -> list[str]:
+    def write_turn(self, calls: Sequence[ToolCall], prose: str = "") -> list[str]:
         """A turn as a policy would write it, its end mark included; `read` gives its text back."""
         ...
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 from palaestra.records import ToolCall
 from palaestra.tools.formats.calls import turn_of
 from palaestra.tools.formats.format import ParsedTurn
-from palaestra.tools.formats.hermes import THINKING, unfenced
+from palaestra.tools.formats.hermes import THINKING, strip_fence
 
 BROWSERGYM: Mapping[str, tuple[str, ...]] = {
     "check": ("bid",),
@@ -70,7 +70,7 @@ class FunctionCallFormat:
     def parse(self, text: str) -> ParsedTurn:
         """Read one turn."""
         text = THINKING.sub("", text)
-        text = unfenced(_ACTION.split(text)[-1].strip())
+        text = strip_fence(_ACTION.split(text)[-1].strip())
         if not _CALL.match(text):
             return turn_of((), text)
         if len(text) > _LONGEST:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from palaestra.records import ToolCall
-from palaestra.tools.formats.calls import encoded_arguments, turn_of
+from palaestra.tools.formats.calls import encode_arguments, turn_of
 from palaestra.tools.formats.format import ParsedTurn
 from palaestra.tools.formats.hermes import is_bare_call
 
@@ -58,7 +58,7 @@ class HarmonyFormat:
             return f"{_CHANNEL}final{_MESSAGE}{prose}<|return|>" if prose else ""
         said = [f"{_CHANNEL}commentary{_MESSAGE}{prose}<|end|>"] if prose else []
         messages = [
-            f"{_CHANNEL}commentary to={_PREFIX}{call.tool} <|constrain|>json{_MESSAGE}{encoded_arguments(call)}<|call|>"
+            f"{_CHANNEL}commentary to={_PREFIX}{call.tool} <|constrain|>json{_MESSAGE}{encode_arguments(call)}<|call|>"
             for call in calls
         ]
         return _START.join([*said, *messages])

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from palaestra.records import ToolCall
-from palaestra.tools.formats.calls import decoded, encoded, turn_of
+from palaestra.tools.formats.calls import decode_json, encode_call, turn_of
 from palaestra.tools.formats.format import ParsedTurn
 
 # Chat templates may open the thinking in the prompt, so that the text begins inside it and holds its end alone.
@@ -34,11 +34,11 @@ class HermesFormat:
         blocks = _BLOCK.findall(text)
         if not blocks and is_bare_call(prose):
             return ParsedTurn(error="a call stands between <tool_call> and </tool_call>; this one stands bare")
-        return turn_of((decoded(block) for block in blocks), prose)
+        return turn_of((decode_json(block) for block in blocks), prose)
 
     def render(self, calls: Sequence[ToolCall], prose: str = "") -> str:
         """Write one turn."""
-        blocks = [f"<tool_call>\n{encoded(call, 'name')}\n</tool_call>" for call in calls]
+        blocks = [f"<tool_call>\n{encode_call(call, 'name')}\n</tool_call>" for call in calls]
         return "\n".join([prose, *blocks] if prose else blocks)
 
 
@@ -48,7 +48,7 @@ def strip_thinking(text: str) -> tuple[str, str | None]:
     return text, "<think> is never closed by </think>" if "<think>" in text else None
 
 
-def unfenced(text: str) -> str:
+def strip_fence(text: str) -> str:
     """What stands in a code fence that holds all of `text`; `text` itself where there is none."""
     opening = _FENCE_OPENS.match(text)
     if opening is None or len(text) < opening.end() + len(_FENCE) or not text.endswith(_FENCE):
@@ -58,5 +58,5 @@ def unfenced(text: str) -> str:
 
 def is_bare_call(prose: str) -> bool:
     """Whether text is a call without its wrapper, which must not pass for something said."""
-    value = decoded(unfenced(prose))
+    value = decode_json(strip_fence(prose))
     return isinstance(value, dict) and not {"name", "tool"}.isdisjoint(cast("dict[str, Any]", value))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from palaestra.records import ToolCall
-from palaestra.tools.formats.calls import encoded_arguments, turn_of
+from palaestra.tools.formats.calls import encode_arguments, turn_of
 from palaestra.tools.formats.format import ParsedTurn
 from palaestra.tools.formats.hermes import is_bare_call, strip_thinking
 
@@ -52,7 +52,7 @@ class KimiK2Format:
     def render(self, calls: Sequence[ToolCall], prose: str = "") -> str:
         """Write one turn."""
         blocks = [
-            f"{_CALL}{_PREFIX}{call.tool}:{number}{_ARGUMENTS}{encoded_arguments(call)}{_CALL_END}"
+            f"{_CALL}{_PREFIX}{call.tool}:{number}{_ARGUMENTS}{encode_arguments(call)}{_CALL_END}"
             for number, call in enumerate(calls)
         ]
         return f"{prose}{_SECTION}{''.join(blocks)}{_SECTION_END}" if blocks else prose

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from json import JSONDecodeError, JSONDecoder, JSONEncoder
 
 from palaestra.records import Json, ToolCall
-from palaestra.tools.formats.format import Mark, joined
+from palaestra.tools.formats.format import Mark, join_text
 from palaestra.tools.wire import glimpse
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -30,7 +30,7 @@ class ValueMarks:
     """A text in pieces, with marks in place of what has one."""
 
 
-def written_line(call: ToolCall) -> str:
+def write_line(call: ToolCall) -> str:
     """The line that writes `call`."""
     return "".join(line_pieces(call, _PLAIN))
 
@@ -40,21 +40,21 @@ def line_pieces(call: ToolCall, marks: ValueMarks) -> list[str]:
     pieces: list[str] = [_name(call.tool)]
     for key, value in call.arguments.items():
         pieces += [f" {_name(key)}=", *_argument(value, marks)]
-    return joined(pieces)
+    return join_text(pieces)
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """A text as a JSON string."""
     return _ENCODER.encode(text)
 
 
 def word_or_quoted(text: str) -> str:
     """A text as the value of an argument: as it is where it is one word that reads as no other value, else quoted."""
-    return text if _BARE.fullmatch(text) and not _LITERAL.fullmatch(text) else quoted(text)
+    return text if _BARE.fullmatch(text) and not _LITERAL.fullmatch(text) else quote(text)
 
 
 def _name(name: str) -> str:
-    return name if _NAME.fullmatch(name) else quoted(name)
+    return name if _NAME.fullmatch(name) else quote(name)
 
 
 def _argument(value: Json, marks: ValueMarks) -> Iterator[str]:
@@ -72,7 +72,7 @@ def _json(value: Json, marks: ValueMarks) -> Iterator[str]:
         yield mark
     elif isinstance(value, str):
         yield '"'
-        yield from (p if isinstance(p, Mark) else quoted(p)[1:-1] for p in marks.mask(value))
+        yield from (p if isinstance(p, Mark) else quote(p)[1:-1] for p in marks.mask(value))
         yield '"'
     elif isinstance(value, list):
         yield "["
@@ -83,7 +83,7 @@ def _json(value: Json, marks: ValueMarks) -> Iterator[str]:
     elif isinstance(value, Mapping):
         yield "{"
         for number, (name, inner) in enumerate(value.items()):
-            yield f"{',' if number else ''}{quoted(name)}:"
+            yield f"{',' if number else ''}{quote(name)}:"
             yield from _json(inner, marks)
         yield "}"
     else:

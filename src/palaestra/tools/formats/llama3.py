@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from json import JSONDecodeError, JSONDecoder
 
 from palaestra.records import ToolCall
-from palaestra.tools.formats.calls import decoded, encoded_arguments, encoded_text, turn_of
+from palaestra.tools.formats.calls import decode_json, encode_arguments, encode_value, turn_of
 from palaestra.tools.formats.format import ParsedTurn
 
 _TAG = "<|python_tag|>"
@@ -47,7 +47,7 @@ class Llama3Format:
         if not calls:
             return prose
         return "; ".join(
-            f'{{"name": {encoded_text(call.tool)}, "parameters": {encoded_arguments(call)}}}' for call in calls
+            f'{{"name": {encode_value(call.tool)}, "parameters": {encode_arguments(call)}}}' for call in calls
         )
 
 
@@ -60,7 +60,7 @@ def _values(text: str) -> list[object]:
             _, end = _DECODER.raw_decode(text, at)
         except (JSONDecodeError, RecursionError, ValueError):  # a number of too many digits is a ValueError
             end = len(text)
-        values.append(decoded(text[at:end]))
+        values.append(decode_json(text[at:end]))
         between = _BETWEEN.match(text, end)
         at = end if between is None else between.end()
     return values

@@ -13,7 +13,7 @@ import orjson
 
 from palaestra.records import Json, JsonSchema, Message, ToolCall
 from palaestra.tools.formats.compact import CompactFormat, role_mark
-from palaestra.tools.formats.format import Mark, joined
+from palaestra.tools.formats.format import Mark, join_text
 from palaestra.tools.formats.handles import Handles
 from palaestra.tools.images import read_text
 
@@ -67,9 +67,9 @@ class OpaqueRendering:
         except (orjson.JSONDecodeError, RecursionError):
             return self.mask(content)
         runs = ((record, "".join(text for text, _ in run)) for record, run in groupby(fields, itemgetter(1)))
-        return joined(piece for record, text in runs for piece in self.mask(text, record=record))
+        return join_text(piece for record, text in runs for piece in self.mask(text, record=record))
 
-    def written(self, calls: Sequence[ToolCall], prose: str = "") -> list[str]:
+    def write_turn(self, calls: Sequence[ToolCall], prose: str = "") -> list[str]:
         """A turn with handles in it, and the end mark."""
         return [*self.mask(self._format.render(calls, prose)), self._format.end]
 

@@ -119,7 +119,7 @@ class PlannerRendering:
 
     def opening(self, messages: Sequence[Message], tools: Sequence[JsonSchema]) -> list[str]:
         """The inner format's opening, and that there is no subgoal yet."""
-        shown = _guided(messages) if self._guided else messages
+        shown = _add_guide(messages) if self._guided else messages
         return self._inner.opening([*shown, self._current()], tools)
 
     def following(self, messages: Sequence[Message]) -> list[str]:
@@ -129,9 +129,9 @@ class PlannerRendering:
     def _current(self) -> Message:
         return {"role": "system", "content": f"Current subgoal: {self._subgoal}"}
 
-    def written(self, calls: Sequence[ToolCall], prose: str = "") -> list[str]:
+    def write_turn(self, calls: Sequence[ToolCall], prose: str = "") -> list[str]:
         """A turn with the subgoal that `subgoal_of` derives from its calls."""
-        *action, end = self._inner.written(calls, prose)
+        *action, end = self._inner.write_turn(calls, prose)
         before, self._subgoal = self._subgoal, subgoal_of(calls, self._subgoal)
         return [*_wrap(action, KEEP if self._subgoal == before else SWITCH, self._subgoal), end]
 
@@ -152,7 +152,7 @@ def _wrap(action: Sequence[str], switch: str, subgoal: str) -> list[str]:
     ]
 
 
-def _guided(messages: Sequence[Message]) -> list[Message]:
+def _add_guide(messages: Sequence[Message]) -> list[Message]:
     """The messages, the form explained in the system's."""
     if not messages or messages[0]["role"] != "system":
         return [{"role": "system", "content": _GUIDE}, *messages]

@@ -10,8 +10,8 @@ import json
 from collections.abc import Sequence
 
 from palaestra.records import JsonSchema, Message, ToolCall
-from palaestra.tools.formats.calls import encoded
-from palaestra.tools.formats.format import Mark, TurnPart, joined
+from palaestra.tools.formats.calls import encode_call
+from palaestra.tools.formats.format import Mark, TurnPart, join_text
 from palaestra.tools.formats.hermes import HermesFormat
 from palaestra.tools.images import read_text
 
@@ -74,11 +74,11 @@ class QwenRendering:
             schemas = (f"\n{json.dumps(schema, ensure_ascii=False)}" for schema in tools)
             head = [*head, *(["\n\n"] if head else []), _TOOLS_BEFORE, *schemas, *_TOOLS_AFTER]
         block = [_START, "system\n", *head, _END, "\n"] if head else []
-        return joined([*block, *self._messages(messages if system is None else messages[1:])])
+        return join_text([*block, *self._messages(messages if system is None else messages[1:])])
 
     def following(self, messages: Sequence[Message]) -> list[str]:
         """The messages, and the beginning of the policy's next turn."""
-        return joined(["\n", *self._messages(messages)])
+        return join_text(["\n", *self._messages(messages)])
 
     def _messages(self, messages: Sequence[Message]) -> list[str]:
         """Messages, answers of tools in a row as one of the user's, and the beginning of the policy's turn."""
@@ -92,12 +92,12 @@ class QwenRendering:
                     pieces += [_START, f"{message['role']}\n{read_text(message)}", _END, "\n"]
         return [*pieces, *self._turn]
 
-    def written(self, calls: Sequence[ToolCall], prose: str = "") -> list[str]:
+    def write_turn(self, calls: Sequence[ToolCall], prose: str = "") -> list[str]:
         """A turn with its tags as marks, and the end mark."""
         pieces = [prose]
         for call in calls:
-            pieces += ["\n" if any(pieces) else "", _CALL, f"\n{encoded(call, 'name')}\n", _CALL_END]
-        return joined([*pieces, _END])
+            pieces += ["\n" if any(pieces) else "", _CALL, f"\n{encode_call(call, 'name')}\n", _CALL_END]
+        return join_text([*pieces, _END])
 
     def read(self, pieces: Sequence[str]) -> str:
         """The text as it was written."""

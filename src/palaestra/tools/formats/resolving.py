@@ -11,7 +11,7 @@ import orjson
 
 from palaestra.tools.formats.format import Mark
 from palaestra.tools.formats.handles import Handles, HandleValue, is_handle
-from palaestra.tools.formats.lines import quoted, word_or_quoted
+from palaestra.tools.formats.lines import quote, word_or_quoted
 
 _UNSHOWN = "\x1a"
 """Stands before a handle that was never shown. No JSON string may hold it, so no readable call does."""
@@ -83,9 +83,9 @@ class _Place:
         if self._line == _PROSE:
             return self._text_of(value)
         if self._quoted:
-            return quoted(self._text_of(value))[1:-1]
+            return quote(self._text_of(value))[1:-1]
         if isinstance(value, int):
             return orjson.dumps(value).decode()
         if self._depth:
-            return quoted(value)
+            return quote(value)
         return word_or_quoted(value) if self.after == "=" else value

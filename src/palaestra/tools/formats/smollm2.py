@@ -13,9 +13,9 @@ from json import dumps
 from typing import cast
 
 from palaestra.records import JsonSchema, Message, ToolCall
-from palaestra.tools.formats.calls import decoded, encoded, turn_of
-from palaestra.tools.formats.format import Mark, ParsedTurn, TurnPart, joined
-from palaestra.tools.formats.hermes import unfenced
+from palaestra.tools.formats.calls import decode_json, encode_call, turn_of
+from palaestra.tools.formats.format import Mark, ParsedTurn, TurnPart, join_text
+from palaestra.tools.formats.hermes import strip_fence
 from palaestra.tools.images import read_text
 from palaestra.tools.short_schemas import short_schema
 
@@ -71,12 +71,12 @@ class SmolLM2Format:
         blocks = _BLOCK.findall(text)
         if not blocks and _is_bare_call(prose):
             return ParsedTurn(error="calls stand between <tool_call> and </tool_call>; this one stands bare")
-        values = [value for block in blocks for value in _as_list(decoded(block))]
+        values = [value for block in blocks for value in _as_list(decode_json(block))]
         return turn_of(values, prose or (NO_CALLS if blocks and not values else ""))
 
     def render(self, calls: Sequence[ToolCall], prose: str = "") -> str:
         """Write one turn."""
-        block = f"<tool_call>[{', '.join(encoded(call, 'name') for call in calls)}]</tool_call>"
+        block = f"<tool_call>[{', '.join(encode_call(call, 'name') for call in calls)}]</tool_call>"
         return "\n".join(part for part in (prose, block if calls else "") if part)
 
     def rendering(self) -> "SmolLM2Rendering":
@@ -106,7 +106,7 @@ class SmolLM2Rendering:
         if tools:
             head.append(f"{_TOOLS_BEFORE}{self._listing(tools)}{_TOOLS_AFTER}")
         system: Message = {"role": "system", "content": "\n\n".join(head) if head else _DEFAULT_SYSTEM}
-        return joined(_turns([system, *(messages[1:] if begins else messages)]))
+        return join_text(_turns([system, *(messages[1:] if begins else messages)]))
 
     def _listing(self, tools: Sequence[JsonSchema]) -> str:
         """The tools as a JSON list. A description cannot close the list: it has no "<" left."""
@@ -115,11 +115,11 @@ class SmolLM2Rendering:
 
     def following(self, messages: Sequence[Message]) -> list[str]:
         """The messages, and the beginning of the policy's next turn."""
-        return joined(["\n", *_turns(messages)])
+        return join_text(["\n", *_turns(messages)])
 
-    def written(self, calls: Sequence[ToolCall], prose: str = "") -> list[str]:
+    def write_turn(self, calls: Sequence[ToolCall], prose: str = "") -> list[str]:
         """A turn and the end mark."""
-        return joined([self._format.render(calls, prose), _END])
+        return join_text([self._format.render(calls, prose), _END])
 
     def read(self, pieces: Sequence[str]) -> str:
         """The text as it was written."""
@@ -140,5 +140,5 @@ def _as_list(value: object) -> list[object]:
 
 def _is_bare_call(prose: str) -> bool:
     """Whether text is a call, or a list of them, without its wrapper, which must not pass for something said."""
-    values = _as_list(decoded(unfenced(prose)))
+    values = _as_list(decode_json(strip_fence(prose)))
     return any(isinstance(value, dict) and "name" in value for value in values)

@@ -82,9 +82,9 @@ class FactsRendering:
         """The messages, answers with their facts, and the beginning of the policy's next turn."""
         return self._inner.following(self._with_facts(messages))
 
-    def written(self, calls: Sequence[ToolCall], prose: str = "") -> list[str]:
+    def write_turn(self, calls: Sequence[ToolCall], prose: str = "") -> list[str]:
         """A turn as the other format writes it."""
-        return self._inner.written(calls, prose)
+        return self._inner.write_turn(calls, prose)
 
     def read(self, pieces: Sequence[str]) -> str:
         """The text as the other format reads it."""

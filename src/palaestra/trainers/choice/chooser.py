@@ -109,7 +109,7 @@ class TaskChooser:
         self._estimate.update(places)
         self._known.append(self._estimate.values())
 
-    def expected(self, task: str, version: int) -> float:
+    def estimate(self, task: str, version: int) -> float:
         """What the rule's estimate said of a task's family under weights of this version.
 
         Args:

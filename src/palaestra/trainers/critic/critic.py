@@ -95,7 +95,7 @@ class Critic:
         target_TH = reading.spread(target.to(value_TH.dtype)) / self._unit
         columns = {_VALUES: value_TH, _TARGETS: target_TH, _READ: reading.read_TH}
         placed = batch.with_columns(columns)
-        shuffled = stream.shuffled(range(batch.trajectories))
+        shuffled = stream.permutation(range(batch.trajectories))
         losses: list[float] = []
         for update in range(self.config.updates):
             share = placed.select(sorted(shuffled[update :: self.config.updates]))

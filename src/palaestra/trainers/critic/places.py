@@ -26,7 +26,7 @@ class ValueReading:
     place_UH: Tensor | None = None
     """The token of each turn that each head is read at; `None` where it is read at every token. -1 where nowhere."""
 
-    def columned(self, value_TH: Tensor) -> Tensor:
+    def to_column(self, value_TH: Tensor) -> Tensor:
         """The column: from what every head says of every token."""
         if self.place_UH is None:
             return value_TH[:, 0]

@@ -47,7 +47,7 @@ def rollout_columns(episodes: Sequence[Episode], turns: Sequence[int]) -> dict[s
         "task_R": _numbers(stable_number("task", episode.task.id) for episode in episodes),
         "agent_R": _numbers(stable_number("agent", episode.agent) for episode in episodes),
         "invalid_U": _floats(map(_number_of_turn(_invalid), every)),
-        "tools_U": _floats(map(_number_of_turn(_carried_out), every)),
+        "tools_U": _floats(map(_number_of_turn(_count_successes), every)),
         "layers_UL": _table([_layers(turn) for turn in every], len(LAYERS)),
         "harm_U": _floats(chain.from_iterable(_harm(e, one) for e, one in zip(episodes, answered, strict=True))),
         "met_UC": _table(
@@ -102,7 +102,7 @@ def _invalid(turn: Turn) -> bool:
     return not events or not all(event.schema_ok for event in events)
 
 
-def _carried_out(turn: Turn) -> int:
+def _count_successes(turn: Turn) -> int:
     return sum(event.duplicate_of is None and event.executed and event.semantic_ok for event in _own(turn))
 
 

@@ -34,7 +34,7 @@ def demonstration(transcript: AgentTranscript, codec: Codec) -> Tokens:
     )
 
 
-def rendered(transcript: AgentTranscript, form: ChatFormat) -> list[str]:
+def render_episode(transcript: AgentTranscript, form: ChatFormat) -> list[str]:
     """An episode as pieces of text and marks: what a tokenizer is learnt from."""
     return [piece for pieces, _ in _deltas(transcript, form) for piece in pieces]
 
@@ -44,5 +44,5 @@ def _deltas(transcript: AgentTranscript, form: ChatFormat) -> Iterator[tuple[lis
     rendering = form.rendering()
     yield rendering.opening(transcript.prompt, transcript.tools), False
     for turn in transcript.turns:
-        yield rendering.written(turn.calls), True
+        yield rendering.write_turn(turn.calls), True
         yield rendering.following(turn.observation), False

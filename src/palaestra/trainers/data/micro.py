@@ -7,7 +7,7 @@ from typing import Protocol, Self, TypeAlias
 from palaestra.record import record
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.layouts import LayoutName
-from palaestra.trainers.data.layouts.needed import needed
+from palaestra.trainers.data.layouts.needed import find_needed_tokens
 from palaestra.trainers.data.layouts.prefixes import common, length, segment_keys
 
 _Keys: TypeAlias = Sequence[bytes]
@@ -43,7 +43,7 @@ def split(batch: TokenBatch, tokens: int, layout: LayoutName) -> list[TokenBatch
 
 def _keys(batch: TokenBatch) -> list[list[bytes]]:
     """Of each trajectory, its segments that have to be put through."""
-    need = needed(batch)
+    need = find_needed_tokens(batch)
     keys: list[list[bytes]] = [[] for _ in range(batch.trajectories)]
     for trajectory, key in zip(
         batch.trajectory_S.tolist(), segment_keys(batch.ids_T[need.token_K], need.length_S), strict=True

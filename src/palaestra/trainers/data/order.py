@@ -12,7 +12,7 @@ def epochs(count: int, *, size: int, stream: Stream) -> Iterator[list[int]]:
     deck: list[int] = []
     while True:
         while len(deck) < size:
-            deck += stream.shuffled(range(count))
+            deck += stream.permutation(range(count))
         yield deck[:size]
         deck = deck[size:]
 

@@ -156,7 +156,7 @@ class BatchFiller:
         return self._tokens[reference]
 
     @property
-    def asked(self) -> frozenset[str]:
+    def one_time_columns(self) -> frozenset[str]:
         """The columns that are not repeatable."""
         return frozenset(name for one in self._chosen if not one.filler.repeatable for name in one.columns)
 

@@ -133,7 +133,7 @@ def _tokens(probe: Probe) -> Tokens:
 
 def _encode_calls(rendering: Rendering, calls: Sequence[ToolCall], codec: Codec) -> tuple[int, ...]:
     """The calls as the policy's next turn; the rendering stays as it is."""
-    return tuple(codec.encode(deepcopy(rendering).written(calls)))
+    return tuple(codec.encode(deepcopy(rendering).write_turn(calls)))
 
 
 def _only_segment(episode: Episode) -> tuple[Segment, Tokens]:

@@ -12,7 +12,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from palaestra.errors import UnknownNameError
-from palaestra.trainers.folder import told_as_disk_errors
+from palaestra.trainers.folder import convert_to_disk_errors
 from palaestra.trainers.learner.config import LoraConfig
 from palaestra.trainers.learner.sharding import whole
 from palaestra.trainers.model.adapters import ADAPTER, TENSORS, peft_name
@@ -70,7 +70,7 @@ class Adapters:
             OSError: the disk refuses.
         """
         tensors = {peft_name(name): weight.contiguous() for name, weight in weights.items()}
-        with told_as_disk_errors(directory):
+        with convert_to_disk_errors(directory):
             directory.mkdir(parents=True, exist_ok=True)
             self._config.save_pretrained(str(directory))
             save_file(tensors, directory / TENSORS, metadata={"format": "pt"})

@@ -45,7 +45,7 @@ def engine_of(
         schedule: EngineSchedule = (
             ScheduleRecorder(FreeSchedule(), sink) if replay is None else ReplaySchedule(replay.schedule)
         )
-        head = isinstance(config, GrpoConfig) and config.objective.built().temperature is not None
+        head = isinstance(config, GrpoConfig) and config.objective.build().temperature is not None
         return NativeEngine(policy.model, config.engine, schedule=schedule, temperature_head=head)
     if replay is not None:
         raise ConfigError("vllm: vLLM schedules by itself and is held to no record; replay with our own engine")

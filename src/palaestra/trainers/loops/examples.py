@@ -142,7 +142,7 @@ class BalancedDraw:
         """
         order: list[str] = []
         while self._families and len(order) < count:
-            order += stream.shuffled(list(self._families))
+            order += stream.permutation(list(self._families))
         return [stream.choice(self._families[name]) for name in order[:count]]
 
 

@@ -106,7 +106,7 @@ class GrpoLoop(Loop):
         self.learner = config.learner
         self.save = config.save
         self._config = config
-        self._built = config.objective.built()
+        self._built = config.objective.build()
         self._chosen = config.fillers(self._built)
         plan = TaskPlan(
             tasks,
@@ -171,7 +171,7 @@ class GrpoLoop(Loop):
         policy = self._start if self.learner.lora is not None else self._start.copy()
         return with_temperature_head(policy, self._built.temperature, seed=self._seed)
 
-    def done(self, progress: StageProgress) -> float:
+    def share_done(self, progress: StageProgress) -> float:
         """The share of the steps, or of the tokens or the time where those are what there is."""
         if self._config.cpu_seconds is not None:
             return share_of_time(progress, self._config.cpu_seconds, self._replay)
@@ -221,7 +221,7 @@ class GrpoLoop(Loop):
         """One batch of groups, and the updates on it."""
         del done
         rollouts = self._rollouts
-        came = await rollouts.batch(step, asked=self._filler.asked, ask=self._ask)
+        came = await rollouts.batch(step, asked=self._filler.one_time_columns, ask=self._ask)
         groups, columns, branches = came.groups, came.columns, came.branches or ()
         continued = [episode for branch in branches for episode in branch.episodes]
         self._guard.check_episodes(group.episodes[0] for group in groups if group.episodes)
@@ -239,7 +239,7 @@ class GrpoLoop(Loop):
         for alarm in alarms:
             if alarm.is_new:
                 text = f"{self.name} step {step + 1}: alarm, {alarm.name}: {alarm.sentence}"
-                rollouts.happened(alarm.name, text)
+                rollouts.report_event(alarm.name, text)
             if alarm.action == "refresh":
                 rollouts.drop_older(step + 1)
         rollouts.settle(self._further)
@@ -261,7 +261,7 @@ class GrpoLoop(Loop):
 
     def _is_wanted(self, group: RolloutGroup) -> bool:
         """Whether some filter would not leave all of it out."""
-        return self._built.wanted(group.batch())
+        return self._built.is_wanted(group.batch())
 
     def _train(
         self,
@@ -369,7 +369,7 @@ class GrpoLoop(Loop):
         assert self._built.critic is not None
         read = value_reading(batch, self._built.critic.column)
         value_TH = critic.values(batch)
-        batch = batch.with_columns({read.column: read.columned(value_TH)})
+        batch = batch.with_columns({read.column: read.to_column(value_TH)})
         target = self._built.critic.targets(batch)
         return batch, critic.learn(batch, read, target, before_TH=value_TH, stream=stream.split("critic"))
 

@@ -75,7 +75,7 @@ class Loop(ABC):
         """The policy that the stage begins with; the stage may change it."""
 
     @abstractmethod
-    def done(self, progress: StageProgress) -> float:
+    def share_done(self, progress: StageProgress) -> float:
         """How much of the stage is done, 0 to 1; it ends at 1."""
 
     @abstractmethod

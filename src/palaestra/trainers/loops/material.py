@@ -18,7 +18,7 @@ from palaestra.records import TaskSpec
 from palaestra.steps import ResetRecord
 from palaestra.tools import CHAT_FORMATS
 from palaestra.trainers.codec import Codec, train_tokenizer
-from palaestra.trainers.data.demonstration import rendered
+from palaestra.trainers.data.demonstration import render_episode
 from palaestra.trainers.data.store import read_columns
 from palaestra.trainers.loops.config import PolicyConfig, WorldConfig
 from palaestra.trainers.model.checkpoint import fresh
@@ -226,7 +226,7 @@ def initial_policy(config: PolicyConfig, demonstrations: list[Episode], *, seed:
         )
     form = CHAT_FORMATS.get(config.format or "compact")
     size = config.model
-    corpus = [rendered(transcript_of(episode), form) for episode in demonstrations]
+    corpus = [render_episode(transcript_of(episode), form) for episode in demonstrations]
     tokenizer = train_tokenizer(corpus, form, size=size.vocabulary)
     shape = DecoderShape(
         vocabulary=len(tokenizer),

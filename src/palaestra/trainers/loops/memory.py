@@ -72,7 +72,7 @@ def estimate_memory(config: StageConfig, shape: DecoderShape) -> list[MemoryItem
 def _of_objective(config: GrpoConfig, shape: DecoderShape) -> list[MemoryItem]:
     weights, device = _SINGLE * shape.parameters, config.learner.device or "cpu"
     items: list[MemoryItem] = []
-    built = config.objective.built()
+    built = config.objective.build()
     if "ref_T" in built.requires:  # its weights are those at the start, or those that adapters adapt
         half = weights // 2 if config.learner.precision == "bf16" else 0
         moved = weights if config.learner.lora is None and device != "cpu" else 0

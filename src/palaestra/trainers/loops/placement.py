@@ -73,7 +73,7 @@ def placements(config: TrainConfig) -> list[Placement]:
     for name, stage in config.stages.items():
         found.append(_of_learner(f"{name} learner", stage))
         whose = f"{name} " if len(sampling) > 1 else ""
-        if isinstance(stage, GrpoConfig) and stage.objective.built().critic is not None:
+        if isinstance(stage, GrpoConfig) and stage.objective.build().critic is not None:
             found.append(_of_learner(f"{whose}critic", stage.critic))
         if isinstance(stage, GroupStageConfig):
             found.append(_of_engine(f"{whose}engine", stage))

@@ -125,7 +125,7 @@ class GrpoConfig(GroupStageConfig):
                 f"probe={self.probe}, probe_prompts={self.probe_prompts}: a probe is every so many steps, 0 for never, "
                 "and compares 2 tasks or more"
             )
-        built = self.objective.built()
+        built = self.objective.build()
         if self.group_size == 1 and (comparing := comparing_parts(built)):
             raise ValueError(
                 f"group_size=1: the objective compares the trajectories of a group ({', '.join(comparing)}), and a "

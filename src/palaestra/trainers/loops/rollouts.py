@@ -204,7 +204,7 @@ class StageRollouts:
             return await self._again(recorded, asked, ask)
         for batch in self.record.quarantined:
             text = f"step {batch.step + 1}: {len(batch.groups)} groups are left out, since training on them diverged"
-            self.happened("quarantine", text)
+            self.report_event("quarantine", text)
             self._source.skip(batch.groups)
         self.record.quarantined.clear()
         if self._replay is None:
@@ -308,13 +308,13 @@ class StageRollouts:
             "and leaves the batch out"
         )
 
-    def happened(self, name: str, text: str) -> None:
+    def report_event(self, name: str, text: str) -> None:
         """Say it at once, and keep it for the trackers."""
         self._say(text)
         self._events.append(StageEvent(name=name, text=text))
 
     def _fault(self, text: str) -> None:
-        self.happened("fault", text)
+        self.report_event("fault", text)
 
     def events(self) -> list[StageEvent]:
         """What has happened since this was last asked."""

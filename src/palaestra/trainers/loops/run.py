@@ -104,7 +104,7 @@ def _files(config: TrainConfig) -> dict[str, Path | None]:
     found: dict[str, Path | None] = {}
     for name, stage in config.stages.items():
         if isinstance(stage, GrpoConfig):
-            if needs_of(stage.fillers(stage.objective.built())) & SHOWN:
+            if needs_of(stage.fillers(stage.objective.build())) & SHOWN:
                 found[name] = first
         elif isinstance(stage, SftConfig) or stage.demonstration_share:
             found[name] = stage.demonstrations

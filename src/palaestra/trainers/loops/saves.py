@@ -19,10 +19,10 @@ from pydantic import TypeAdapter, ValidationError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from palaestra.durable import saving, verified
+from palaestra.durable import find_whole_save, saving
 from palaestra.errors import RecordError
 from palaestra.trainers.codec import Codec
-from palaestra.trainers.folder import ADAPTERS, BASE, save_codec, told_as_disk_errors
+from palaestra.trainers.folder import ADAPTERS, BASE, convert_to_disk_errors, save_codec
 from palaestra.trainers.learner import Learner
 from palaestra.trainers.model.adapters import load_adapters
 from palaestra.trainers.model.checkpoint import WEIGHTS, save_weights
@@ -83,7 +83,7 @@ def read_progress(saved: Path) -> StageProgress:
     Raises:
         RecordError: there is no whole one.
     """
-    whole = verified(saved)
+    whole = find_whole_save(saved)
     try:
         return _READER.validate_json((whole / _PROGRESS).read_bytes())
     except (OSError, ValidationError) as error:
@@ -122,7 +122,7 @@ class StageSnapshot:
         if self.adapters is not None:
             self.adapters.save(directory / ADAPTERS, self.trained)
         flat = {f"{name}/{key}": value for name, each in self.moments.items() for key, value in each.items()}
-        with told_as_disk_errors(directory):
+        with convert_to_disk_errors(directory):
             save_file({**flat, _STEPS: torch.tensor(self.steps)}, directory / _OPTIMISER)
         if self.held:
             into = BytesIO()  # torch hides what the disk says of a file of its own
@@ -192,7 +192,7 @@ def restore(saved: Path) -> SavedStage:
         RecordError: there is none.
         OSError: a file of it cannot be read.
     """
-    whole = verified(saved)
+    whole = find_whole_save(saved)
     flat = load_file(whole / _OPTIMISER)
     steps = int(flat.pop(_STEPS))
     moments: dict[str, dict[str, Tensor]] = {}

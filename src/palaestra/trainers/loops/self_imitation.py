@@ -115,7 +115,7 @@ class SelfImitationLoop(Loop):
         self._replay = replay
         self._objective = SupervisedObjective()
         surprising = chooser if config.keep.order == "surprising" else None
-        self._examples = ExampleStore(config.keep, expected=None if surprising is None else surprising.expected)
+        self._examples = ExampleStore(config.keep, expected=None if surprising is None else surprising.estimate)
         self._sampling = False
 
     def fingerprint(self) -> str:
@@ -139,7 +139,7 @@ class SelfImitationLoop(Loop):
         """The rounds of rollouts before imitation; `None` where imitation follows each."""
         return self._config.rounds if isinstance(self._config, RejectionConfig) else None
 
-    def done(self, progress: StageProgress) -> float:
+    def share_done(self, progress: StageProgress) -> float:
         """The share of the steps, rounds of rollouts included, or of the time where that is what there is."""
         if isinstance(self._config, ExpertConfig) and self._config.cpu_seconds is not None:
             return share_of_time(progress, self._config.cpu_seconds, self._replay)

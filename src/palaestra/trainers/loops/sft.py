@@ -82,7 +82,7 @@ class SftLoop(Loop):
         """The policy to begin with: a copy, unless it is frozen and adapters are trained."""
         return self._start if self.learner.lora is not None else self._start.copy()
 
-    def done(self, progress: StageProgress) -> float:
+    def share_done(self, progress: StageProgress) -> float:
         """The share of the steps, or of the time where that is what there is."""
         if self._config.cpu_seconds is not None:
             return progress.cpu_seconds / self._config.cpu_seconds

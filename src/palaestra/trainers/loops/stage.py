@@ -95,7 +95,7 @@ async def _run(
     for name in (CHECKPOINT, BASE):
         sweep(directory / name)
     policy, learner, progress, kept, held = _resume(loop, saved, learners, say, amend=amend)
-    if loop.done(progress) >= 1:
+    if loop.share_done(progress) >= 1:
         return StageResult(policy=_merge_trained(policy, learner), progress=progress, directory=saved)
     if learner.adapters is not None:
         save_base(policy, directory)
@@ -103,10 +103,10 @@ async def _run(
     opened = [make(directory, progress.step) for make in trackers]
     try:
         await loop.open(policy, learner, directory, step=progress.step, kept=kept, held=held)
-        reporter = StageReporter(loop.name, say, done=loop.done(progress))
+        reporter = StageReporter(loop.name, say, done=loop.share_done(progress))
         with bar(loop.name, 100) as shown, stage.stop.listening(), stage.beating(reporter):
             ticks = 0
-            while (done := loop.done(progress)) < 1 and stage.stop.signal is None:
+            while (done := loop.share_done(progress)) < 1 and stage.stop.signal is None:
                 if (metrics := await stage.step(done)) is None:
                     break
                 events = loop.events()
@@ -114,7 +114,7 @@ async def _run(
                     tracker.log(progress.step, metrics)
                     for event in events:
                         tracker.event(progress.step, event.name, event.text)
-                done = min(1.0, loop.done(progress))
+                done = min(1.0, loop.share_done(progress))
                 await stage.save_if_due(last=done == 1)
                 reporter.step(progress.step, metrics, done=done, saved=stage.saved)
                 if more := int(done * 100) - ticks:
@@ -283,7 +283,11 @@ def _resume(
     learner.restore(found.state)
     progress = found.progress
     broken = "" if found.directory == saved else f" ({saved} is damaged, the save before it is whole)"
-    where = f"done before, {progress.step} steps" if loop.done(progress) >= 1 else f"goes on from step {progress.step}"
+    where = (
+        f"done before, {progress.step} steps"
+        if loop.share_done(progress) >= 1
+        else f"goes on from step {progress.step}"
+    )
     say(f"{loop.name}: {where}{broken}")
     return policy, learner, progress, found.kept, found.held
 

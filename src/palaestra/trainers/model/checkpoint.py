@@ -17,7 +17,7 @@ from torch import Tensor
 from transformers import AutoConfig, LlamaConfig, PreTrainedConfig, Qwen3Config
 
 from palaestra.errors import CheckpointError
-from palaestra.trainers.folder import read_with, told_as_disk_errors
+from palaestra.trainers.folder import convert_to_disk_errors, read_with
 from palaestra.trainers.model.decoder import Decoder
 from palaestra.trainers.model.shape import DecoderShape, RopeScaling, TemperatureRange
 
@@ -87,7 +87,7 @@ def save_weights(shape: DecoderShape, weights: Mapping[str, Tensor], directory: 
     left_out = {_OUTPUT} if shape.tied else set[str]()
     weights = {name: weight.contiguous() for name, weight in weights.items() if name not in left_out}
     config = _config_of(shape, weights[_EMBEDDING].dtype)
-    with told_as_disk_errors(directory):
+    with convert_to_disk_errors(directory):
         directory.mkdir(parents=True, exist_ok=True)
         config.save_pretrained(directory)
         save_file(weights, directory / WEIGHTS, metadata={"format": "pt"})

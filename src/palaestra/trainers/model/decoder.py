@@ -37,7 +37,7 @@ class Operations(Protocol):
     def turn(
         self, x_THD: Tensor, cos_TD: Tensor, sin_TD: Tensor, *, heads: int, norm_HD: Tensor | None, epsilon: float
     ) -> None:
-        """Norm the first `heads` heads where there are weights for it, and turn them as `rotated` does; in place."""
+        """Norm the first `heads` heads where there are weights for it, and turn them as `rotate` does; in place."""
         ...
 
     def gate(self, x_TN: Tensor) -> Tensor:
@@ -69,7 +69,7 @@ class ForwardFunctions(Protocol):
         ...
 
     def turn(self, x_THD: Tensor, rotation: "Rotation") -> Tensor:
-        """Heads turned by each token's angles, as `rotated` does."""
+        """Heads turned by each token's angles, as `rotate` does."""
         ...
 
     def gate(self, gate_TN: Tensor, up_TN: Tensor) -> Tensor:
@@ -271,7 +271,7 @@ class _Attention(nn.Module):
         q_THD: Tensor = self.q_norm(self.q_proj(x_TC).unflatten(-1, (-1, self.head_dim)))
         k_TGD: Tensor = self.k_norm(self.k_proj(x_TC).unflatten(-1, (-1, self.head_dim)))
         v_TGD: Tensor = self.v_proj(x_TC).unflatten(-1, (-1, self.head_dim))
-        turn = rotated if self.functions is None else self.functions.turn
+        turn = rotate if self.functions is None else self.functions.turn
         return turn(q_THD, rotation), turn(k_TGD, rotation), v_TGD
 
 
@@ -309,7 +309,7 @@ class _JoinedHeads:
         qk_THD, v_TGD = qkv_THD.split((turned, self._groups), 1)
         if self._norm_HD is not None:
             qk_THD = functional.rms_norm(qk_THD, (self._head_dim,), None, self._epsilon) * self._norm_HD
-        q_THD, k_TGD = rotated(qk_THD, rotation).split((self._heads, self._groups), 1)
+        q_THD, k_TGD = rotate(qk_THD, rotation).split((self._heads, self._groups), 1)
         return q_THD, k_TGD, v_TGD
 
 
@@ -395,7 +395,7 @@ class Rotary(nn.Module):
         return torch.cat((cos_T1D, cos_T1D), -1).to(dtype), torch.cat((-sin_T1D, sin_T1D), -1).to(dtype)
 
 
-def rotated(x_THD: Tensor, rotation: Rotation) -> Tensor:
+def rotate(x_THD: Tensor, rotation: Rotation) -> Tensor:
     """`x_THD` turned by each token's angles."""
     cos_T1D, sin_T1D = rotation
     left, right = x_THD.chunk(2, -1)

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.objective import Metrics
-from palaestra.trainers.objectives.segments import mean_over, numbered
+from palaestra.trainers.objectives.segments import mean_over, number_keys
 
 SOLVED = "solved_R"
 """The column of `solve_rates`."""
@@ -19,7 +19,7 @@ def solve_rates(batch: TokenBatch) -> Tensor:
     Args:
         batch: Whole groups, as they were drawn: before any filter.
     """
-    owner_R, groups = numbered(batch.group_R)
+    owner_R, groups = number_keys(batch.group_R)
     return mean_over(batch.column("passed_R").double(), owner_R, groups)[owner_R]
 
 

@@ -48,7 +48,7 @@ from palaestra.trainers.objectives.parts import (
     TemperaturePolicy,
     ValueReader,
 )
-from palaestra.trainers.objectives.recipe import REPLACED, Recipe, Spec, named, over
+from palaestra.trainers.objectives.recipe import REPLACED, Recipe, Spec, over, split_spec
 from palaestra.trainers.objectives.rewards import RewardUnit
 from palaestra.trainers.objectives.settings import describe_fault, make_with_settings
 from palaestra.trainers.objectives.term import Term
@@ -71,7 +71,7 @@ class ObjectiveConfig:
     """Sections of a recipe that are laid over the preset's."""
 
     def __post_init__(self) -> None:
-        self.built()
+        self.build()
 
     def recipe(self) -> Recipe:
         """The whole recipe.
@@ -103,7 +103,7 @@ class ObjectiveConfig:
         except UnknownNameError as error:
             raise ConfigError(str(error)) from error
 
-    def built(self) -> "BuiltObjective":
+    def build(self) -> "BuiltObjective":
         """What the settings describe; raises as `build` does."""
         for module in (*self.imports, *self._preset().imports):
             import_parts(module)
@@ -162,7 +162,7 @@ class BuiltObjective:
         """
         return batch if self.unit is None else self.unit.convert(batch)
 
-    def wanted(self, batch: TokenBatch) -> bool:
+    def is_wanted(self, batch: TokenBatch) -> bool:
         """Whether those filters keep anything that look at each group alone.
 
         Args:
@@ -267,7 +267,7 @@ def _reads(made: object, part: Part) -> frozenset[str]:
 
 
 def _masking(spec: Spec, mask: Mask) -> Masking:
-    name, settings = named(spec)
+    name, settings = split_spec(spec)
     denominator = settings.get("denominator", part_of("mask", name).denominator)
     if denominator not in (known := get_args(Denominator)):
         raise ConfigError(f"mask {name}: denominator={denominator!r}; means are over one of {', '.join(known)}")
@@ -275,7 +275,7 @@ def _masking(spec: Spec, mask: Mask) -> Masking:
 
 
 def _term(spec: Spec, regulariser: Regulariser) -> Term:
-    name, settings = named(spec)
+    name, settings = split_spec(spec)
     said = settings.get("aggregation")
     if said is None:
         return Term(regulariser=regulariser)

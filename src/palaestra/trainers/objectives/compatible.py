@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from palaestra.errors import ConfigError
 from palaestra.trainers.objectives.columns import COLUMNS, ColumnSource
 from palaestra.trainers.objectives.part import Part, Plug
-from palaestra.trainers.objectives.recipe import CONVERSION, Recipe, named
+from palaestra.trainers.objectives.recipe import CONVERSION, Recipe, split_spec
 
 _ONE_RATIO = "what is one ratio would count once for each token"
 _OF_A_TURN = "its steps are bounded by the ratio of a whole turn (GSPO)"
@@ -90,7 +90,7 @@ def check_conversion(recipe: Recipe) -> None:
     Raises:
         ConfigError: the conversion is not the first of the rewards, or stands there twice.
     """
-    places = [place for place, spec in enumerate(recipe.rewards) if named(spec)[0] == CONVERSION]
+    places = [place for place, spec in enumerate(recipe.rewards) if split_spec(spec)[0] == CONVERSION]
     if places and places != [0]:
         raise ConfigError(
             f"rewards: {CONVERSION} stands at place {places[-1] + 1}, and what it converts has been changed by then; "
@@ -118,7 +118,7 @@ def check_temperatures(recipe: Recipe, parts: Iterable[tuple[Part, Iterable[str]
         for column in sorted(set(requires).intersection(_STRANGERS)):
             raise ConfigError(
                 f"{part.plug} {part.name} reads {column}, which comes with trajectories that the temperature head did "
-                f"not sample; leave the part out, or `temperature` ({named(recipe.temperature)[0]})"
+                f"not sample; leave the part out, or `temperature` ({split_spec(recipe.temperature)[0]})"
             )
 
 

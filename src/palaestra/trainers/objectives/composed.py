@@ -177,7 +177,7 @@ class ComposedObjective:
         loss = loss + term_losses(self.terms, whole, batch)
         metrics: Metrics = {}
         if isinstance(self.trust, Silencing):
-            metrics["clip_fraction"] = self.trust.silenced(used).sum().item() / max(1, tokens)
+            metrics["clip_fraction"] = self.trust.silenced_tokens(used).sum().item() / max(1, tokens)
         return loss, metrics
 
 
@@ -195,7 +195,7 @@ def surrogate_of(
     """
     own_T = batch.trained_T
     logp_N = logp_T[own_T]
-    anchor_N = ratio.anchored(logp_T, batch)[own_T]
+    anchor_N = ratio.anchor_logp(logp_T, batch)[own_T]
     return Surrogate(
         logp_N=logp_N,
         log_ratio_N=ratio.log_ratio(logp_N, anchor_N, batch),

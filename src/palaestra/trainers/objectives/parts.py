@@ -171,6 +171,6 @@ class Requiring(Protocol):
 class Silencing(Protocol):
     """A trust region that leaves tokens without a gradient, though they have an advantage."""
 
-    def silenced(self, surrogate: Surrogate) -> Tensor:
+    def silenced_tokens(self, surrogate: Surrogate) -> Tensor:
         """Which, [N], booleans."""
         ...

@@ -33,7 +33,7 @@ class RatioConfig:
         """The columns it reads."""
         return frozenset({"old_T"} if self.anchor == "old" else ())
 
-    def anchored(self, logp_T: Tensor, batch: TokenBatch) -> Tensor:
+    def anchor_logp(self, logp_T: Tensor, batch: TokenBatch) -> Tensor:
         """Log-probabilities under the anchor, without gradient, [T]; read at trained tokens only."""
         match self.anchor:
             case "rollout":

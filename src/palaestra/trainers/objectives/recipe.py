@@ -77,11 +77,11 @@ class Recipe:
             if name == "rewards":
                 found = (*self._conversion(), *self.rewards)
             for spec in found if isinstance(found, tuple) else () if found is None else (found,):
-                yield (plug, *named(spec))
+                yield (plug, *split_spec(spec))
 
     def _conversion(self) -> tuple[Spec, ...]:
         """The part that converts rewards; none where they say themselves how they are converted."""
-        stated = any(named(spec)[0] == CONVERSION for spec in self.rewards)
+        stated = any(split_spec(spec)[0] == CONVERSION for spec in self.rewards)
         return () if self.unit == "any" or stated else ({"part": CONVERSION, "returns": self.unit},)
 
     def facts(self) -> frozenset[str]:
@@ -114,7 +114,7 @@ REPLACED = frozenset({"advantage", "transforms", "ratio", "trust", "corrections"
 """The sections that `whole` takes the place of."""
 
 
-def named(spec: Spec) -> tuple[str, Mapping[str, Any]]:
+def split_spec(spec: Spec) -> tuple[str, Mapping[str, Any]]:
     """The name of a part and its settings."""
     if isinstance(spec, str):
         return spec, {}

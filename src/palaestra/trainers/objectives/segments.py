@@ -45,13 +45,13 @@ def variance_over(value_X: Tensor, owner_X: Tensor, owners: int, *, ddof: int = 
         owners: How many there are.
         ddof: 1 for the sample's, 0 for the population's.
     """
-    off_X = centred(value_X, owner_X, owners)
+    off_X = centre(value_X, owner_X, owners)
     count_O = torch.bincount(owner_X, minlength=owners)
     variance_O = sum_over(off_X.square(), owner_X, owners) / (count_O - ddof).clamp_min(1)
     return variance_O.masked_fill(count_O <= ddof, 0.0)
 
 
-def centred(value_X: Tensor, owner_X: Tensor, owners: int) -> Tensor:
+def centre(value_X: Tensor, owner_X: Tensor, owners: int) -> Tensor:
     """How far each is from its owner's mean, [X]; exactly 0 where all of an owner's are equal.
 
     A sum that is rounded may leave equal values a little off their mean, which a small deviation would then magnify.
@@ -61,7 +61,7 @@ def centred(value_X: Tensor, owner_X: Tensor, owners: int) -> Tensor:
     return off_X.masked_fill(equal_O[owner_X], 0.0)
 
 
-def numbered(key_X: Tensor) -> tuple[Tensor, int]:
+def number_keys(key_X: Tensor) -> tuple[Tensor, int]:
     """Keys numbered from 0 in ascending order, [X], and how many there are; of [X, K], rows are the keys."""
     found, owner_X = key_X.unique(dim=0, return_inverse=True)
     return owner_X.reshape(len(key_X)), len(found)

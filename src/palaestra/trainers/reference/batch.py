@@ -43,7 +43,7 @@ class Sample:
     advantage: float = 1.0
 
 
-def batched(samples: Sequence[Sample]) -> PaddedBatch:
+def pad_batch(samples: Sequence[Sample]) -> PaddedBatch:
     """Pad `samples` to the longest; what follows the last trained token of each is left out, for nothing reads it."""
     lengths = [max((i + 1 for i, own in enumerate(s.tokens.sampled) if own), default=1) for s in samples]
     shape = (len(samples), max(lengths))

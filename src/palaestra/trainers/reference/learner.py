@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from palaestra.trainers.reference.batch import PaddedBatch, Sample, batched, by_length
+from palaestra.trainers.reference.batch import PaddedBatch, Sample, by_length, pad_batch
 from palaestra.trainers.reference.grpo import grpo_loss
 from palaestra.trainers.reference.policy import ReferencePolicy
 
@@ -74,7 +74,7 @@ class ReferenceLearner:
 
     def _logits(self, batch: PaddedBatch) -> Tensor:
         """For the trained tokens alone, [N, V]: the vocabulary is wide, and most tokens are not the policy's."""
-        hidden_BTD = self.policy.hidden(batch.ids_BT, use_cache=False)
+        hidden_BTD = self.policy.hidden_states(batch.ids_BT, use_cache=False)
         return self.policy.logits(hidden_BTD[:, :-1][batch.trained_BT[:, 1:]])
 
     def _step(
@@ -83,7 +83,7 @@ class ReferenceLearner:
         self.policy.model.train()
         total = 0.0
         for group in by_length(samples, tokens=self._config.micro_tokens):
-            loss = loss_of(batched(group).to(self.policy.model.device))
+            loss = loss_of(pad_batch(group).to(self.policy.model.device))
             loss.backward()
             total += loss.item()
         norm = torch.nn.utils.clip_grad_norm_(self.policy.model.parameters(), self._config.max_norm)

@@ -140,7 +140,7 @@ def play(
         if progress:
             progress(played[seat.index].task.id)
 
-    def seated(place: int, env: Env) -> _Seat | None:
+    def next_seat(place: int, env: Env) -> _Seat | None:
         """The next job that has something to write; one whose prompt leaves no room is over at once."""
         for index, job in waiting:
             row = SamplerRow(noise=job.noise)
@@ -156,7 +156,7 @@ def play(
         gym.make(env_id, **switches, action_format=policy.codec.format.name, disable_env_checker=True)
         for _ in range(rows)
     ]
-    seats = [seated(place, env) for place, env in enumerate(envs)]
+    seats = [next_seat(place, env) for place, env in enumerate(envs)]
     while any(seats):
         sampler.turn(config.turn)
         for place, seat in enumerate(seats):
@@ -165,7 +165,7 @@ def play(
             seat.answer()
             if seat.over(sampler.room(seat.row)):
                 keep(seat)
-                seats[place] = seated(place, seat.env)
+                seats[place] = next_seat(place, seat.env)
     for env in envs:
         env.close()
     return [played[index] for index in range(len(jobs))]

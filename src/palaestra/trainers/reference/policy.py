@@ -13,11 +13,11 @@ from palaestra.errors import CheckpointError
 from palaestra.trainers.codec import Codec
 from palaestra.trainers.folder import (
     check_folder,
+    convert_to_disk_errors,
     digest_weights,
     load_codec,
     read_with,
     save_codec,
-    told_as_disk_errors,
 )
 
 _MISFITS = ("missing_keys", "unexpected_keys", "mismatched_keys")
@@ -44,7 +44,7 @@ class ReferencePolicy:
     model: PreTrainedModel
     codec: Codec
 
-    def hidden(self, ids: Tensor, **where: Any) -> Tensor:
+    def hidden_states(self, ids: Tensor, **where: Any) -> Tensor:
         """The last layer's states for `ids`, [B, T, D].
 
         Args:
@@ -67,7 +67,7 @@ class ReferencePolicy:
 
     def save(self, directory: Path) -> None:
         """Write model, tokenizer and the name of the chat format, as `load_policy` and transformers read them."""
-        with told_as_disk_errors(directory):
+        with convert_to_disk_errors(directory):
             self.model.save_pretrained(directory)
         save_codec(self.codec, directory)
 

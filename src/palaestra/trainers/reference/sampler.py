@@ -84,7 +84,7 @@ class Sampler:
         start_B = torch.tensor([row.length if row is not None else 0 for row in self.rows], device=device)
         place_BQ = (start_B[:, None] + torch.arange(q, device=device)).clamp_max(self._capacity - 1)
         # A row at rest or a short one writes padding after its own tokens, which no token of it ever sees.
-        hidden_BQD = self._policy.hidden(
+        hidden_BQD = self._policy.hidden_states(
             ids_BQ,
             attention_mask=self._cache.place(place_BQ),
             position_ids=place_BQ,

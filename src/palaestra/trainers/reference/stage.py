@@ -15,7 +15,7 @@ import orjson
 import torch
 from pydantic import TypeAdapter, ValidationError
 
-from palaestra.durable import saving, sweep, verified
+from palaestra.durable import find_whole_save, saving, sweep
 from palaestra.errors import CheckpointError, RecordError
 from palaestra.trainers.progress import OpenProgressBar, silent
 from palaestra.trainers.reference.learner import OptimiserConfig, ReferenceLearner
@@ -58,7 +58,7 @@ class ReferenceStage(Protocol):
         """The policy that the stage begins with."""
         ...
 
-    def done(self, progress: ReferenceProgress) -> float:
+    def share_done(self, progress: ReferenceProgress) -> float:
         """How much of the stage is done, 0 to 1; it ends at 1."""
         ...
 
@@ -94,18 +94,18 @@ def run_stage(
     """
     sweep(directory)
     learner, progress = _resume(stage, directory, say)
-    if stage.done(progress) >= 1:
+    if stage.share_done(progress) >= 1:
         return ReferenceStageResult(policy=learner.policy, progress=progress, directory=directory)
     total = 100
     with bar(stage.name, total) as shown:
         ticks = 0
-        while (done := stage.done(progress)) < 1:
+        while (done := stage.share_done(progress)) < 1:
             begun = time.monotonic()
             metrics = stage.step(learner, progress.step, done)
             progress.step += 1
             progress.seconds += time.monotonic() - begun
             progress.history.append({"step": progress.step, "seconds": round(progress.seconds, 3), **metrics})
-            done = min(1.0, stage.done(progress))
+            done = min(1.0, stage.share_done(progress))
             if progress.step % stage.save_every == 0 or done == 1:
                 _save(learner, progress, directory)
             for _ in range(ticks, int(done * total)):
@@ -121,7 +121,7 @@ def _resume(
     if not directory.exists() and not directory.with_name(directory.name + ".previous").exists():
         return ReferenceLearner(stage.start(), stage.optimiser), ReferenceProgress(config=fingerprint)
     try:
-        whole = verified(directory)
+        whole = find_whole_save(directory)
         progress = _READER.validate_json((whole / _PROGRESS).read_bytes())
     except (RecordError, OSError, ValidationError) as error:
         raise CheckpointError(f"{error}; or remove {directory} to begin {stage.name} anew") from error
@@ -133,7 +133,11 @@ def _resume(
     state: Any = torch.load(whole / _OPTIMISER, weights_only=True)
     learner.optimiser.load_state_dict(state)
     broken = "" if whole == directory else f" ({directory.name} is damaged, the save before it is whole)"
-    where = f"done before, {progress.step} steps" if stage.done(progress) >= 1 else f"goes on from step {progress.step}"
+    where = (
+        f"done before, {progress.step} steps"
+        if stage.share_done(progress) >= 1
+        else f"goes on from step {progress.step}"
+    )
     say(f"{stage.name}: {where}{broken}")
     return learner, progress
 

@@ -18,7 +18,7 @@ from palaestra.errors import InfrastructureError, TaskError
 from palaestra.seeding import Stream
 from palaestra.tools import CHAT_FORMATS
 from palaestra.trainers.codec import Codec, train_tokenizer
-from palaestra.trainers.data.demonstration import demonstration, rendered
+from palaestra.trainers.data.demonstration import demonstration, render_episode
 from palaestra.trainers.data.order import ShuffledOrder
 from palaestra.trainers.reference.batch import Sample
 from palaestra.trainers.reference.grpo import group_advantages
@@ -97,12 +97,12 @@ class WarmUpStage:
 
     def start(self) -> ReferencePolicy:
         """A tokenizer learnt from the demonstrations, and a model with fresh weights."""
-        corpus = [rendered(transcript_of(episode), self._form) for episode in self._episodes]
+        corpus = [render_episode(transcript_of(episode), self._form) for episode in self._episodes]
         tokenizer = train_tokenizer(corpus, self._form, size=self._config.vocabulary)
         model = new_model(self._config.shape, vocabulary=len(tokenizer), seed=self._seed)
         return ReferencePolicy(model=model, codec=Codec(tokenizer, self._form))
 
-    def done(self, progress: ReferenceProgress) -> float:
+    def share_done(self, progress: ReferenceProgress) -> float:
         """The share of the steps."""
         return progress.step / self._config.steps
 
@@ -152,7 +152,7 @@ class ControlStage(WarmUpStage):
         """A copy of the warm-up's policy."""
         return self._start.copy()
 
-    def done(self, progress: ReferenceProgress) -> float:
+    def share_done(self, progress: ReferenceProgress) -> float:
         """The share of the time."""
         return progress.seconds / self._seconds
 
@@ -205,7 +205,7 @@ class GrpoStage:
         """A copy of the policy to begin with."""
         return self._start.copy()
 
-    def done(self, progress: ReferenceProgress) -> float:
+    def share_done(self, progress: ReferenceProgress) -> float:
         """The share of the steps."""
         return progress.step / self._config.steps
 
@@ -252,7 +252,7 @@ class GrpoStage:
     def _update(self, learner: ReferenceLearner, samples: Sequence[Sample], step: int) -> StageMetrics:
         """Optimiser steps on the batch, each on a share of it; the metrics are the last one's."""
         config = self._config
-        shuffled = Stream.root(self.name, self._seed, step, "shares").shuffled(samples)
+        shuffled = Stream.root(self.name, self._seed, step, "shares").permutation(samples)
         metrics: StageMetrics = {}
         for update in range(config.updates):
             share = shuffled[update :: config.updates]

@@ -48,7 +48,7 @@ class PlayConfig:
         """Tokens that the next turn may have after `tokens`."""
         return min(self.turn, self.context - tokens)
 
-    def spent(self, *, tokens: int, turns: int, seconds: float) -> EndReason | None:
+    def find_spent_budget(self, *, tokens: int, turns: int, seconds: float) -> EndReason | None:
         """Which budget is used up, if any is."""
         if self.room(tokens) < 1:
             return EndReason.TOKEN_BUDGET

@@ -82,7 +82,7 @@ class PatientEngine(Engine):
             return await self._draw(request, flight)
         except (EngineError, WaitError) as fault:
             self.faults += 1
-            raise type(fault)(self._given_up(request, fault)) from fault
+            raise type(fault)(self._explain_giving_up(request, fault)) from fault
 
     async def _draw(self, request: TurnRequest, flight: RolloutStatus) -> Completion:
         with flight.waits("the engine"):
@@ -94,7 +94,7 @@ class PatientEngine(Engine):
         self._told()
         return completion
 
-    def _given_up(self, request: TurnRequest, fault: Exception) -> str:
+    def _explain_giving_up(self, request: TurnRequest, fault: Exception) -> str:
         pauses = tuple(self._backoff.pauses())
         return (
             f"the engine did not recover: {request.trajectory} asked for a turn {len(pauses) + 1} times over at least "

@@ -40,11 +40,11 @@ class Meter:
         self._pool = pool
         self._at = asyncio.get_running_loop().time()
         self._busy = pool.stats().busy_seconds
-        self._spent = pool.spent()
+        self._spent = pool.times()
 
     def read(self, *, pending: int, buffered: int, staleness: Mapping[int, int]) -> LoadReading:
         """A reading, the first one since the meter was made."""
-        now, busy, spent = asyncio.get_running_loop().time(), self._pool.stats().busy_seconds, self._pool.spent()
+        now, busy, spent = asyncio.get_running_loop().time(), self._pool.stats().busy_seconds, self._pool.times()
         gauge = LoadReading(
             seconds=now - self._at,
             engine_busy=_share(busy - self._busy, now - self._at),

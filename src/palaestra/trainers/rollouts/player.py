@@ -80,7 +80,7 @@ class Player:
         self._earlier = begun.seconds if begun else 0.0
         self._clock: Callable[[], float] | None = None
 
-    def begun(self) -> PartialRollout:
+    def partial_rollout(self) -> PartialRollout:
         """How far it is; may be asked at any time, of a player that has failed too."""
         return PartialRollout(job=self._job, tokens=self._script.tokens(), seconds=self._seconds())
 
@@ -97,7 +97,7 @@ class Player:
 
         Raises:
             InfrastructureError: the world or the engine failed; nothing is to be learnt from this trajectory. What was
-                drawn until then can be gone on from, in another world: `begun`.
+                drawn until then can be gone on from, in another world: `partial_rollout`.
             ReplayError: the world does not answer as it did when the trajectory was saved.
         """
         since = _now()
@@ -132,11 +132,11 @@ class Player:
         config = self._config
         if self._job.purpose == "idle":
             return EndReason.MAX_TURNS
-        if (recorded := self._script.recorded()) is not None:
+        if (recorded := self._script.recorded_turn()) is not None:
             self._wrote(recorded)
             return recorded
         seconds = self._seconds()
-        if spent := config.spent(tokens=len(self._script), turns=self._script.turns, seconds=seconds):
+        if spent := config.find_spent_budget(tokens=len(self._script), turns=self._script.turns, seconds=seconds):
             return spent
         if self._room() < 1:
             return EndReason.TOKEN_BUDGET
@@ -186,7 +186,7 @@ class Player:
         with self._asked():
             view = await self._world.step(text)
         over = view.end is not None
-        replayed = self._script.recorded() is not None or self._script.turns <= self._shared
+        replayed = self._script.recorded_turn() is not None or self._script.turns <= self._shared
         cut = [self._codec.format.end] if drawn.stop == "length" else []
         self._read([*cut, *self._rendering.following(view.messages)])
         if over and replayed:

@@ -146,7 +146,7 @@ class RolloutPool:
         """How the engine is doing."""
         return self._engine.stats()
 
-    def spent(self) -> PoolTimes:
+    def times(self) -> PoolTimes:
         """Where time has gone, trajectories under way included."""
         total = self._spent
         for flight in self._flights.values():
@@ -161,10 +161,10 @@ class RolloutPool:
         """Wait until a job that is given now begins at once."""
         await self._door.room()
 
-    def begun(self, trajectory: str) -> PartialRollout | None:
+    def partial_rollout(self, trajectory: str) -> PartialRollout | None:
         """How far this trajectory is, to go on with it elsewhere; `None` where it has not begun."""
         player = self._players.get(trajectory)
-        return player.begun() if player else None
+        return player.partial_rollout() if player else None
 
     def submit(self, job: RolloutJob, *, begun: PartialRollout | None = None) -> "asyncio.Task[RolloutResult]":
         """Stand in line with a job, and play it to its end once there is a place for it.
@@ -193,7 +193,7 @@ class RolloutPool:
             raise ValueError(f"{job.trajectory} is under way already; give each job an id of its own")
         flight = self._flights[job.trajectory] = RolloutStatus(job)
         place = self._door.queue()
-        task = asyncio.get_running_loop().create_task(self._flown(flight, place, begun), name=job.trajectory)
+        task = asyncio.get_running_loop().create_task(self._play_placed(flight, place, begun), name=job.trajectory)
         self._tasks[job.trajectory] = task
         task.add_done_callback(lambda _: self._land(flight, place))
         return task
@@ -228,11 +228,11 @@ class RolloutPool:
         if self._closing:
             await asyncio.wait(self._closing)
 
-    async def _flown(
+    async def _play_placed(
         self, flight: RolloutStatus, place: "asyncio.Future[None]", begun: PartialRollout | None
     ) -> RolloutResult:
         await place
-        flight.placed()
+        flight.take_place()
         return await self._attempt_all(flight, begun)
 
     def _land(self, flight: RolloutStatus, place: "asyncio.Future[None]") -> None:
@@ -275,7 +275,7 @@ class RolloutPool:
                 self._play_config,
                 begun=begun,
                 solution=self._solutions.get(flight.job.task),
-                asked=world.asked,
+                asked=world.asking,
             )
             self._players[flight.job.trajectory] = player
             episode = await player.play()
@@ -312,11 +312,11 @@ class RolloutPool:
 
     def _discard(self, world: WatchedWorld) -> None:
         """Have it closed; nobody waits for that but `close`."""
-        closing = asyncio.get_running_loop().create_task(self._closed_world(world), name="a world closes")
+        closing = asyncio.get_running_loop().create_task(self._close_world(world), name="a world closes")
         self._closing.add(closing)
         closing.add_done_callback(self._closing.discard)
 
-    async def _closed_world(self, world: WatchedWorld) -> None:
+    async def _close_world(self, world: WatchedWorld) -> None:
         try:
             async with asyncio.timeout(self._config.close_seconds):
                 await world.world.close()

@@ -67,7 +67,7 @@ class Pressure:
     def turn(self, stats: EngineStats, under_way: int) -> None:
         """A turn was drawn, and this is how the engine is doing behind it."""
         self._turns += 1
-        self._overloaded += _overloaded(stats, 0)
+        self._overloaded += _is_overloaded(stats, 0)
         if self._turns < under_way:
             return
         if 2 * self._overloaded > self._turns:
@@ -82,10 +82,10 @@ class Pressure:
         """Whether one more trajectory may begin; the first always may."""
         if under_way == 0:
             return True
-        return under_way < self.ceiling and not _overloaded(stats, stats.resident / under_way)
+        return under_way < self.ceiling and not _is_overloaded(stats, stats.resident / under_way)
 
 
-def _overloaded(stats: EngineStats, more: float) -> bool:
+def _is_overloaded(stats: EngineStats, more: float) -> bool:
     """Whether the engine has more than it can do, were `more` tokens added."""
     full = 0 < stats.capacity * _HIGH_WATER < stats.resident + more
     return full or stats.waiting > _QUEUE * stats.running

@@ -33,7 +33,7 @@ def opening_with_solution(
     rendering = form.rendering()
     rendering.opening(messages, tools)
     for turn in solution.turns:
-        rendering.written(turn.calls)
+        rendering.write_turn(turn.calls)
         rendering.following(turn.observation)
     text = "\n".join([HEADING, *(form.render(turn.calls) for turn in solution.turns)])
     return rendering.opening(_with_system(messages, text), tools)

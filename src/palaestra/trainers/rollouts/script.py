@@ -68,7 +68,7 @@ class Script:
         """At which the policy's last token was sampled; `None` where no temperature head has chosen yet."""
         return next((value for value in reversed(self._temperatures) if value), None)
 
-    def recorded(self) -> Completion | None:
+    def recorded_turn(self) -> Completion | None:
         """The next turn as it is recorded; `None` where the record ends."""
         before = self._before
         if self.turns >= len(self._before_turns):

@@ -157,7 +157,7 @@ class GroupSource:
             for member in growing.members:
                 self._saved.pop(member.job.trajectory, None)
             if growing.verdict() != "complete":
-                self._order.completed(group.index)
+                self._order.mark_complete(group.index)
             extra = group.finished + group.failed + group.straggled - len(growing.members)
             self._count(
                 started=extra,
@@ -256,9 +256,9 @@ class GroupSource:
         elif fault := task.exception():
             self._stop(fault)
         else:
-            self._fated(growing, member, task.result())
+            self._note_end(growing, member, task.result())
 
-    def _fated(self, growing: OpenGroup, member: Member, played: RolloutResult) -> None:
+    def _note_end(self, growing: OpenGroup, member: Member, played: RolloutResult) -> None:
         """A trajectory has ended by itself."""
         self._saved.pop(member.job.trajectory, None)
         member.episode = played.episode
@@ -287,11 +287,11 @@ class GroupSource:
             timer.cancel()
         if verdict == "complete":
             self._broken_in_a_row = 0
-            if self._left_out(growing):
+            if self._is_left_out(growing):
                 self._drop(growing)
                 self._count(unwanted=1)
                 return
-            self._order.completed(growing.index)
+            self._order.mark_complete(growing.index)
             self._progress.set()
             return
         self._say(f"group {growing.index} is dropped, with {growing.count('failed')} failed: {self._last_fault}")
@@ -306,7 +306,7 @@ class GroupSource:
                 )
             )
 
-    def _left_out(self, growing: OpenGroup) -> bool:
+    def _is_left_out(self, growing: OpenGroup) -> bool:
         """Whether another group is to take the place of this one, which is complete."""
         most = self._refill * (self._counts.taken + self._limits.per_step)
         return self._wanted is not None and self._counts.unwanted < most and not self._wanted(growing.group())
@@ -376,13 +376,13 @@ class GroupSource:
             per_step=self._limits.per_step,
             version=self.version,
             begun=self._order.begun,
-            groups=tuple(group_state(growing, self._begun) for growing in self._groups.values()),
+            groups=tuple(group_state(growing, self._partial_rollout) for growing in self._groups.values()),
             counts=self._counts,
             staleness=dict(sorted(self._staleness.items())),
         )
 
-    def _begun(self, trajectory: str) -> PartialRollout | None:
-        return self._pool.begun(trajectory) or self._saved.get(trajectory)
+    def _partial_rollout(self, trajectory: str) -> PartialRollout | None:
+        return self._pool.partial_rollout(trajectory) or self._saved.get(trajectory)
 
     def restore(self, state: SourceState) -> None:
         """Go on from a state, before the first `take`.
@@ -410,4 +410,4 @@ class GroupSource:
         )
         for growing in self._groups.values():
             if growing.verdict() == "complete":
-                self._order.completed(growing.index)
+                self._order.mark_complete(growing.index)

@@ -109,7 +109,7 @@ class GroupOrder:
         self.begun += 1
         return index
 
-    def completed(self, index: int) -> None:
+    def mark_complete(self, index: int) -> None:
         """Every trajectory of this group that will come has come."""
         assert not self._complete[index]
         self._complete[index] = True

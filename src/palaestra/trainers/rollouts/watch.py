@@ -33,7 +33,7 @@ class RolloutStatus:
         finally:
             self._turn_to(before)
 
-    def placed(self) -> None:
+    def take_place(self) -> None:
         """It has got its place."""
         self._turn_to("nothing")
 
@@ -79,7 +79,7 @@ class WatchedWorld:
         """Whether another episode can begin in it: no call failed, or was given up half-way."""
 
     @contextmanager
-    def asked(self) -> Generator[None]:
+    def asking(self) -> Generator[None]:
         """It is being asked for something."""
         assert self.flight is not None, "a world is asked by whoever plays in it"
         self.sound = False

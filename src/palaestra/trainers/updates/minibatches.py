@@ -71,7 +71,7 @@ def shares(batch: TokenBatch, updates: int, stream: Stream, *, joined: bool) -> 
     branches = set(branch_places(batch))
     whole = [unit for unit in units if unit[0] not in branches]
     continued = [unit for unit in units if unit[0] in branches]
-    streams = [stream.shuffled(whole), stream.split("branches").shuffled(continued)]
+    streams = [stream.permutation(whole), stream.split("branches").permutation(continued)]
     return [
         sorted(one for shuffled in streams for unit in shuffled[update::updates] for one in unit)
         for update in range(updates)

@@ -61,7 +61,7 @@ def train_turn_by_turn(
         case "reverse":
             places_there.reverse()
         case "random":
-            places_there = stream.shuffled(places_there)
+            places_there = stream.permutation(places_there)
         case "forward":
             pass
     carried_R = torch.ones_like(batch.return_R)
@@ -80,11 +80,11 @@ def train_turn_by_turn(
         steps += 1
         if schedule.carry:
             new_T = trained.columns(turn, ["logp"], temperature=temperature)["logp"]
-            carried_R = carried(carried_R, new_T, turn.column("old_T"), turn, clip=schedule.clip)
+            carried_R = carry_ratio(carried_R, new_T, turn.column("old_T"), turn, clip=schedule.clip)
     return {**metrics, "seeupo/steps": float(steps), "seeupo/carry_mean": float(carried_R.mean())} if steps else {}
 
 
-def carried(carried_R: Tensor, new_T: Tensor, old_T: Tensor, turn: TokenBatch, *, clip: float = 0.2) -> Tensor:
+def carry_ratio(carried_R: Tensor, new_T: Tensor, old_T: Tensor, turn: TokenBatch, *, clip: float = 0.2) -> Tensor:
     """M after a turn was updated, [R]: times the turn's sequence ratio, both within the clip.
 
     Args:

@@ -10,7 +10,7 @@ import torch
 from palaestra.benchmarks.speed.figures import MissingFigure
 from palaestra.benchmarks.speed.training.drawing import EngineDraws, TransformersDraws, distance
 from palaestra.benchmarks.speed.training.engines import native, vllm
-from palaestra.benchmarks.speed.training.models import Transformers, peaked
+from palaestra.benchmarks.speed.training.models import Transformers, make_peaked_decoder
 from palaestra.benchmarks.speed.training.scale import TrainingScale
 from palaestra.benchmarks.speed.training.turns import EngineTurns, TransformersTurns
 from palaestra.benchmarks.speed.training.work import RoundWork
@@ -23,7 +23,7 @@ CPU = torch.device("cpu")
 
 @pytest.fixture(scope="module")
 def model(scale: TrainingScale) -> Decoder:
-    return peaked(scale.engine.shape)
+    return make_peaked_decoder(scale.engine.shape)
 
 
 @pytest.fixture(scope="module")

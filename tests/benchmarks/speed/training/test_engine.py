@@ -7,7 +7,7 @@ import torch
 
 from palaestra.benchmarks.speed.training import bench_engine, engine
 from palaestra.benchmarks.speed.training.engines import native
-from palaestra.benchmarks.speed.training.models import peaked
+from palaestra.benchmarks.speed.training.models import make_peaked_decoder
 from palaestra.benchmarks.speed.training.scale import EngineScale, TrainingScale
 from palaestra.trainers.engines.native.engine import NativeEngine
 from palaestra.trainers.learner import Precision
@@ -21,7 +21,7 @@ def test_vllm_is_measured_in_both_of_its_modes(scale: TrainingScale, monkeypatch
     ) -> NativeEngine:
         del folder, python
         modes.append((precision, eager))
-        return native(peaked(scale.shape), scale, precision, torch.device("cpu"))
+        return native(make_peaked_decoder(scale.shape), scale, precision, torch.device("cpu"))
 
     monkeypatch.setattr(engine, "vllm", stand_in)
     report = bench_engine(torch.device("cpu"), scale=scale.engine, vllm_python=Path("python"))

@@ -27,7 +27,7 @@ def test_trajectories_of_a_group_begin_alike_and_go_on_at_different_lengths(scal
             assert not any(tokens.sampled[: scale.train.prompt])
     assert len({len(tokens.ids) for tokens in step.trajectories}) > 1
     assert step.tokens == sum(len(tokens.ids) for tokens in step.trajectories)
-    assert step.trained == sum(sum(tokens.sampled) for tokens in step.trajectories)
+    assert step.trained_tokens == sum(sum(tokens.sampled) for tokens in step.trajectories)
 
 
 def test_every_trajectory_has_a_gradient_and_equal_scales_give_equal_steps(scale: TrainingScale) -> None:

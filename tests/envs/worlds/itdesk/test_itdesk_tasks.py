@@ -129,7 +129,7 @@ def test_no_tool_is_unused() -> None:
     used = {one.tool for instance in instances("train", "heldout") for one in instance.oracle}
     optional = set(made().world.optional_tools) | {tool.name for tool in CONTROL}
     assert {tool.name for tool in made().world.toolbox} - optional == used - {"reply", "finish"}
-    assert len(made().world.toolbox.offered("desk")) - len(CONTROL) >= 25
+    assert len(made().world.toolbox.tools_for("desk")) - len(CONTROL) >= 25
     assert used.isdisjoint(made().world.optional_tools)
 
 

@@ -7,7 +7,7 @@ import pytest
 from palaestra.envs.state import Overlay
 from palaestra.envs.worlds.storefront.authority import (
     at_work_covering,
-    entitled,
+    eligible_approvers,
     newcomer,
     on_leave_covering,
     stand_ins,
@@ -40,7 +40,7 @@ def test_up_to_a_limit_supervisors_approve_and_above_it_finance_managers(world: 
     desk = desk_of(*world)
     for cents in amounts(desk):
         wanted = ("support", "supervisor") if cents <= desk.policy.supervisor_limit_cents else ("finance", "manager")
-        found = entitled(desk, cents)
+        found = eligible_approvers(desk, cents)
         assert {(e.team, e.rank) for e in found} == {wanted}
         assert all(e.approval_limit_cents >= cents for e in found)
 

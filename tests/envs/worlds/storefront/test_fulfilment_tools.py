@@ -33,7 +33,7 @@ def claim(line: OrderLine, **changed: Json) -> dict[str, Json]:
 
 
 def unclaimed(desk: SupportDesk) -> OrderLine:
-    return desk.pick(OrderLine, lambda x: desk.untouched(x) and not desk.state.find(WarrantyClaim, line_id=x.id))
+    return desk.pick(OrderLine, lambda x: desk.is_untouched(x) and not desk.state.find(WarrantyClaim, line_id=x.id))
 
 
 # Orders

@@ -65,7 +65,7 @@ def test_a_refund_of_more_pieces_than_are_left_is_refused(desk: SupportDesk) -> 
 
 
 def test_a_refund_of_more_than_was_paid_for_the_pieces_is_refused(desk: SupportDesk) -> None:
-    line = desk.pick(OrderLine, lambda x: desk.untouched(x) and desk.order(x).discount_cents > 0)
+    line = desk.pick(OrderLine, lambda x: desk.is_untouched(x) and desk.order(x).discount_cents > 0)
     most = paid_cents(desk.order(line), line, 1)
     refusal = desk.refused("issue_refund", **refund(line, 1, most + 1))
     assert refusal.code == "over_paid"
@@ -102,7 +102,7 @@ def test_a_refund_of_more_than_the_payment_has_left_is_refused(desk: SupportDesk
 def test_pieces_refunded_one_by_one_cost_no_more_than_the_line_nor_than_they_cost_alone(desk: SupportDesk) -> None:
     def rounds(line: OrderLine) -> bool:
         order = desk.order(line)
-        whole = paid_cents(order, line, line.quantity) if desk.untouched(line) else 0
+        whole = paid_cents(order, line, line.quantity) if desk.is_untouched(line) else 0
         return whole not in (0, line.quantity * paid_cents(order, line, 1)) and line.unit_cents < LIMIT
 
     line = desk.pick(OrderLine, rounds)

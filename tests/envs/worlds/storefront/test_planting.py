@@ -10,14 +10,14 @@ from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.invariants import fresh_violations
 from palaestra.envs.worlds.storefront.planting import (
     DEAREST_SHIPPING_CENTS,
-    arrived,
+    arrival,
     cheap,
     credit,
     has_room,
-    moved_mailbox,
+    move_mailbox,
     plain_customer,
     sell,
-    sent_today,
+    send_today,
     under_way,
     waiting,
 )
@@ -36,8 +36,8 @@ COURSES: dict[str, CourseOf] = {
     "waiting": lambda desk: waiting(desk, ago=1),
     "under way": lambda desk: under_way(desk, due_in=2),
     "overdue": lambda desk: under_way(desk, due_in=-6),
-    "punctual": lambda desk: arrived(desk, desk.today - timedelta(days=9)),
-    "late": lambda desk: arrived(desk, desk.today - timedelta(days=9), late=5),
+    "punctual": lambda desk: arrival(desk, desk.today - timedelta(days=9)),
+    "late": lambda desk: arrival(desk, desk.today - timedelta(days=9), late=5),
 }
 
 
@@ -94,14 +94,14 @@ def test_an_order_that_would_lift_its_customer_into_another_tier_is_refused() ->
 def test_an_order_arrives_as_late_as_it_is_said_to(late: int) -> None:
     desk = desk_of(1001, 0)
     day = desk.today - timedelta(days=4)
-    [parcel] = arrived(desk, day, late=late).parcels
+    [parcel] = arrival(desk, day, late=late).parcels
     assert parcel.delivered == day
     assert (day - parcel.due).days == late
 
 
 def test_a_promotion_takes_off_what_the_policy_says() -> None:
     desk = desk_of(1000, 0)
-    course = arrived(desk, desk.today - timedelta(days=5))
+    course = arrival(desk, desk.today - timedelta(days=5))
     placed, goods = course.placed.date(), cheap(desk, below=DEAREST)[:2]
     code = desk.state.insert(
         Promotion(id="SETTEST12", percent=12, category=None, starts=placed, ends=placed, minimum_cents=0)
@@ -115,7 +115,7 @@ def test_a_promotion_takes_off_what_the_policy_says() -> None:
 def test_an_order_that_leaves_today_is_charged_and_breaks_no_rule() -> None:
     desk = desk_of(1002, 0)
     order = sell(desk, buyer(desk), [(cheap(desk, below=DEAREST)[0], 1)], waiting(desk, ago=1))
-    sent = sent_today(desk, order)
+    sent = send_today(desk, order)
     assert sent.status == "shipped"
     assert {p.status for p in desk.payments(sent)} == {"captured"}
     assert {p.shipped for p in desk.shipments(sent)} == {desk.today}
@@ -126,7 +126,7 @@ def test_an_order_that_leaves_today_is_charged_and_breaks_no_rule() -> None:
 def test_credit_follows_the_arrival_and_is_not_of_today(ago: int) -> None:
     desk = desk_of(1004, 0)
     day = desk.today - timedelta(days=ago)
-    order = sell(desk, buyer(desk), [(cheap(desk, below=DEAREST)[0], 1)], arrived(desk, day))
+    order = sell(desk, buyer(desk), [(cheap(desk, below=DEAREST)[0], 1)], arrival(desk, day))
     given = credit(desk, order, 700, "goodwill")
     assert day <= given.created.date() < desk.today
     assert desk.state.find(Credit, order_id=order.id) == [given]
@@ -136,7 +136,7 @@ def test_credit_follows_the_arrival_and_is_not_of_today(ago: int) -> None:
 def test_another_mailbox_is_nobody_elses() -> None:
     desk = desk_of(1005, 0)
     for customer in desk.state.find(Customer)[:40]:
-        moved = moved_mailbox(desk, customer)
+        moved = move_mailbox(desk, customer)
         assert moved.email != customer.email
         assert moved.email.partition("@")[0] == customer.email.partition("@")[0]
     assert fresh_violations(desk.state, desk.today, desk.policy) == []
@@ -145,7 +145,7 @@ def test_another_mailbox_is_nobody_elses() -> None:
 def test_planting_draws_nothing_from_the_desk() -> None:
     desk = desk_of(1006, 0)
     customer, before = buyer(desk), desk.stream.save()
-    order = sell(desk, customer, [(cheap(desk, below=DEAREST)[0], 1)], arrived(desk, desk.today - timedelta(days=3)))
+    order = sell(desk, customer, [(cheap(desk, below=DEAREST)[0], 1)], arrival(desk, desk.today - timedelta(days=3)))
     credit(desk, order, 500, "goodwill")
     assert desk.stream.save() == before
 

@@ -108,7 +108,7 @@ def test_more_pieces_than_a_line_has_cost_nothing_that_could_be_said(desk: Suppo
 
 
 def test_the_standard_window_knows_no_tier(desk: SupportDesk) -> None:
-    for line in (x for x in desk.state.find(OrderLine)[::10] if desk.untouched(x)):
+    for line in (x for x in desk.state.find(OrderLine)[::10] if desk.is_untouched(x)):
         delivered = desk.parcel(desk.order(line)).delivered
         assert delivered is not None
         answer = desk.read("compute_return_window", line_id=line.id)

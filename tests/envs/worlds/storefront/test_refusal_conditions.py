@@ -8,7 +8,7 @@ import pytest
 from palaestra.envs.kit import RefusalCondition, Section
 from palaestra.envs.state import Overlay
 from palaestra.envs.worlds.storefront import refusal_conditions
-from palaestra.envs.worlds.storefront.aftersales import asked_for, claimed, lately, paid_back, sent_back
+from palaestra.envs.worlds.storefront.aftersales import add_claim, add_pending_refund, add_refund, add_return, lately
 from palaestra.envs.worlds.storefront.consequences import move_back, settle_account
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.invariants import fresh_violations, violations
@@ -125,7 +125,7 @@ def test_an_order_of_too_long_ago_is_a_day_over_the_limit(desk: Desk) -> None:
 
 def test_a_young_claim_is_slow_tomorrow(desk: Desk) -> None:
     line = claimable(desk)
-    claim = claimed(desk, line, "dead", ago=desk.policy.claim_days + 3)
+    claim = add_claim(desk, line, "dead", ago=desk.policy.claim_days + 3)
     refusal_conditions.claim_is_young(desk, claim)
     young = desk.state.get(WarrantyClaim, claim.id)
     assert (desk.today - young.opened.date()).days == desk.policy.claim_days
@@ -190,20 +190,20 @@ def coming_back(desk: Desk) -> RefusalCondition:
 
 
 def received(desk: Desk) -> RefusalCondition:
-    return refusal_conditions.received_already(desk, sent_back(desk, returnable(desk), "authorised"))
+    return refusal_conditions.received_already(desk, add_return(desk, returnable(desk), "authorised"))
 
 
 def awaited(desk: Desk) -> RefusalCondition:
-    return refusal_conditions.not_received(desk, sent_back(desk, returnable(desk), "received"))
+    return refusal_conditions.not_received(desk, add_return(desk, returnable(desk), "received"))
 
 
 def small(desk: Desk, line: OrderLine) -> bool:
-    return desk.returnable(line) and desk.paid(line, line.quantity) <= desk.policy.agent_limit_cents
+    return desk.returnable(line) and desk.paid_cents(line, line.quantity) <= desk.policy.agent_limit_cents
 
 
 def return_paid(desk: Desk) -> RefusalCondition:
     line = desk.pick(OrderLine, lambda x: small(desk, x) and not desk.product(x).final_sale)
-    return refusal_conditions.return_paid_already(desk, sent_back(desk, line, "received"))
+    return refusal_conditions.return_paid_already(desk, add_return(desk, line, "received"))
 
 
 def refunded(desk: Desk) -> RefusalCondition:
@@ -213,9 +213,9 @@ def refunded(desk: Desk) -> RefusalCondition:
 def short(desk: Desk) -> tuple[Refund, int]:
     """A refund of a piece that left out one cent, and what was due."""
     line = desk.pick(OrderLine, lambda x: small(desk, x) and x.quantity == 1)
-    [payment], due = desk.payments(desk.order(line)), desk.paid(line, 1)
+    [payment], due = desk.payments(desk.order(line)), desk.paid_cents(line, 1)
     desk.state.update(line, returned=1)
-    return paid_back(desk, payment, due - 1, "damaged", line=line, pieces=1), due
+    return add_refund(desk, payment, due - 1, "damaged", line=line, pieces=1), due
 
 
 def right_amount(desk: Desk) -> RefusalCondition:
@@ -245,7 +245,7 @@ def once(desk: Desk) -> RefusalCondition:
 
 def waits(desk: Desk) -> RefusalCondition:
     line, approver = large(desk)
-    return refusal_conditions.waiting_for_approval(desk, asked_for(desk, line, approver), approver)
+    return refusal_conditions.waiting_for_approval(desk, add_pending_refund(desk, line, approver), approver)
 
 
 def large(desk: Desk) -> tuple[OrderLine, Employee]:
@@ -253,7 +253,7 @@ def large(desk: Desk) -> tuple[OrderLine, Employee]:
     agent, supervisor = desk.policy.agent_limit_cents, desk.policy.supervisor_limit_cents
 
     def fits(line: OrderLine) -> bool:
-        return line.quantity == 1 and desk.returnable(line) and agent < desk.paid(line, 1) <= supervisor
+        return line.quantity == 1 and desk.returnable(line) and agent < desk.paid_cents(line, 1) <= supervisor
 
     able = desk.pick(Employee, lambda e: e.rank == "supervisor" and e.approval_limit_cents == supervisor)
     return desk.pick(OrderLine, fits), able
@@ -278,7 +278,7 @@ def open_claim(desk: Desk) -> RefusalCondition:
 
 
 def closed_claim(desk: Desk) -> RefusalCondition:
-    return refusal_conditions.mended_already(desk, claimed(desk, claimable(desk), "dead", ago=3))
+    return refusal_conditions.mended_already(desk, add_claim(desk, claimable(desk), "dead", ago=3))
 
 
 def no_stock(desk: Desk) -> RefusalCondition:
@@ -296,7 +296,7 @@ def outdated(desk: Desk) -> RefusalCondition:
 
 def young_claim(desk: Desk) -> RefusalCondition:
     return refusal_conditions.claim_is_young(
-        desk, claimed(desk, claimable(desk), "dead", ago=desk.policy.claim_days + 2)
+        desk, add_claim(desk, claimable(desk), "dead", ago=desk.policy.claim_days + 2)
     )
 
 
@@ -441,13 +441,13 @@ def test_settling_an_account_finds_what_a_payment_changed(desk: Desk) -> None:
 def test_what_happened_lately_lies_between_the_order_and_now(desk: Desk) -> None:
     for order in desk.state.find(Order):
         moment = lately(desk, order)
-        assert max(order.placed.date(), desk.delivered(order) or date.min) <= moment.date() <= desk.today
+        assert max(order.placed.date(), desk.delivery_day(order) or date.min) <= moment.date() <= desk.today
         assert moment < desk.start
 
 
 def test_planted_returns_and_claims_are_such_as_a_world_begins_with(desk: Desk) -> None:
-    sent_back(desk, returnable(desk), "authorised")
-    claimed(desk, claimable(desk), "noise", ago=5)
+    add_return(desk, returnable(desk), "authorised")
+    add_claim(desk, claimable(desk), "noise", ago=5)
     assert fresh_violations(desk.state, desk.today, desk.policy) == []
 
 

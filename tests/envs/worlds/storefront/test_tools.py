@@ -45,14 +45,14 @@ def fitting(tool: Tool, name: str, stream: Stream) -> Json:
 
 
 def test_an_agent_is_offered_every_tool_but_the_closed_ones() -> None:
-    offered = {t.name for t in TOOLBOX.offered("agent")}
+    offered = {t.name for t in TOOLBOX.tools_for("agent")}
     assert {t.name for t in TOOLBOX} - offered == set(CLOSED)
     assert len(offered) == 51
 
 
 def test_every_closed_tool_is_offered_to_its_roles() -> None:
     for role in ROLES:
-        offered = {t.name for t in TOOLBOX.offered(role)}
+        offered = {t.name for t in TOOLBOX.tools_for(role)}
         assert offered & set(CLOSED) == {name for name, roles in CLOSED.items() if role in roles}
 
 

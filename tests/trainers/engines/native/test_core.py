@@ -274,7 +274,7 @@ def test_long_runs_are_what_the_oracle_says(seed: int) -> None:
     oracle.begin(rows=stream.between(2, 4), capacity=stream.choice([96, 200, 1000]), prefill=stream.choice([9, 1000]))
     for _ in range(45):
         steps, pick = stream.below(10), stream.below(1000)
-        kind = stream.weighted([("ask", 4), ("go on", 5), ("update", 2), ("withdraw", 1), ("release", 1)])
+        kind = stream.weighted_choice([("ask", 4), ("go on", 5), ("update", 2), ("withdraw", 1), ("release", 1)])
         if kind == "ask":
             oracle.ask(
                 stream.choice(PROMPTS),

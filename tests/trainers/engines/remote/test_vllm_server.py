@@ -17,7 +17,7 @@ from transformers import PreTrainedTokenizerFast
 
 from engines.plain import expected, telling
 from palaestra.agents.remote import EndpointConfig, RemoteChat, RemoteChatConfig, TokenUsage
-from palaestra.agents.remote.edge import waited
+from palaestra.agents.remote.edge import run_in_thread
 from palaestra.errors import EngineError
 from palaestra.seeding import Stream
 from palaestra.trainers.engines.engine import Sampling, TurnRequest
@@ -191,8 +191,8 @@ def test_a_wrong_key_and_a_wrong_model_are_told(url: str, monkeypatch: pytest.Mo
 def test_a_chat_is_answered(url: str) -> None:
     config = RemoteChatConfig(endpoint=endpoint(url), model="tiny", options={"max_tokens": 5})
     with RemoteChat(config) as model:
-        reply = waited(model.chat([{"role": "user", "content": "w5"}], seed=3))
+        reply = run_in_thread(model.chat([{"role": "user", "content": "w5"}], seed=3))
         assert reply.cut_off
         assert len((reply.content or "").split()) == 5
         assert reply.usage == TokenUsage(prompt=1, completion=5)
-        assert waited(model.chat([{"role": "user", "content": "w5"}], seed=3)) == reply
+        assert run_in_thread(model.chat([{"role": "user", "content": "w5"}], seed=3)) == reply

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from palaestra.trainers.objectives.advantages import returns_to_go, token_rewards
-from palaestra.trainers.objectives.advantages.discounts import discounted, following, refuse_beyond_one
+from palaestra.trainers.objectives.advantages.discounts import discount, following, refuse_beyond_one
 from palaestra.trainers.objectives.advantages.rows import Rows
 from palaestra.trainers.objectives.advantages.weighted import exact_mean_over, off_weighted_mean
 from scored import array, drawn, own, scored, token_pay
@@ -15,24 +15,24 @@ def test_what_is_spread_in_rows_is_gathered_again() -> None:
     rows = Rows.of(torch.tensor([0, 0, 2, 2, 2]), 4)
     value_X = torch.arange(1.0, 6.0)
     assert rows.spread(value_X).tolist() == [[1, 2, 0], [0, 0, 0], [3, 4, 5], [0, 0, 0]]
-    assert torch.equal(rows.gathered(rows.spread(value_X)), value_X)
+    assert torch.equal(rows.gather(rows.spread(value_X)), value_X)
 
 
 def test_no_things_are_rows_of_no_places() -> None:
     rows = Rows.of(torch.zeros(0).long(), 3)
     empty = rows.spread(torch.zeros(0))
     assert empty.shape == (3, 0)
-    assert discounted(empty, 0.5).shape == following(empty).shape == (3, 0)
+    assert discount(empty, 0.5).shape == following(empty).shape == (3, 0)
 
 
 def test_what_follows_is_worth_less_at_each_place() -> None:
     """1 + 2 / 2 + 4 / 4 and so on."""
-    found = discounted(torch.tensor([[1.0, 2.0, 4.0]]), 0.5)
+    found = discount(torch.tensor([[1.0, 2.0, 4.0]]), 0.5)
     assert found.tolist() == [[3.0, 4.0, 4.0]]
 
 
 def test_a_discount_may_differ_from_row_to_row() -> None:
-    found = discounted(torch.ones(2, 3), torch.tensor([[1.0], [0.0]]))
+    found = discount(torch.ones(2, 3), torch.tensor([[1.0], [0.0]]))
     assert found.tolist() == [[3.0, 2.0, 1.0], [1.0, 1.0, 1.0]]
 
 

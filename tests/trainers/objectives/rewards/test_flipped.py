@@ -69,7 +69,7 @@ def test_neutral_it_leaves_rewards_and_it_never_writes_into_what_it_reads() -> N
 
 
 def test_points_flip_in_the_objectives_unit() -> None:
-    built = ObjectiveConfig(parts={"unit": 1, "rewards": [{"part": "flipped", "share": 0.15}]}).built()
+    built = ObjectiveConfig(parts={"unit": 1, "rewards": [{"part": "flipped", "share": 0.15}]}).build()
     batch = replace(judged(), return_R=reals([sum(turns) for turns in PAID]))
     now = reshape_rewards(batch, built)
     assert now.return_R.tolist() == pytest.approx([0.0, 0.05, 0.0, -0.2])

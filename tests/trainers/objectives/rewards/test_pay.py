@@ -87,7 +87,7 @@ def test_what_is_given_stays_as_it_is(reward: Reward) -> None:
 
 def test_the_rubrics_verdict_and_points_stay_what_they_are() -> None:
     """Pay changes returns; the columns that scores are reported from do not move."""
-    built = ObjectiveConfig(parts={"rewards": ["solved"], "unit": 1}).built()
+    built = ObjectiveConfig(parts={"rewards": ["solved"], "unit": 1}).build()
     batch = paid()
     batch = replace(batch, return_R=reals([sum(turns) for turns in PAID]))
     now = reshape_rewards(batch, built)
@@ -97,7 +97,7 @@ def test_the_rubrics_verdict_and_points_stay_what_they_are() -> None:
 
 
 def test_harm_is_scaled_in_the_objectives_unit() -> None:
-    built = ObjectiveConfig(parts={"unit": 1, "rewards": [{"part": "harm-scale", "factor": 2}]}).built()
+    built = ObjectiveConfig(parts={"unit": 1, "rewards": [{"part": "harm-scale", "factor": 2}]}).build()
     batch = replace(paid(), return_R=reals([sum(turns) for turns in PAID]))
     assert reshape_rewards(batch, built).return_R.tolist() == pytest.approx([0.5, -1.55, 0, 0.6, 0.2])
 

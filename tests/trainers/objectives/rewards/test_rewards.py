@@ -183,7 +183,7 @@ def test_the_price_of_leaving_the_reference_is_paid_by_turn(seed: int) -> None:
 
 
 def test_rewards_in_another_unit_are_divided_by_it_and_so_are_returns() -> None:
-    made = ObjectiveConfig(parts={"rewards": [{"part": "unit", "size": 4.0}]}).built()
+    made = ObjectiveConfig(parts={"rewards": [{"part": "unit", "size": 4.0}]}).build()
     batch = complete()
     found = reshape_rewards(batch, made)
     assert found.reward_U.tolist() == [reward / 4 for reward in batch.reward_U.tolist()]

@@ -76,7 +76,7 @@ def test_what_is_given_stays_as_it_is() -> None:
 
 
 def test_it_pays_in_the_objectives_unit_and_leaves_scores() -> None:
-    built = ObjectiveConfig(parts={"rewards": ["ungraded"]}).built()
+    built = ObjectiveConfig(parts={"rewards": ["ungraded"]}).build()
     batch = replace(played(), return_R=reals([0.0] * len(WON)))
     now = reshape_rewards(batch, built)
     assert now.return_R.tolist() == pytest.approx([1, 0.1 - 1, 0, 0.08 / 0.95 - 1, 1 - 2, 1])

@@ -56,7 +56,7 @@ def test_the_bounds_of_loop_are_settings() -> None:
     region = Clip(low=0.25 / 1.25, high=0.25)
     for advantage, silent in [(1.0, [False, False, False, True]), (-1.0, [True, False, False, False])]:
         given, _ = surrogate(np.log(ratios), np.zeros(4), np.full(4, advantage))
-        assert region.silenced(given).tolist() == silent
+        assert region.silenced_tokens(given).tolist() == silent
 
 
 def test_the_ratio_of_gspo_is_the_same_whoever_of_a_sequence_moved() -> None:

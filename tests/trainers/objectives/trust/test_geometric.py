@@ -60,7 +60,7 @@ def test_what_is_clipped_itself_is_silent_and_the_other_side_is_not() -> None:
         np.array([0.5, -0.5, 0.5, -0.5]), np.zeros(4), np.array([1.0, 1.0, -1.0, -1.0]), trajectory=np.arange(4) // 2
     )
     (found_N,) = torch.autograd.grad(Gmpo()(given).sum(), logp_N)
-    assert (found_N == 0).tolist() == Gmpo().silenced(given).tolist() == [True, False, False, True]
+    assert (found_N == 0).tolist() == Gmpo().silenced_tokens(given).tolist() == [True, False, False, True]
     assert found_N[1].item() == pytest.approx(-math.exp(-0.05))  # the mean of 0.4 and -0.5
 
 

@@ -53,7 +53,7 @@ def test_the_loss_is_the_clip_and_the_pull() -> None:
     np.testing.assert_allclose(loss_N.detach().numpy(), np.add(plain, [pull, 0, 0, 0]), rtol=1e-12)
     (found_N,) = torch.autograd.grad(loss_N.sum(), logp_N)
     np.testing.assert_allclose(found_N.numpy(), [0.5 + 0.5 * (1 - 3), 0.5, 2.0, 0.0], rtol=1e-12)
-    assert LpReg().silenced(given).tolist() == [False, False, False, True]
+    assert LpReg().silenced_tokens(given).tolist() == [False, False, False, True]
 
 
 def test_the_pull_only_ever_raises_a_probability() -> None:

@@ -114,7 +114,7 @@ def test_its_steps_are_those_of_adam() -> None:
     learnt = AdamParameter.new(own.detach().clone())
     for step in range(20):
         own.grad = reals([math.sin(step), step / 7.0, 0.0])
-        learnt = learnt.stepped(own.grad.clone(), rate=0.03)
+        learnt = learnt.step(own.grad.clone(), rate=0.03)
         optimiser.step()
         torch.testing.assert_close(learnt.value, own.detach(), rtol=1e-12, atol=1e-15)
 

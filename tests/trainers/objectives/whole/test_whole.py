@@ -74,7 +74,7 @@ def shares(prepared: PreparedStep, logp_T: Tensor, *, pieces: list[list[int]]) -
 def divided(count: int, seed: int) -> list[list[int]]:
     """All places below `count`, in pieces of any size."""
     stream = Stream.root("pieces", seed)
-    order = stream.shuffled(range(count))
+    order = stream.permutation(range(count))
     pieces: list[list[int]] = []
     while order:
         size = min(1 + stream.below(4), len(order))
@@ -100,7 +100,7 @@ def test_any_division_adds_up_to_the_loss_and_its_gradient(place: int, seed: int
 @pytest.mark.parametrize("place", PLACES, ids=NAMES)
 def test_the_order_of_trajectories_changes_nothing(place: int) -> None:
     batch = many(21)
-    order = Stream.root("order").shuffled(range(batch.trajectories))
+    order = Stream.root("order").permutation(range(batch.trajectories))
     returns = reals([0.25 * r * r for r in range(batch.trajectories)])  # no two are equal
     batch = replace(batch, return_R=returns)
     turned = batch.select(order)

@@ -26,7 +26,7 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f}".removesuffix(".0") + " %"
 
 
-def listed(names: Sequence[str], *, most: int = 4) -> str:
+def join_names(names: Sequence[str], *, most: int = 4) -> str:
     """Names with commas; behind `most` of them, how many more there are."""
     shown = ", ".join(names[:most])
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from palaestra.benchmarks.diagnosis.change import FigureChange
 from palaestra.benchmarks.diagnosis.diagnosis import StageDiagnosis
-from palaestra.benchmarks.diagnosis.findings.finding import TrainingFinding, listed, percent
+from palaestra.benchmarks.diagnosis.findings.finding import TrainingFinding, join_names, percent
 
 STALLING, MUCH_HARM = 0.1, 0.1
 """The rise of the share unfinished, and the share of episodes with harm, from which on they are a finding."""
@@ -32,7 +32,7 @@ def _stalling(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
         importance=min(1.0, 0.55 + change.difference) * (1.0 if change.is_certain else UNCERTAIN),
         sentence=f"Unfinished episodes rose from {percent(change.first)} to {percent(change.last)}{_noise(change)}, "
         f"and solved ones went from {percent(solved.first)} to {percent(solved.last)}; at the end: "
-        f"{listed(reasons, most=3)}.",
+        f"{join_names(reasons, most=3)}.",
         remedy="Pay unfinished episodes less (the part `unfinished` of rewards) or solved tasks alone "
         '(parts.rewards = ["solved"]), and lower the learning rate if turns become unreadable.',
     )
@@ -60,7 +60,7 @@ def _noise(change: FigureChange) -> str:
 
 def _break_even(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
     found = stage.break_evens[0]
-    if found.pays is not False or found.share is None or found.measured is None:
+    if found.pays is not False or found.share is None or found.share_of_right_acts is None:
         return
     wrong, idle = found.wrong_points, found.idle_points
     assert wrong is not None, "a break-even has wrong acts"
@@ -69,8 +69,8 @@ def _break_even(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
     yield TrainingFinding(
         name="acting does not pay",
         stage=stage.name,
-        importance=min(0.95, 0.6 + (found.share - found.measured) / 2),
-        sentence=f"Acting pays from {percent(found.share)} right acts on, and {percent(found.measured)} of "
+        importance=min(0.95, 0.6 + (found.share - found.share_of_right_acts) / 2),
+        sentence=f"Acting pays from {percent(found.share)} right acts on, and {percent(found.share_of_right_acts)} of "
         f"{found.acts} were right: doing nothing pays more. A right act won {found.right_points:.1f} points{origin}, a "
         f"wrong one {wrong:.1f}, writing nothing {idle:.1f}.",
         remedy="Raise the share of right acts with demonstrations first, or price wrong acts lower (the parts "
@@ -83,7 +83,7 @@ def _harm(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
     if latest is None or latest.harmed < MUCH_HARM:
         return
     names = [f"`{one.criterion}` {one.episodes}" for one in stage.broken]
-    what = f"; of finished and unsolved episodes these broke first: {listed(names, most=3)}" if names else ""
+    what = f"; of finished and unsolved episodes these broke first: {join_names(names, most=3)}" if names else ""
     yield TrainingFinding(
         name="harm",
         stage=stage.name,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from palaestra.benchmarks.diagnosis.diagnosis import StageDiagnosis
 from palaestra.benchmarks.diagnosis.failures import FailureCounts
-from palaestra.benchmarks.diagnosis.findings.finding import TrainingFinding, listed, percent, short_family
+from palaestra.benchmarks.diagnosis.findings.finding import TrainingFinding, join_names, percent, short_family
 from palaestra.records import EndReason
 
 FEW_SOLUTIONS, MANY_MASTERED, MANY_EQUAL, ONE_THING = 0.5, 0.4, 0.25, 0.15
@@ -80,7 +80,7 @@ def _never_solved(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
         return
     episodes = sum(family.whole.episodes for family in never)
     share = episodes / stage.whole.whole.episodes
-    names = listed([short_family(family.family) for family in never])
+    names = join_names([short_family(family.family) for family in never])
     yield TrainingFinding(
         name="families never solved",
         stage=stage.name,
@@ -202,7 +202,7 @@ def _decisions(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
         stage=stage.name,
         importance=0.6 * wrong[worst.expected] / stage.whole.whole.episodes + 0.1,
         sentence=f"Of {worst.episodes} cases that should close as {worst.expected}, {wrong[worst.expected]} "
-        f"({percent(share)}) closed otherwise: {listed(ways)}.",
+        f"({percent(share)}) closed otherwise: {join_names(ways)}.",
         remedy="Train tasks together with their refusal twins, and check that the deciding fact is shown before "
         "the call.",
     )
@@ -256,7 +256,7 @@ def _find_forgotten(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
         stage=stage.name,
         importance=0.3 + 0.4 * len(lost) / len(stage.families),
         sentence=f"{len(lost)} of {len(stage.families)} families were solved in the first third and not once in the "
-        f"last: {listed([short_family(name) for name in lost])}.",
+        f"last: {join_names([short_family(name) for name in lost])}.",
         remedy="Lower the learning rate, keep demonstrations in each batch, or raise choice.floor so that they come "
         "back.",
     )

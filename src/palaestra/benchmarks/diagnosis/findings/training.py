@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from palaestra.benchmarks.diagnosis.diagnosis import Diagnosis, StageDiagnosis
-from palaestra.benchmarks.diagnosis.findings.finding import TrainingFinding, listed, percent
+from palaestra.benchmarks.diagnosis.findings.finding import TrainingFinding, join_names, percent
 
 LITTLE_CHANGE = 1 / 30
 """The distance that a stage moved the weights as a share of the longest of the run, below which it hardly trains."""
@@ -90,7 +90,7 @@ def _alarms(diagnosis: Diagnosis) -> Iterator[TrainingFinding]:
             name="alarms",
             stage=stage,
             importance=0.3,
-            sentence=f"{counts.total()} alarms and events were written down: {listed(said, most=5)}.",
+            sentence=f"{counts.total()} alarms and events were written down: {join_names(said, most=5)}.",
             remedy="Each states its remedy in metrics.jsonl and in the table of events.",
         )
 

@@ -77,11 +77,11 @@ class AgentSession:
     def offer(self, tools: Sequence[JsonSchema]) -> None:
         """The world has changed its tools; agents that follow a script do not mind."""
 
-    def delayed(self) -> bool:
+    def has_delay(self) -> bool:
         """Whether something that is not the agent took some of the episode's time, such as a server's failed tries."""
         return False
 
-    def spent(self) -> EpisodeCost:
+    def cost(self) -> EpisodeCost:
         """What the episode has taken so far."""
         return EpisodeCost()
 
@@ -93,7 +93,7 @@ class EvaluatedAgent(ABC):
     """In reports."""
 
     @abstractmethod
-    def described(self) -> JsonObject:
+    def describe(self) -> JsonObject:
         """All that decides how it plays: the kind, and its settings. No secret is in it."""
 
     def versions(self) -> Mapping[str, str]:

@@ -24,7 +24,7 @@ class EvaluatedEndpoint(EvaluatedEpisodeAgent):
         self._config = config
         self._chat = RemoteChat(config)
 
-    def described(self) -> JsonObject:
+    def describe(self) -> JsonObject:
         """The model and its options; the key's variable is none of them, nor is the patience with the server."""
         config = self._config
         return {
@@ -59,11 +59,11 @@ class _Seat(AgentSession):
         """The model is told of them with its next turn."""
         self._model.offer(tools)
 
-    def delayed(self) -> bool:
+    def has_delay(self) -> bool:
         """A try that failed took time in which the model wrote nothing that counts."""
         return any(count and name not in _WRITTEN for name, count in self._model.troubles.items())
 
-    def spent(self) -> EpisodeCost:
+    def cost(self) -> EpisodeCost:
         """As the server counts."""
         replies = self._model.replies
         if replies:

@@ -89,7 +89,7 @@ class EvaluatedPolicy(EvaluatedBlockAgent):
         self._engine: Engine | None = None
         self._runner = asyncio.Runner()
 
-    def described(self) -> JsonObject:
+    def describe(self) -> JsonObject:
         """The weights by their digest, and all that decides what is drawn."""
         options = self._options
         return {
@@ -120,9 +120,9 @@ class EvaluatedPolicy(EvaluatedBlockAgent):
         played = self._runner.run(
             self._session(cell, [_job(episode_key) for episode_key in episode_keys], progress, say)
         )
-        return [self._came(episode_key, one) for episode_key, one in zip(episode_keys, played, strict=True)]
+        return [self._make_attempt(episode_key, one) for episode_key, one in zip(episode_keys, played, strict=True)]
 
-    def _came(self, episode_key: EpisodeKey, played: RolloutResult | EpisodeFault) -> Attempt:
+    def _make_attempt(self, episode_key: EpisodeKey, played: RolloutResult | EpisodeFault) -> Attempt:
         if isinstance(played, EpisodeFault):
             return Attempt(episode_key=episode_key, came=played, spent=EpisodeCost())
         if played.episode is None:  # in words alone, so a world that hung is no other than one that crashed
@@ -132,7 +132,7 @@ class EvaluatedPolicy(EvaluatedBlockAgent):
         if played.episode.end is EndReason.TOKEN_BUDGET and not any(played.episode.turns):
             return Attempt(episode_key=episode_key, came=self._no_room(played.episode), spent=EpisodeCost())
         return Attempt(
-            episode_key=episode_key, came=played.episode, spent=spent_on(played.episode, again=len(played.faults))
+            episode_key=episode_key, came=played.episode, spent=episode_cost(played.episode, again=len(played.faults))
         )
 
     def _no_room(self, episode: Episode) -> EpisodeFault:
@@ -201,7 +201,7 @@ def _job(episode_key: EpisodeKey) -> RolloutJob:
     )
 
 
-def spent_on(episode: Episode, *, again: int = 0) -> EpisodeCost:
+def episode_cost(episode: Episode, *, again: int = 0) -> EpisodeCost:
     """The tokens of an episode that a policy played.
 
     Args:

@@ -40,7 +40,7 @@ class EvaluatedScript(EvaluatedEpisodeAgent):
         self.name = word
         self._make = AGENT_NAMES[word]
 
-    def described(self) -> JsonObject:
+    def describe(self) -> JsonObject:
         """Its name says all, and whether it forks the world that it is measured in."""
         forks: JsonObject = {PRIVILEGED: True} if self.name in _PRIVILEGED else {}
         return {"kind": "scripted", "agent": self.name, **forks}
@@ -105,12 +105,12 @@ class _SpaceRandom(SchemaRandom):
     """
 
     def __init__(self, world: Any) -> None:
-        super().__init__(self._draw, self._seeded)
+        super().__init__(self._draw, self._set_seed)
         self._world = world
         self._space: object = None
         self._seed = 0
 
-    def _seeded(self, seed: int) -> None:
+    def _set_seed(self, seed: int) -> None:
         self._seed, self._space = seed, None
 
     def _draw(self) -> Action:

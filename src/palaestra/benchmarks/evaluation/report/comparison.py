@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from palaestra.benchmarks.evaluation.compare import LEVEL, Comparison, Difference
-from palaestra.benchmarks.evaluation.report.page import cells_of, chosen, plain, table_markdown
-from palaestra.benchmarks.evaluation.report.plots import MISSING, distinct, installed
+from palaestra.benchmarks.evaluation.report.page import cells_of, plain, select_episodes, table_markdown
+from palaestra.benchmarks.evaluation.report.plots import MISSING, distinct, has_matplotlib
 from palaestra.benchmarks.evaluation.results import Results
 from palaestra.benchmarks.statistics import FEWEST, MeanEstimate
 from palaestra.benchmarks.viewer import render_page
@@ -23,14 +23,14 @@ def comparison_sentences(comparison: Comparison) -> list[str]:
 
 def _sentence(comparison: Comparison, one: Difference) -> str:
     where = f"on {one.label}" if one.cell else "over all cells"
-    units = one.difference.unit.counted(one.difference.units)
+    units = one.difference.unit.format_count(one.difference.units)
     test = f"{p_text(one.corrected)} ({_correction(comparison, one)}; {units})"
     finding = _finding(comparison, one, where)
     if one.significant:
         return f"{finding}, {test}: significant at 5 %."
     # Even were every unit won, the test would not come below this.
     smallest = 2.0 ** (1 - one.difference.units) * (len(comparison.cells) if one.cell else 1)
-    few = one.difference.unit.counted(2).removeprefix("2 ")
+    few = one.difference.unit.format_count(2).removeprefix("2 ")
     why = f", and with so few {few} none could be" if smallest >= LEVEL else ""
     return f"No difference can be told {where}{why}: {_finding(comparison, one, '')}, {test}."
 
@@ -119,7 +119,7 @@ def comparison_page(comparison: Comparison, sides: Sequence[Results]) -> str:
         comparison: What was found.
         sides: The two evaluations, for their episodes.
     """
-    episodes = [(episode, results.suite) for results in sides for episode in chosen(results.episodes)]
+    episodes = [(episode, results.suite) for results in sides for episode in select_episodes(results.episodes)]
     overall, *others = comparison_sentences(comparison)
     return render_page(
         [episode for episode, _ in episodes],
@@ -127,13 +127,13 @@ def comparison_page(comparison: Comparison, sides: Sequence[Results]) -> str:
         tables=[comparison_table(comparison)],
         figures=_draw_panels(comparison),
         lead=[overall],
-        notes=[*others, *([] if installed() else [MISSING])],
+        notes=[*others, *([] if has_matplotlib() else [MISSING])],
         cells=[label for episode, suite in episodes for label in cells_of([episode], suite)],
     )
 
 
 def _draw_panels(comparison: Comparison) -> list[str]:
-    if not installed():
+    if not has_matplotlib():
         return []
     from palaestra.benchmarks.curves import Estimate, Panel, svg  # noqa: PLC0415  an optional dependency
 

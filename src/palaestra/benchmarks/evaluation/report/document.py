@@ -28,7 +28,7 @@ def document_of(found: Findings) -> JsonObject:
         "playing": dict(results.settings.playing),
         "versions": dict(results.settings.versions),
         "prices": {"read": results.price_in, "written": results.price_out},
-        "episodes": {"played": len(results.outcomes), "expected": results.expected},
+        "episodes": {"played": len(results.outcomes), "expected": results.expected_episodes},
         "units": {
             "share": "percent",
             "interval": f"95 %, over the unit that is named; values of units where there are fewer than {FEWEST}",
@@ -46,7 +46,7 @@ def document_of(found: Findings) -> JsonObject:
                 "tasks": len(cell.tasks),
                 **_figures(found.cells[cell.id]),
             }
-            for cell in found.played
+            for cell in found.played_cells
         ],
         "families": dict(found.families),
         "ladders": [

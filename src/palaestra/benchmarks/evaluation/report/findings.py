@@ -62,7 +62,7 @@ class Findings:
     splits: tuple[SplitCount, ...]
 
     @property
-    def played(self) -> list[Cell]:
+    def played_cells(self) -> list[Cell]:
         """The cells of which anything was played."""
         return [cell for cell in self.results.suite.cells if cell.id in self.cells]
 
@@ -70,7 +70,7 @@ class Findings:
     def alone(self) -> list[Cell]:
         """Those of them that stand in no ladder."""
         on_ladders = {cell for ladder in self.results.suite.ladders for cell in ladder.cells}
-        return [cell for cell in self.played if cell.id not in on_ladders]
+        return [cell for cell in self.played_cells if cell.id not in on_ladders]
 
 
 def findings(results: Results) -> Findings:

@@ -11,7 +11,7 @@ import orjson
 
 from palaestra.benchmarks.evaluation.report.document import document_of
 from palaestra.benchmarks.evaluation.report.findings import Findings, findings
-from palaestra.benchmarks.evaluation.report.plots import MISSING, drawn, installed
+from palaestra.benchmarks.evaluation.report.plots import MISSING, draw_pictures, has_matplotlib
 from palaestra.benchmarks.evaluation.report.tables import report_tables
 from palaestra.benchmarks.evaluation.results import Results
 from palaestra.benchmarks.evaluation.suite import Cell, Suite, place
@@ -49,15 +49,15 @@ def report_page(results: Results) -> str:
 
 def _page(found: Findings) -> str:
     results = found.results
-    episodes = chosen(results.episodes)
+    episodes = select_episodes(results.episodes)
     notes = _notes(found)
-    if not installed():
+    if not has_matplotlib():
         notes = [MISSING, *notes]
     return render_page(
         episodes,
         title=_title(found),
         tables=report_tables(found),
-        figures=drawn(found),
+        figures=draw_pictures(found),
         lead=[*_lead(found), *_keep(len(episodes), len(results.episodes))],
         notes=notes,
         cells=cells_of(episodes, results.suite),
@@ -91,9 +91,9 @@ def _lead(found: Findings) -> list[str]:
         f"{_plural(len(results.outcomes), 'episode')} of {_plural(tasks, 'task')} in "
         f"{_plural(len(found.cells), 'cell')}, {_plural(results.samples, 'sample')} of each task, seed {results.seed}."
     )
-    missing = results.expected - len(results.outcomes)
+    missing = results.expected_episodes - len(results.outcomes)
     if missing:
-        counted += f" Not finished: {_plural(missing, 'episode')} of {results.expected} still to be played."
+        counted += f" Not finished: {_plural(missing, 'episode')} of {results.expected_episodes} still to be played."
     faults = sum(found.overall.faults.values())
     if faults:
         kinds = ", ".join(f"{kind} {count}" for kind, count in found.overall.faults.items())
@@ -147,7 +147,7 @@ def _cell(episode: Episode) -> str:
     return episode.id.removesuffix(f"/{episode.id.rpartition('/')[2]}").removesuffix(f"/{episode.task.id}")
 
 
-def chosen(episodes: Sequence[Episode], *, most: int = EPISODES_A_CELL) -> list[Episode]:
+def select_episodes(episodes: Sequence[Episode], *, most: int = EPISODES_A_CELL) -> list[Episode]:
     """Up to `most` episodes of each cell, in their own order: of each kind of outcome in turn, so that all are seen."""
     cells: dict[str, dict[str, list[int]]] = {}
     for index, episode in enumerate(episodes):

@@ -40,9 +40,9 @@ def ladder_png(results: Results) -> bytes:
     return png(panels)
 
 
-def drawn(found: Findings) -> list[str]:
+def draw_pictures(found: Findings) -> list[str]:
     """The report's pictures as SVG documents; none where matplotlib is not installed."""
-    if not installed():
+    if not has_matplotlib():
         return []
     from palaestra.benchmarks.curves import svg  # noqa: PLC0415  an optional dependency
 
@@ -50,7 +50,7 @@ def drawn(found: Findings) -> list[str]:
     return [svg(panels) for panels in pictures if panels]
 
 
-def installed() -> bool:
+def has_matplotlib() -> bool:
     """Whether matplotlib is."""
     try:
         import matplotlib as mpl  # noqa: PLC0415  an optional dependency
@@ -62,7 +62,7 @@ def installed() -> bool:
 
 
 def _require() -> None:
-    if not installed():
+    if not has_matplotlib():
         raise UnknownNameError(
             "matplotlib is not installed, and pictures need it; `pip install 'palaestra[train]'` brings it"
         )

@@ -39,7 +39,7 @@ def report_tables(found: Findings) -> list[Table]:
     return [
         *ladder_tables(found),
         *spread_tables(found),
-        *cell_tables(found, found.played),
+        *cell_tables(found, found.played_cells),
         *attack_tables(found),
         *pass_tables(found),
         *family_tables(found),
@@ -234,7 +234,7 @@ def criterion_tables(found: Findings) -> list[Table]:
     """Sub-scores of each cell that has few of them."""
     rows = [
         (place(cell, found.results.suite), name, str(one.episodes), one.share.text())
-        for cell in found.played
+        for cell in found.played_cells
         if len(found.cells[cell.id].criteria) <= FEW
         for name, one in found.cells[cell.id].criteria.items()
     ]
@@ -352,7 +352,7 @@ def fault_tables(found: Findings) -> list[Table]:
 
 def split_tables(found: Findings) -> list[Table]:
     """Which splits were touched."""
-    labels = {cell.id: place(cell, found.results.suite) for cell in found.played}
+    labels = {cell.id: place(cell, found.results.suite) for cell in found.played_cells}
     return [
         Table(
             title="Splits touched",
@@ -382,7 +382,7 @@ def known_bad_tables(found: Findings) -> list[Table]:
 
 def _list_named(found: Findings) -> Iterable[tuple[str, EvaluationFigures]]:
     """Every cell's figures by what stands before them, and those of all cells where there are several."""
-    yield from ((place(cell, found.results.suite), found.cells[cell.id]) for cell in found.played)
+    yield from ((place(cell, found.results.suite), found.cells[cell.id]) for cell in found.played_cells)
     if len(found.cells) != 1:
         yield "all cells", found.overall
 

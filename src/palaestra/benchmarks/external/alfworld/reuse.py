@@ -49,23 +49,23 @@ def find_plan(env: Any) -> list[str]:
 
 
 @lru_cache(_GAMES)
-def _translated(domain: str, problem: str) -> Any:
+def _translate_cached(domain: str, problem: str) -> Any:
     return _translate(domain, problem)
 
 
 def _translate_once(domain: str, problem: str, **_: bool) -> Any:
     """A problem's translation, made once; the one for the planner is made where a plan is asked for."""
-    return _translated(domain, problem)
+    return _translate_cached(domain, problem)
 
 
 @lru_cache(_TEXTS)
-def _parsed(text: str, rule_name: str) -> Any:
+def _parse_cached(text: str, rule_name: str) -> Any:
     return _parse(text, rule_name=rule_name)
 
 
 def _parse_once(text: str, rule_name: str, **_: Any) -> Any:
     """The symbols of a text, which is parsed once; they are copied, since a derivation writes its context into them."""
-    return [_copy_symbol(symbol) for symbol in _parsed(text, rule_name)]
+    return [_copy_symbol(symbol) for symbol in _parse_cached(text, rule_name)]
 
 
 def _copy_symbol(symbol: Any) -> Any:

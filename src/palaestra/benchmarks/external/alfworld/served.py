@@ -24,8 +24,8 @@ from palaestra.benchmarks.external.protocol import (
     WireTask,
     WireTurn,
     WireVerdict,
-    answered,
-    refused,
+    answer_result,
+    refusal_result,
     reply,
     run_until,
     single,
@@ -162,12 +162,12 @@ class ALFWorldGame:
     def _act(self, call: WireCall) -> WireResult:
         command = call["arguments"].get("command")
         if call["tool"] != "act":
-            return refused(f"there is no tool {call['tool']!r}; the only one is act", "unknown_tool")
+            return refusal_result(f"there is no tool {call['tool']!r}; the only one is act", "unknown_tool")
         if not isinstance(command, str) or not command.strip() or len(command) > MOST or not command.isprintable():
-            return refused(f"command is one line of 1 to {MOST} characters", "invalid_arguments")
+            return refusal_result(f"command is one line of 1 to {MOST} characters", "invalid_arguments")
         self._state, _, done = self._env.step(" ".join(command.split()).lower())
         self._won = bool(done)
-        return answered(self._describe(str(self._state["feedback"]).strip()))
+        return answer_result(self._describe(str(self._state["feedback"]).strip()))
 
     def _describe(self, text: str) -> str:
         if not self._admissible or self._won:

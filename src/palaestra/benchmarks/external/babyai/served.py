@@ -26,8 +26,8 @@ from palaestra.benchmarks.external.protocol import (
     WireTask,
     WireTurn,
     WireVerdict,
-    answered,
-    refused,
+    answer_result,
+    refusal_result,
     reply,
     run_until,
     single,
@@ -158,7 +158,10 @@ class BabyAILevel:
         return {
             "messages": [
                 {"role": "system", "content": RULES},
-                {"role": "user", "content": f"Your task: {self._seen['mission']}.\n\n{VIEW.told(self._seen['image'])}"},
+                {
+                    "role": "user",
+                    "content": f"Your task: {self._seen['mission']}.\n\n{VIEW.describe(self._seen['image'])}",
+                },
             ],
             "tools": [TOOL],
             "criteria": [{"id": "solved", "text": "the instruction was carried out", "kind": "expect", "points": 100}],
@@ -175,11 +178,11 @@ class BabyAILevel:
     def _act(self, call: WireCall) -> WireResult:
         action, times = call["arguments"].get("action"), call["arguments"].get("times", 1)
         if call["tool"] != "act":
-            return refused(f"there is no tool {call['tool']!r}; the only one is act", "unknown_tool")
+            return refusal_result(f"there is no tool {call['tool']!r}; the only one is act", "unknown_tool")
         if action not in ACTIONS:
-            return refused(f"action is one of {', '.join(ACTIONS)}", "invalid_arguments")
+            return refusal_result(f"action is one of {', '.join(ACTIONS)}", "invalid_arguments")
         if type(times) is not int or not 1 <= times <= MOST:
-            return refused(f"times is a whole number from 1 to {MOST}", "invalid_arguments")
+            return refusal_result(f"times is a whole number from 1 to {MOST}", "invalid_arguments")
         return self._repeat(action, times)
 
     def _repeat(self, action: str, times: int) -> WireResult:
@@ -195,7 +198,7 @@ class BabyAILevel:
                 break
         if self._over:
             said = "The task is done.\n" if self._won else "The task has ended, and is not done.\n"
-        return answered(said + VIEW.told(self._seen["image"]))
+        return answer_result(said + VIEW.describe(self._seen["image"]))
 
     def _show(self) -> tuple[bytes, int, int, int]:
         """What changes when an action has an effect."""

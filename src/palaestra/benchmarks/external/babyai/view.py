@@ -18,7 +18,7 @@ class View:
     def __init__(self, kinds: Mapping[int, str], colours: Mapping[int, str]) -> None:
         self._kinds, self._colours = kinds, colours
 
-    def told(self, image: Any) -> str:
+    def describe(self, image: Any) -> str:
         """The view, relative to the agent, who stands at its bottom in the middle and looks up. Any: an array."""
         width, depth, _ = image.shape
         middle, last = width // 2, depth - 1

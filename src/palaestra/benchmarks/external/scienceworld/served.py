@@ -22,8 +22,8 @@ from palaestra.benchmarks.external.protocol import (
     WireTask,
     WireTurn,
     WireVerdict,
-    answered,
-    refused,
+    answer_result,
+    refusal_result,
     reply,
     run_until,
     single,
@@ -178,16 +178,16 @@ class ScienceWorldEpisode:
     def _act(self, call: WireCall) -> WireResult:
         action = call["arguments"].get("action")
         if call["tool"] != "act":
-            return refused(f"there is no tool {call['tool']!r}; the only one is act", "unknown_tool")
+            return refusal_result(f"there is no tool {call['tool']!r}; the only one is act", "unknown_tool")
         if not isinstance(action, str) or not action.strip() or len(action) > MOST or not action.isprintable():
-            return refused(f"action is one line of 1 to {MOST} characters", "invalid_arguments")
+            return refusal_result(f"action is one line of 1 to {MOST} characters", "invalid_arguments")
         action = " ".join(action.split())
         if action.lower() == RESET:
-            return refused("a task is attempted once", "not_allowed")
+            return refusal_result("a task is attempted once", "not_allowed")
         seen = self._simulator.step(action)
         self._done.append(action)
         self._score, self._over = self._simulator.score, self._simulator.over
-        return answered(seen)
+        return answer_result(seen)
 
     def verdict(self, end: str) -> WireVerdict:
         """The score."""

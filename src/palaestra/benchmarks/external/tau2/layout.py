@@ -102,7 +102,7 @@ def airline_rebuilt(data: Path, airline_from: str | None) -> None:
             "github.com/sierra-research/tau-bench, or its folder tau_bench/envs/airline/data"
         )
     tables = {name: json.loads(path.read_text(encoding="utf-8")) for name, path in parts.items()}
-    written(target, _join(tables))
+    write_json(target, _join(tables))
 
 
 def _join(tables: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -121,7 +121,7 @@ def airline_lacking(data: Path) -> str | None:
     )
 
 
-def written(path: Path, value: Any) -> None:
+def write_json(path: Path, value: Any) -> None:
     """Write JSON so that nobody reads half of it. Any: JSON."""
     fresh = path.with_name(f".{path.name}.{os.getpid()}")
     fresh.write_text(json.dumps(value), encoding="utf-8")

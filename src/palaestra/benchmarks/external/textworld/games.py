@@ -66,7 +66,7 @@ KINDS = {
 }
 
 
-def made(kind: GameKind, split: str, seed: int, folder: Path) -> Path:
+def make_game(kind: GameKind, split: str, seed: int, folder: Path) -> Path:
     """The file of a game, which is made unless `folder` holds it.
 
     Args:

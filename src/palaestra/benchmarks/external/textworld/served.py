@@ -22,14 +22,14 @@ from palaestra.benchmarks.external.protocol import (
     WireTask,
     WireTurn,
     WireVerdict,
-    answered,
-    refused,
+    answer_result,
+    refusal_result,
     reply,
     run_until,
     single,
     tool,
 )
-from palaestra.benchmarks.external.textworld.games import KINDS, SEEDS, GameKind, made
+from palaestra.benchmarks.external.textworld.games import KINDS, SEEDS, GameKind, make_game
 
 # Any: what is installed where this runs, and not where types are checked.
 TEXTWORLD: Any = import_module("textworld")
@@ -107,7 +107,7 @@ class TextWorld:
         name, _, own = task.partition("/")
         for split, seeds in SEEDS.items():
             if own.isdecimal() and int(own) in seeds:
-                return TextWorldGame(made(KINDS[name], split, int(own), self._folder), admissible=self._admissible)
+                return TextWorldGame(make_game(KINDS[name], split, int(own), self._folder), admissible=self._admissible)
         raise KeyError(task)
 
 
@@ -166,15 +166,15 @@ class TextWorldGame:
     def _act(self, call: WireCall) -> WireResult:
         command = call["arguments"].get("command")
         if call["tool"] != "act":
-            return refused(f"there is no tool {call['tool']!r}; the only one is act", "unknown_tool")
+            return refusal_result(f"there is no tool {call['tool']!r}; the only one is act", "unknown_tool")
         if not isinstance(command, str) or not command.strip() or len(command) > MOST:
-            return refused(f"command is a text of 1 to {MOST} characters", "invalid_arguments")
+            return refusal_result(f"command is a text of 1 to {MOST} characters", "invalid_arguments")
         if not (command.isascii() and command.isprintable()):
-            return refused("command is one line of plain letters", "invalid_arguments")
+            return refusal_result("command is one line of plain letters", "invalid_arguments")
         if any(part.split()[0] in META or part.startswith("tw-") for part in _parts(command)):
-            return refused("that is no command of this game", "not_allowed")
+            return refusal_result("that is no command of this game", "not_allowed")
         self._state, _, self._over = self._env.step(command)
-        return answered(self._describe(_clean(self._state["feedback"])))
+        return answer_result(self._describe(_clean(self._state["feedback"])))
 
     def _describe(self, text: str) -> str:
         if not self._admissible or self._over:

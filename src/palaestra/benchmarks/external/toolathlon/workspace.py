@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from palaestra.benchmarks.external.protocol import WireResult, answered, refused, tool
+from palaestra.benchmarks.external.protocol import WireResult, answer_result, refusal_result, tool
 
 _PATH = {"type": "string", "description": "Relative to the workspace."}
 _TEXT = {"type": "string"}
@@ -41,15 +41,15 @@ class Workspace:
     def call(self, name: str, arguments: Mapping[str, Any]) -> WireResult:
         """Do what a call asks for. Any: JSON."""
         if name not in self._tools:
-            return refused(f"there is no tool {name[:60]!r}; there are {', '.join(self._tools)}", "unknown_tool")
+            return refusal_result(f"there is no tool {name[:60]!r}; there are {', '.join(self._tools)}", "unknown_tool")
         act, wanted = self._tools[name]
         if set(arguments) != set(wanted) or not all(isinstance(value, str) for value in arguments.values()):
-            return refused(f"{name} takes {' and '.join(wanted)}, as text", "invalid_arguments")
+            return refusal_result(f"{name} takes {' and '.join(wanted)}, as text", "invalid_arguments")
         try:
             return act(**arguments)
         except (OSError, ValueError) as error:  # a name that no file can have, among others
             said = error.strerror if isinstance(error, OSError) and error.strerror else "that is no path of a file"
-            return refused(f"{name}: {said}", "failed")
+            return refusal_result(f"{name}: {said}", "failed")
 
     def files(self) -> list[Path]:
         """Every file, in order; links that lead out are none."""
@@ -80,42 +80,44 @@ class Workspace:
     def _list(self, path: str) -> WireResult:
         folder = self._at(path)
         if not folder.is_dir():
-            return refused(f"there is no folder {path[:60]!r}", "not_found")
+            return refusal_result(f"there is no folder {path[:60]!r}", "not_found")
         below = [str(file.relative_to(self.root)) for file in self.files() if file.is_relative_to(folder)]
-        return answered("\n".join(below) or "no files")
+        return answer_result("\n".join(below) or "no files")
 
     def _read(self, path: str) -> WireResult:
         file = self._at(path)
         if not file.is_file():
-            return refused(f"there is no file {path[:60]!r}", "not_found")
+            return refusal_result(f"there is no file {path[:60]!r}", "not_found")
         try:
             text = file.read_bytes().decode()
         except UnicodeDecodeError:
-            return refused(f"{path[:60]!r} holds no text", "not_text")
-        return answered(text if len(text) <= _MOST else f"{text[:_MOST]}\n... ({len(text) - _MOST} characters more)")
+            return refusal_result(f"{path[:60]!r} holds no text", "not_text")
+        return answer_result(
+            text if len(text) <= _MOST else f"{text[:_MOST]}\n... ({len(text) - _MOST} characters more)"
+        )
 
     def _write(self, path: str, content: str) -> WireResult:
         file = self._at(path)
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(content.encode("utf-8", "replace"))
-        return answered(f"{len(content)} characters written")
+        return answer_result(f"{len(content)} characters written")
 
     def _move(self, path: str, target: str) -> WireResult:
         source, to = self._at(path), self._at(target)
         if not source.exists() or source == self.root:
-            return refused(f"there is nothing at {path[:60]!r} to move", "not_found")
+            return refusal_result(f"there is nothing at {path[:60]!r} to move", "not_found")
         if to.exists() or to.is_relative_to(source):
-            return refused(f"{target[:60]!r} is taken", "taken")
+            return refusal_result(f"{target[:60]!r} is taken", "taken")
         to.parent.mkdir(parents=True, exist_ok=True)
         shutil.move(source, to)
-        return answered("moved")
+        return answer_result("moved")
 
     def _delete(self, path: str) -> WireResult:
         found = self._at(path)
         if not found.exists() or found == self.root:
-            return refused(f"there is nothing at {path[:60]!r} to delete", "not_found")
+            return refusal_result(f"there is nothing at {path[:60]!r} to delete", "not_found")
         if found.is_dir():
             shutil.rmtree(found)
         else:
             found.unlink()
-        return answered("deleted")
+        return answer_result("deleted")

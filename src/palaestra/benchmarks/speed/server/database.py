@@ -21,7 +21,7 @@ def write_database(overlay: Overlay, path: Path) -> None:
     engine.dispose()
 
 
-def indexed(path: Path) -> None:
+def create_indexes(path: Path) -> None:
     """Index the columns that the server looks rows up by, as whoever tunes such a server would."""
     with sqlite3.connect(path) as connection:
         for table in ("order_lines", "payments", "shipments", "refunds"):

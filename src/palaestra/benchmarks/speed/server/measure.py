@@ -11,7 +11,7 @@ import orjson
 from palaestra.agents import as_action
 from palaestra.benchmarks.speed.figures import ProcessMemory
 from palaestra.benchmarks.speed.server.client import ServerProcess
-from palaestra.benchmarks.speed.server.database import indexed, write_database
+from palaestra.benchmarks.speed.server.database import create_indexes, write_database
 from palaestra.benchmarks.speed.stopwatch import Stopwatch
 from palaestra.envs import ToolEnv
 from palaestra.errors import TaskError
@@ -76,7 +76,7 @@ def time_server(watch: Stopwatch, env: ToolEnv, task_ids: Sequence[str], episode
             instance = env.task_set.instance(task_id)
             database = Path(folder) / f"{len(weights)}.db"
             write_database(instance.initial_state, database)
-            indexed(database)
+            create_indexes(database)
             answers = _time_here(watch, env, task_id)
             with watch.time(f"reset, {NAME}", _begin, database, instance.start.date()) as served:
                 _time_there(watch, served, instance.oracle, answers)

@@ -98,12 +98,12 @@ class _Bench:
             worlds=lambda: self._worlds(name),
             seed=0,
             start=self._policy,
-            say=_ignored,
+            say=_ignore,
         )
         # Where engine and learner work at once, each has half of the cores; more threads would wait for each other.
         threads = self._threads if name in (SYNCHRONOUS, LOCKSTEP) else max(1, self._threads // 2)
         with TemporaryDirectory() as folder:
-            run_loop(loop, Path(folder), threads=threads, trackers=(clock.opened,), say=_ignored)
+            run_loop(loop, Path(folder), threads=threads, trackers=(clock.open,), say=_ignore)
         return clock.run(trajectories=self._scale.groups * self._scale.group_size)
 
     def _worlds(self, name: str) -> RolloutWorlds:
@@ -137,7 +137,7 @@ def _warm_up(steps: int) -> Policy:
     fresh = initial_policy(PolicyConfig(), demonstrations, seed=0)
     loop = SftLoop(SftConfig(steps=steps, save=SaveConfig(every=steps)), demonstrations, seed=0, start=fresh)
     with TemporaryDirectory() as folder:
-        return run_loop(loop, Path(folder), threads=torch.get_num_threads(), say=_ignored).policy
+        return run_loop(loop, Path(folder), threads=torch.get_num_threads(), say=_ignore).policy
 
 
 @part("advantage", "every-second", formula="A = 1 for every second trajectory, else -1")
@@ -155,7 +155,7 @@ class _Clock(Tracker):
     def __init__(self) -> None:
         self._steps: list[tuple[float, Metrics]] = []
 
-    def opened(self, directory: Path, done: int) -> "_Clock":
+    def open(self, directory: Path, done: int) -> "_Clock":
         """Itself, for a run that begins."""
         del directory, done
         return self
@@ -184,7 +184,7 @@ class _Clock(Tracker):
         )
 
 
-def _ignored(sentence: str) -> None:
+def _ignore(sentence: str) -> None:
     """Alarms on a policy that learns nothing."""
 
 

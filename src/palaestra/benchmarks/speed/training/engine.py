@@ -18,7 +18,7 @@ from palaestra.benchmarks.speed.training.figures import SpeedComparison, SpeedSe
 from palaestra.benchmarks.speed.training.limits import Products
 from palaestra.benchmarks.speed.training.machine import DTYPES, machine, precisions
 from palaestra.benchmarks.speed.training.memory import WeighedContestant, memory_comparisons
-from palaestra.benchmarks.speed.training.models import Transformers, peaked
+from palaestra.benchmarks.speed.training.models import Transformers, make_peaked_decoder
 from palaestra.benchmarks.speed.training.scale import EngineScale
 from palaestra.benchmarks.speed.training.turns import EngineTurns, TransformersTurns
 from palaestra.trainers.engines.engine import Engine
@@ -60,7 +60,7 @@ def bench_engine(
 async def _sections(
     device: torch.device, scale: EngineScale, folder: Path, python: Path, shown: ProgressBar
 ) -> tuple[SpeedSection, ...]:
-    model = peaked(scale.shape)
+    model = make_peaked_decoder(scale.shape)
     save_decoder(model, folder)
     async with AsyncExitStack() as stack:
         field = _Field(device, scale)

@@ -59,7 +59,7 @@ class LearnerStep:
         return len(self.batch.ids_T)
 
     @property
-    def trained(self) -> int:
+    def trained_tokens(self) -> int:
         """Those that carry loss."""
         return int(self.batch.trained_T.sum())
 

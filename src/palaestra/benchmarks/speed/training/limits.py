@@ -61,10 +61,10 @@ class Products:
                 functional.linear(states[weight.shape[1]], weight)
             functional.linear(last_TC, self._output)
 
-        return timed(work, self._device)
+        return time_median(work, self._device)
 
 
-def timed(work: Callable[[], object], device: torch.device) -> float:
+def time_median(work: Callable[[], object], device: torch.device) -> float:
     """The median seconds of `work`, done once before."""
     taken: list[float] = []
     for _ in range(_RUNS + 1):

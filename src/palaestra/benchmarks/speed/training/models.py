@@ -17,7 +17,7 @@ from palaestra.trainers.model.shape import DecoderShape
 _SCALE = 6.0
 
 
-def peaked(shape: DecoderShape, *, seed: int = 0) -> Decoder:
+def make_peaked_decoder(shape: DecoderShape, *, seed: int = 0) -> Decoder:
     """Fresh weights with a larger last norm, so that some tokens are much likelier than others, as for a trained one.
 
     Fresh weights alone hold all tokens for nearly equally likely, where no error of rounding shows. How fast they are

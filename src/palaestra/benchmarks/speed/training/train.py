@@ -77,7 +77,7 @@ async def _section(device: torch.device, scale: TrainScale, folder: Path, shown:
     compared = [_compare(rates, name, _reference(first)) for name in rivals]
     return SpeedSection(
         title=f"A step of GRPO on {len(step.trajectories)} trajectories of "
-        f"{_range(step)} tokens, {step.trained:,} of {step.tokens:,} tokens trained",
+        f"{_range(step)} tokens, {step.trained_tokens:,} of {step.tokens:,} tokens trained",
         unit="tokens",
         rates=rates,
         comparisons=(*compared, *memory_comparisons(contestants)),
@@ -100,7 +100,7 @@ def _precision(name: str) -> Precision:
 def _limit(step: LearnerStep, scale: TrainScale, precision: Precision, device: torch.device) -> float:
     """Tokens a second that the products alone allow."""
     tokens = min(scale.micro_tokens, step.tokens)
-    scored = round(tokens * step.trained / step.tokens)
+    scored = round(tokens * step.trained_tokens / step.tokens)
     products = Products(scale.shape, dtype=DTYPES[precision], device=device)
     return tokens / (_PASSES * products.seconds(tokens, scored=scored))
 

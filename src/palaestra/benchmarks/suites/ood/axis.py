@@ -32,6 +32,6 @@ class Axis:
         return cls(ladder=ladder, cells=kept)
 
 
-def switched(pool: TaskPool, id: str, label: str, switches: Mapping[str, Any]) -> Cell:
+def cell_under_switches(pool: TaskPool, id: str, label: str, switches: Mapping[str, Any]) -> Cell:
     """The tasks in distribution under some switches, so that only the switches differ."""
     return pool.cell(id, label, pool.base.tasks, split=UNLISTED, switches=switches)

@@ -11,13 +11,13 @@ HELD_OUT_RECORDS = "entities/held-out-records"
 
 def held_out_records(pool: TaskPool) -> Cell:
     """The families that were trained on, in the words of training, in worlds of their own."""
-    tasks = pool.even(pool.listed("heldout-records", pool.trained))
+    tasks = pool.even(pool.listed_tasks("heldout-records", pool.trained))
     return pool.cell(HELD_OUT_RECORDS, "held-out records", tasks, split="heldout-records", unit=Unit.WORLD)
 
 
 def entities(pool: TaskPool) -> Axis:
     """The axis of entities."""
-    listed = pool.even(pool.listed("dev", pool.trained))
+    listed = pool.even(pool.listed_tasks("dev", pool.trained))
     dev = pool.cell("entities/dev-worlds", "worlds of the split dev", listed, split="dev", unit=Unit.WORLD)
     return Axis.of(
         pool,

@@ -45,7 +45,7 @@ def untrained_families(pool: TaskPool) -> list[str]:
 
 
 def _cell(pool: TaskPool, id: str, label: str, families: Sequence[str]) -> Cell:
-    tasks = pool.even(pool.listed("heldout", sorted(families)))
+    tasks = pool.even(pool.listed_tasks("heldout", sorted(families)))
     return pool.cell(id, label, tasks, split="heldout", unit=Unit.FAMILY)
 
 

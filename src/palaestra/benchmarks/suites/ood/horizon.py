@@ -31,12 +31,12 @@ def _bin(pool: TaskPool, id: str, label: str, low: int, high: int) -> Cell:
     def fits(task: str) -> bool:
         return low <= pool.instance(task).spec.oracle_calls <= high
 
-    def gathered(families: tuple[str, ...]) -> tuple[str, ...]:
-        able = [f for f in families if any(fits(task) for task in pool.listed("train", [f])[:3])]
+    def gather_tasks(families: tuple[str, ...]) -> tuple[str, ...]:
+        able = [f for f in families if any(fits(task) for task in pool.listed_tasks("train", [f])[:3])]
         return pool.fresh(able, about=_PER_BIN, where=fits)
 
-    tasks = gathered(pool.trained)
+    tasks = gather_tasks(pool.trained)
     if not tasks:
-        tasks = gathered(tuple(f for f in pool.trainable if f not in pool.trained))
+        tasks = gather_tasks(tuple(f for f in pool.trainable if f not in pool.trained))
         label = f"{label}, untrained families"
     return pool.cell(id, label, tasks, split=UNLISTED, unit=Unit.FAMILY)

@@ -1,6 +1,6 @@
 """The same tasks on pages that look other than those of training, a family of variations on each rung."""
 
-from palaestra.benchmarks.suites.ood.axis import Axis, switched
+from palaestra.benchmarks.suites.ood.axis import Axis, cell_under_switches
 from palaestra.benchmarks.suites.ood.pool import TaskPool
 from palaestra.envs.surfaces.pages.variation import HELD_OUT_FAMILIES
 
@@ -17,9 +17,11 @@ LABELS = {
 
 def interface(pool: TaskPool) -> Axis:
     """The axis of the interface."""
-    plain = switched(pool, "interface/plain", "pages as they were made", {"surface": "pages"})
+    plain = cell_under_switches(pool, "interface/plain", "pages as they were made", {"surface": "pages"})
     varied = [
-        switched(pool, f"interface/{name}", LABELS[name], {"surface": "pages", "surface_settings": {"variation": name}})
+        cell_under_switches(
+            pool, f"interface/{name}", LABELS[name], {"surface": "pages", "surface_settings": {"variation": name}}
+        )
         for name in HELD_OUT_FAMILIES
     ]
     return Axis.of(

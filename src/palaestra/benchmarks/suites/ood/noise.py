@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from palaestra.benchmarks.suites.ood.axis import Axis, switched
+from palaestra.benchmarks.suites.ood.axis import Axis, cell_under_switches
 from palaestra.benchmarks.suites.ood.pool import TaskPool
 from palaestra.manifest import ANY_WORLD
 
@@ -35,16 +35,16 @@ def noise(pool: TaskPool) -> Axis:
         "Noise",
         [
             pool.base,
-            switched(
+            cell_under_switches(
                 pool, "noise/light", "light (more tools, some stale entries)", {"noise": _select_supported(pool, LIGHT)}
             ),
-            switched(
+            cell_under_switches(
                 pool,
                 "noise/medium",
                 "medium (a tenth of calls fail)",
                 medium,
             ),
-            switched(
+            cell_under_switches(
                 pool,
                 "noise/strong",
                 "strong (a quarter fail, rates are limited, texts mislead)",

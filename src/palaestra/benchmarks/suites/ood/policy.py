@@ -22,7 +22,7 @@ def policy(pool: TaskPool) -> Axis:
     worlds = pool.cell(
         "policy/other-worlds",
         "several rules changed, and other worlds",
-        pool.even(pool.listed("heldout-policy", pool.trained)),
+        pool.even(pool.listed_tasks("heldout-policy", pool.trained)),
         split="heldout-policy",
         unit=Unit.WORLD,
     )

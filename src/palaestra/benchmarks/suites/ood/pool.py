@@ -175,7 +175,7 @@ class TaskPool:
 
         return frozenset(word for message in instance.messages[1:] for word in ids_in(message["content"], is_about))
 
-    def listed(self, split: str, families: Iterable[str]) -> tuple[str, ...]:
+    def listed_tasks(self, split: str, families: Iterable[str]) -> tuple[str, ...]:
         """The tasks of these families that a split lists; none of a split that the world does not declare."""
         if split.removesuffix("-world") not in self.task_set.splits:
             return ()
@@ -185,7 +185,7 @@ class TaskPool:
     @cached_property
     def decidable(self) -> tuple[str, ...]:
         """The trained families of which "heldout-policy" has tasks: some handbook decides them."""
-        return tuple(dict.fromkeys(families_of(self.listed("heldout-policy", self.trained))))
+        return tuple(dict.fromkeys(families_of(self.listed_tasks("heldout-policy", self.trained))))
 
     def is_decided(self, task: str, handbook: int) -> bool:
         """Whether a task is decided by the handbook under which that number has it played."""

@@ -1,6 +1,6 @@
 """Other tools over the same rows: other names, then nine generic tools, then both."""
 
-from palaestra.benchmarks.suites.ood.axis import Axis, switched
+from palaestra.benchmarks.suites.ood.axis import Axis, cell_under_switches
 from palaestra.benchmarks.suites.ood.pool import TaskPool
 
 _RENAMES = {"renames": True}
@@ -14,9 +14,9 @@ def surface(pool: TaskPool) -> Axis:
         "Tool surface",
         [
             pool.base,
-            switched(pool, "surface/renamed", "tools and arguments renamed", {"noise": _RENAMES}),
-            switched(pool, "surface/generic", "nine generic tools", {"surface": "generic"}),
-            switched(
+            cell_under_switches(pool, "surface/renamed", "tools and arguments renamed", {"noise": _RENAMES}),
+            cell_under_switches(pool, "surface/generic", "nine generic tools", {"surface": "generic"}),
+            cell_under_switches(
                 pool, "surface/generic-renamed", "generic tools, renamed", {"surface": "generic", "noise": _RENAMES}
             ),
         ],

@@ -2,7 +2,7 @@
 
 from palaestra.benchmarks.evaluation.suite import Cell
 from palaestra.benchmarks.statistics import Unit
-from palaestra.benchmarks.suites.ood.axis import Axis, switched
+from palaestra.benchmarks.suites.ood.axis import Axis, cell_under_switches
 from palaestra.benchmarks.suites.ood.entities import held_out_records
 from palaestra.benchmarks.suites.ood.pool import TaskPool
 from palaestra.envs.kit import letters_of
@@ -22,7 +22,7 @@ HELD_OUT_WORDING = "wording/held-out"
 
 def held_out_wording(pool: TaskPool) -> Cell:
     """The families that were trained on, in the worlds and the words of "heldout"."""
-    tasks = pool.even(pool.listed("heldout-world", pool.trained))
+    tasks = pool.even(pool.listed_tasks("heldout-world", pool.trained))
     return pool.cell(HELD_OUT_WORDING, "held-out wordings", tasks, split="heldout-world", unit=Unit.WORLD)
 
 
@@ -34,7 +34,7 @@ def wording(pool: TaskPool) -> Axis:
         "Wording",
         [
             pool.base,
-            *(switched(pool, f"wording/{name}", label, {"wording": name}) for name, label in RUNGS),
+            *(cell_under_switches(pool, f"wording/{name}", label, {"wording": name}) for name, label in RUNGS),
             *([held_out_records(pool), held_out_wording(pool)] if letters_of(pool.world.draft) else []),
         ],
         note="First the same tasks with the user's own prose rewritten by rule. Ids, numbers, days, names, addresses, "

@@ -23,7 +23,7 @@ def world_axis(pools: Sequence[TaskPool], trained: frozenset[str]) -> Axis:
     for pool in pools:
         name = pool.world.name
         label = f"{name}, held out" if name in trained else f"{name}, never trained in"
-        tasks = pool.even(pool.listed("heldout", pool.trained))
+        tasks = pool.even(pool.listed_tasks("heldout", pool.trained))
         cells.append(replace(pool.cell(NAME, label, tasks, split="heldout", unit=Unit.FAMILY), id=f"{NAME}/{name}"))
     kept = tuple(cell for cell in cells if cell.tasks)
     note = (

@@ -17,7 +17,7 @@ from palaestra.records import Message, Row, ToolCall
 
 def try_the_work_first(task: Instance) -> WorldScript:
     """Look up what the solution looks up, do what would be granted, and refuse only where a tool refuses it."""
-    halves = _granted_and_refused(task)
+    halves = _twin_pair(task)
     if halves is None:
         return
     granted, refused = halves
@@ -67,7 +67,7 @@ def refuse_by_the_oldest_date(task: Instance) -> WorldScript:
 
 def _refuse_where(task: Instance, stands_out: Callable[[Sequence[str]], bool]) -> WorldScript:
     """Look up what the solution looks up, and refuse where the ids of an answer stand out."""
-    halves = _granted_and_refused(task)
+    halves = _twin_pair(task)
     if halves is None:
         return
     granted, refused = halves
@@ -78,7 +78,7 @@ def _refuse_where(task: Instance, stands_out: Callable[[Sequence[str]], bool]) -
     yield from ([call] for call in _acts(refused if seen else granted))
 
 
-def _granted_and_refused(task: Instance) -> tuple[Instance, Instance] | None:
+def _twin_pair(task: Instance) -> tuple[Instance, Instance] | None:
     other = other_half(task)
     if other is None:
         return None

@@ -152,7 +152,7 @@ def _is_none(sign: ast.cmpop, left: TypedExpression, right: TypedExpression) -> 
 
 
 def _comparable(left: TypedExpression, right: TypedExpression) -> bool:
-    first, second = left.type.required, right.type.required
+    first, second = left.type.without_none, right.type.without_none
     if "none" in {first.name, second.name}:
         return False  # `is None` says it
     if first.name == "choice" and right.is_literal and second.name == "choice":
@@ -166,7 +166,7 @@ def _comparable(left: TypedExpression, right: TypedExpression) -> bool:
 
 def _common(left: TypedExpression, right: TypedExpression) -> ValueType | None:
     """The type that both have, where a whole number that is written out counts as an amount."""
-    first, second = left.type.required, right.type.required
+    first, second = left.type.without_none, right.type.without_none
     if first == second:
         return first
     if {first.name, second.name} == {"integer", "money"}:

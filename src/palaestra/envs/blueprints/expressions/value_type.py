@@ -35,7 +35,7 @@ class ValueType:
         return f"{text} that may be missing" if self.optional else text
 
     @property
-    def required(self) -> "ValueType":
+    def without_none(self) -> "ValueType":
         """The same type with a value."""
         return replace(self, optional=False)
 

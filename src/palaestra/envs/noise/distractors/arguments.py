@@ -15,7 +15,7 @@ Label: TypeAlias = Annotated[str, Field(min_length=1, max_length=60)]
 """A short name."""
 
 
-def parsed(day: str) -> date:
+def parse_day(day: str) -> date:
     """The day that an argument means; refused where it means none."""
     try:
         return date.fromisoformat(day)
@@ -25,7 +25,7 @@ def parsed(day: str) -> date:
 
 def span(first: str, last: str) -> tuple[date, date]:
     """Two days in order; refused where the last one comes first."""
-    begin, end = parsed(first), parsed(last)
+    begin, end = parse_day(first), parse_day(last)
     if end < begin:
         raise ToolRefusal("bad_period", f"{last} is before {first}")
     return begin, end

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from palaestra.envs.noise.distractors.arguments import Day, Few, Label, parsed, span
+from palaestra.envs.noise.distractors.arguments import Day, Few, Label, parse_day, span
 from palaestra.tools import ToolContext, tool
 
 _WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
@@ -19,7 +19,7 @@ def weekday_of(context: ToolContext, day: Day) -> object:
         day: The date, as YYYY-MM-DD.
     """
     del context
-    date = parsed(day)
+    date = parse_day(day)
     return {"weekday": _WEEKDAYS[date.weekday()], "week": date.isocalendar().week}
 
 
@@ -48,7 +48,7 @@ def recurring_meeting(
         times: How often it takes place.
     """
     del context
-    begin = parsed(first_day)
+    begin = parse_day(first_day)
     return {"dates": [(begin + timedelta(days=n * every_days)).isoformat() for n in range(times)]}
 
 
@@ -91,7 +91,7 @@ def invitation_text(context: ToolContext, occasion: Label, day: Day) -> object:
     """
     del context
     return {
-        "text": f"You are invited: {occasion}, on {_WEEKDAYS[parsed(day).weekday()]}, {day}. Please say if you come."
+        "text": f"You are invited: {occasion}, on {_WEEKDAYS[parse_day(day).weekday()]}, {day}. Please say if you come."
     }
 
 

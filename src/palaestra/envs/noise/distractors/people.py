@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from palaestra.envs.noise.distractors.arguments import Day, Few, Label, parsed, span
+from palaestra.envs.noise.distractors.arguments import Day, Few, Label, parse_day, span
 from palaestra.tools import ToolContext, tool
 
 _SATURDAY = 5
@@ -57,7 +57,7 @@ def end_of_probation(context: ToolContext, first_day: Day) -> object:
         first_day: Their first day at work, as YYYY-MM-DD.
     """
     del context
-    return {"ends": (parsed(first_day) + timedelta(days=182)).isoformat()}
+    return {"ends": (parse_day(first_day) + timedelta(days=182)).isoformat()}
 
 
 @tool()

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from palaestra.envs.noise.distractors.arguments import Day, Few, Label, parsed
+from palaestra.envs.noise.distractors.arguments import Day, Few, Label, parse_day
 from palaestra.errors import ToolRefusal
 from palaestra.tools import ToolContext, tool
 
@@ -44,7 +44,7 @@ def certificate_text(context: ToolContext, name: Label, course: Label, day: Day)
         day: When it ended, as YYYY-MM-DD.
     """
     del context
-    return {"text": f"This is to certify that {name} attended the course {course!r}, which ended on {parsed(day)}."}
+    return {"text": f"This is to certify that {name} attended the course {course!r}, which ended on {parse_day(day)}."}
 
 
 @tool()
@@ -67,8 +67,8 @@ def refresher_due(context: ToolContext, last_course: Day, every_months: Annotate
         every_months: How often it must be repeated.
     """
     del context
-    month = parsed(last_course).month - 1 + every_months
-    year = parsed(last_course).year + month // 12
+    month = parse_day(last_course).month - 1 + every_months
+    year = parse_day(last_course).year + month // 12
     if year > 9_999:
         raise ToolRefusal("bad_date", f"{last_course} lies too far ahead")
     return {"due": f"{year:04d}-{month % 12 + 1:02d}"}

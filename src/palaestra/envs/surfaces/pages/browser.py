@@ -78,7 +78,7 @@ class PageBrowser:
         if form is None:
             return self._site.look_up(element.activation.url) if isinstance(element.activation, Follow) else None
         if not form.action:
-            return self._site.look_up(self._asked_address(page, form))
+            return self._site.look_up(self._form_address(page, form))
         kept = {field.element: value for name, value in form.kept for field in form.fields if field.argument == name}
         return ToolCall(tool=form.action, arguments=read_arguments(form.fields, {**kept, **self._values(page)}))
 
@@ -199,7 +199,7 @@ class PageBrowser:
             return replace(self.session, disturbance=self.session.disturbance.end())
         form = _find_form(page, element, by_key=by_key)
         if form is not None:
-            return self.session if form.action else self.visit(state, self._asked_address(page, form))
+            return self.session if form.action else self.visit(state, self._form_address(page, form))
         if isinstance(element.activation, Follow):
             return self.visit(state, element.activation.url)
         return self.session
@@ -283,7 +283,7 @@ class PageBrowser:
         """What each field of a page holds."""
         return {element.id: element.value for element in page.walk() if element.role in FIELDS}
 
-    def _asked_address(self, page: Page, form: Submit) -> str:
+    def _form_address(self, page: Page, form: Submit) -> str:
         """The address that a form which looks something up asks for."""
         values = self._values(page)
         query = {field.argument: values.get(field.element, "") for field in form.fields}

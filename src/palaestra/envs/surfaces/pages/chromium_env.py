@@ -78,7 +78,7 @@ class ChromiumEnv(gym.Wrapper[_Observation, Action, _Observation, Action]):
             calls=turn.calls,
             events=tuple(event for one in taken for event in one.events),
             changes=tuple(change for one in taken for change in one.changes),
-        ).returned()
+        ).to_gymnasium()
 
     def close(self) -> None:
         """Close Chromium and the environment."""
@@ -115,7 +115,7 @@ class ChromiumEnv(gym.Wrapper[_Observation, Action, _Observation, Action]):
         if call.tool in self._inside.world.toolbox or call.tool not in self._inside.toolbox:
             return None
         try:
-            return replace(call, arguments=self._inside.toolbox[call.tool].validated(call.arguments))
+            return replace(call, arguments=self._inside.toolbox[call.tool].validate(call.arguments))
         except ToolRefusal:
             return None
 

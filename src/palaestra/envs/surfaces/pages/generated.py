@@ -78,7 +78,7 @@ class GeneratedSite:
         self._variation = variation
         self.per_page = PER_PAGE if variation is None else variation.per_page
         self._wizard = 0 if variation is None else variation.wizard
-        self._actions = {tool.name: tool for tool in actions.offered(role)}
+        self._actions = {tool.name: tool for tool in actions.tools_for(role)}
         # Of all actions: solutions and attacks may name one that is closed to the role, and its form is then refused.
         self._forms = {tool.name: form_fields(tool) for tool in actions}
         if unknown := sorted(self._reviewed - self._actions.keys()):

@@ -124,7 +124,7 @@ def decide(
     told = [criterion.id for criterion in done] or list(after)
     return Task(
         prompt=prompt,
-        rubric=[*known, *done, *desk.resolved(a.matter, after=told, states=states)],
+        rubric=[*known, *done, *desk.expect_resolved(a.matter, after=told, states=states)],
         allow=[allowance for action in actions for allowance in action.allow],
         oracle=[*a.calls, *(action.call for action in actions), *desk.closing_calls(a.matter, message)],
         max_turns=MAX_TURNS,

@@ -100,7 +100,9 @@ def _adjusters(stream: Stream, rules: InsurerRules) -> list[Adjuster]:
     people = draw_people(stream.split("names"), len(teams))
     delegates: dict[int, str] = {}
     for name in ("claims", "controlling"):
-        ring = stream.split("delegates", name).shuffled([n for n, (team, _) in enumerate(teams) if n and team == name])
+        ring = stream.split("delegates", name).permutation(
+            [n for n, (team, _) in enumerate(teams) if n and team == name]
+        )
         delegates |= {n: f"ADJ-{101 + other}" for n, other in zip(ring, [*ring[1:], ring[0]], strict=True)}
     return [
         Adjuster(
@@ -120,8 +122,8 @@ def _adjusters(stream: Stream, rules: InsurerRules) -> list[Adjuster]:
 def _limits(stream: Stream, rules: InsurerRules) -> dict[Team, tuple[int, ...]]:
     """The limits of the colleagues of each team; the first of claims is the desk's own."""
     return {
-        "claims": (rules.own_limit_cents, *stream.shuffled(_CLAIMS_LIMITS)),
-        "controlling": tuple(stream.shuffled(_CONTROL_LIMITS)),
+        "claims": (rules.own_limit_cents, *stream.permutation(_CLAIMS_LIMITS)),
+        "controlling": tuple(stream.permutation(_CONTROL_LIMITS)),
         "investigations": (0, 0),
         "management": (10_000_000,),
     }
@@ -141,7 +143,7 @@ def _garages(stream: Stream) -> list[Garage]:
 
 
 def _insurers(stream: Stream) -> list[OtherInsurer]:
-    names = stream.shuffled(_INSURERS)
+    names = stream.permutation(_INSURERS)
     return [OtherInsurer(id=f"OIN-{1 + n}", name=name, sharing_agreement=n % 3 == 0) for n, name in enumerate(names)]
 
 

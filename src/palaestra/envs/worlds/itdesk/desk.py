@@ -152,7 +152,7 @@ def settle(
         rubric=[
             *known,
             *(replace(one, after=after) for one in plan.done),
-            *desk.resolved(case, after=[one.id for one in plan.done]),
+            *desk.expect_resolved(case, after=[one.id for one in plan.done]),
         ],
         allow=plan.allow,
         oracle=[

@@ -120,7 +120,7 @@ def buy(
     order, lines, allow = _order_criteria(desk, purchase, after=[fact.id for fact in known])
     return Task(
         prompt=prompt,
-        rubric=[*known, *lines, order, *desk.resolved(errand, after=["ordered", *(line.id for line in lines)])],
+        rubric=[*known, *lines, order, *desk.expect_resolved(errand, after=["ordered", *(line.id for line in lines)])],
         allow=allow,
         oracle=[
             *desk.opening(errand),
@@ -244,7 +244,7 @@ def change(
         rubric=[
             *known,
             *(replace(one, after=after) for one in done),
-            *desk.resolved(errand, after=[one.id for one in done]),
+            *desk.expect_resolved(errand, after=[one.id for one in done]),
         ],
         allow=allow,
         oracle=[

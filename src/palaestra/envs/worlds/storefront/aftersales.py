@@ -22,14 +22,14 @@ from palaestra.envs.worlds.storefront.schema import (
 def lately(desk: Desk, order: Order) -> datetime:
     """A moment of yesterday afternoon, or of this morning where the order was placed or came only today."""
     yesterday = desk.start - timedelta(hours=18)
-    since = desk.delivered(order) or order.placed.date()
+    since = desk.delivery_day(order) or order.placed.date()
     return yesterday if since <= yesterday.date() else desk.start - timedelta(hours=1)
 
 
-def sent_back(desk: Desk, line: OrderLine, status: Literal["authorised", "received"]) -> Return:
+def add_return(desk: Desk, line: OrderLine, status: Literal["authorised", "received"]) -> Return:
     """Add a return of every piece of a line, for a change of mind, with the fee that the handbook asks for."""
     order = desk.order(line)
-    paid, tier = desk.paid(line, line.quantity), desk.customer(order).tier
+    paid, tier = desk.paid_cents(line, line.quantity), desk.customer(order).tier
     fee = restocking_fee(desk.planting_policy, tier, paid, opened=line.opened, change_of_mind=True)
     desk.state.update(line, returned=line.quantity)
     return desk.state.insert(
@@ -47,7 +47,7 @@ def sent_back(desk: Desk, line: OrderLine, status: Literal["authorised", "receiv
     )
 
 
-def claimed(
+def add_claim(
     desk: Desk,
     line: OrderLine,
     fault: Fault,
@@ -74,7 +74,7 @@ def claimed(
     )
 
 
-def paid_back(
+def add_refund(
     desk: Desk,
     payment: Payment,
     amount: int,
@@ -104,7 +104,7 @@ def paid_back(
     return refund
 
 
-def asked_for(desk: Desk, line: OrderLine, approver: Employee) -> Refund:
+def add_pending_refund(desk: Desk, line: OrderLine, approver: Employee) -> Refund:
     """Add a refund of every piece of a faulty line that waits for the approval of a colleague."""
     order = desk.order(line)
     [payment] = desk.payments(order)
@@ -115,7 +115,7 @@ def asked_for(desk: Desk, line: OrderLine, approver: Employee) -> Refund:
             line_id=line.id,
             payment_id=payment.id,
             quantity=line.quantity,
-            amount_cents=desk.paid(line, line.quantity),
+            amount_cents=desk.paid_cents(line, line.quantity),
             reason="faulty",
             status="pending_approval",
             approver_id=approver.id,

@@ -82,11 +82,11 @@ def send_back(desk: Desk, ticket: Ticket, line: OrderLine, *, clawed_back: int =
     if desk.last_return_day(order) < desk.today:
         return [*looks, *decline(ticket, "RET-1", desk.window_record(order))]
     fee = restocking_fee(
-        desk.policy, customer.tier, desk.paid(line, line.quantity), opened=line.opened, change_of_mind=True
+        desk.policy, customer.tier, desk.paid_cents(line, line.quantity), opened=line.opened, change_of_mind=True
     )
     kept = fee + clawed_back
     back_call = call("authorise_return", line_id=line.id, quantity=line.quantity, reason="changed_mind", fee_cents=kept)
-    told = f"You may send it back. {explain_fee(desk.paid(line, line.quantity), kept)}"
+    told = f"You may send it back. {explain_fee(desk.paid_cents(line, line.quantity), kept)}"
     return [*looks, *read("RET-1", "RET-2"), back_call, *closing_calls(ticket, told)]
 
 
@@ -129,7 +129,7 @@ def report_fault(
 
 def refund(desk: Desk, ticket: Ticket, line: OrderLine, reason: str, pieces: int) -> list[ToolCall]:
     """Pay pieces back, or ask whoever may (REF-2, WHO-2)."""
-    cents = desk.paid(line, pieces)
+    cents = desk.paid_cents(line, pieces)
     paid: dict[str, Json] = {"line_id": line.id, "quantity": pieces, "amount_cents": cents, "reason": reason}
     if cents <= desk.policy.agent_limit_cents:
         return [call("issue_refund", **paid), *closing_calls(ticket, f"We have paid back {amount(cents)}.")]
@@ -198,7 +198,7 @@ def credit_slow_claim(desk: Desk, ticket: Ticket, line: OrderLine, claim: Warran
     looks = [*opening(desk, order), call("get_warranty_claims", line_id=line.id), *read("LOY-3")]
     if (desk.today - claim.opened.date()).days <= desk.policy.claim_days:
         return [*looks, *decline(ticket, "LOY-3", claim)]
-    cents = percent_of(desk.paid(line, 1), desk.policy.claim_credit_percent)
+    cents = percent_of(desk.paid_cents(line, 1), desk.policy.claim_credit_percent)
     return [*looks, *give_credit(desk, ticket, order, cents, "goodwill")]
 
 

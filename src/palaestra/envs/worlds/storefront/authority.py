@@ -5,7 +5,7 @@ from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.schema import Employee
 
 
-def entitled(desk: Desk, cents: int, *, planting: bool = False) -> list[Employee]:
+def eligible_approvers(desk: Desk, cents: int, *, planting: bool = False) -> list[Employee]:
     """The colleagues who may approve a refund of `cents`, at work or not, by id.
 
     Args:
@@ -23,20 +23,20 @@ def entitled(desk: Desk, cents: int, *, planting: bool = False) -> list[Employee
 def stand_ins(desk: Desk, cents: int) -> list[Employee]:
     """Whom to ask: those at work whose limit covers the amount, and of them those that the handbook puts first."""
     if desk.policy.asked_first == "lowest":
-        return lowest_approvers(entitled(desk, cents), cents)
-    able = approvers(entitled(desk, cents), cents)
+        return lowest_approvers(eligible_approvers(desk, cents), cents)
+    able = approvers(eligible_approvers(desk, cents), cents)
     highest = max((e.approval_limit_cents for e in able), default=0)
     return [e for e in able if e.approval_limit_cents == highest]
 
 
 def at_work_covering(desk: Desk, cents: int) -> Employee:
     """Somebody at work who may approve the amount."""
-    return approvers(entitled(desk, cents, planting=True), cents)[0]
+    return approvers(eligible_approvers(desk, cents, planting=True), cents)[0]
 
 
 def on_leave_covering(desk: Desk, cents: int) -> Employee:
     """Somebody on leave who may approve the amount once they are back."""
-    return next(e for e in entitled(desk, cents, planting=True) if e.on_leave)
+    return next(e for e in eligible_approvers(desk, cents, planting=True) if e.on_leave)
 
 
 def newcomer(desk: Desk) -> Employee:

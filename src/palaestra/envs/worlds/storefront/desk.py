@@ -67,18 +67,18 @@ class Desk(CaseDraft[Ticket]):
         """The parcels of an order."""
         return self.state.find(Shipment, order_id=order.id)
 
-    def delivered(self, order: Order) -> date | None:
+    def delivery_day(self, order: Order) -> date | None:
         """The day on which the whole order had arrived; `None` before."""
         days = [s.delivered for s in self.shipments(order) if s.delivered is not None]
         return max(days) if days and order.status == "delivered" else None
 
-    def paid(self, line: OrderLine, quantity: int) -> int:
+    def paid_cents(self, line: OrderLine, quantity: int) -> int:
         """What `quantity` pieces of a line cost, in cents."""
         return paid_cents(self.order(line), line, quantity)
 
     def days_since_delivery(self, order: Order) -> int | None:
         """How long ago the order arrived; `None` where it has not."""
-        day = self.delivered(order)
+        day = self.delivery_day(order)
         return None if day is None else (self.today - day).days
 
     def last_return_day(self, order: Order) -> date:
@@ -90,7 +90,7 @@ class Desk(CaseDraft[Ticket]):
         return self._last_return_day(self.planting_policy, order)
 
     def _last_return_day(self, policy: StorePolicy, order: Order) -> date:
-        day = self.delivered(order)
+        day = self.delivery_day(order)
         assert day is not None, f"{order.id} has not been delivered"
         placed = self.state.get(Order, order.id).placed  # the row may have changed since it was read
         return last_return_day(policy, self.customer(order).tier, day, placed.date())
@@ -114,12 +114,12 @@ class Desk(CaseDraft[Ticket]):
     def returnable(self, line: OrderLine) -> bool:
         """Whether a piece of the line is left, delivered, and inside its return window."""
         order = self.order(line)
-        return self.untouched(line) and self.last_return_day(order) >= self.today
+        return self.is_untouched(line) and self.last_return_day(order) >= self.today
 
-    def untouched(self, line: OrderLine) -> bool:
+    def is_untouched(self, line: OrderLine) -> bool:
         """Whether the line was delivered, nothing of it came back, and its buyer is in good standing."""
         order = self.order(line)
-        return self.delivered(order) is not None and line.returned == 0 and self.plain(order)
+        return self.delivery_day(order) is not None and line.returned == 0 and self.plain(order)
 
     def plain(self, order: Order) -> bool:
         """Whether nothing about the order calls for another policy, or makes it unclear what a customer means.
@@ -133,13 +133,13 @@ class Desk(CaseDraft[Ticket]):
     def claimable(self, line: OrderLine) -> bool:
         """Whether one delivered piece is past its return window, and no warranty claim has been made on it."""
         order = self.order(line)
-        if line.quantity != 1 or not self.untouched(line) or self.last_return_day(order) >= self.today:
+        if line.quantity != 1 or not self.is_untouched(line) or self.last_return_day(order) >= self.today:
             return False
         return not self.state.find(WarrantyClaim, line_id=line.id)
 
     def warranty_ends(self, line: OrderLine) -> date:
         """The last day of a delivered line's warranty."""
-        day = self.delivered(self.order(line))
+        day = self.delivery_day(self.order(line))
         assert day is not None, f"{line.id} has not been delivered"
         return warranty_end(day, self.product(line).warranty_months)
 

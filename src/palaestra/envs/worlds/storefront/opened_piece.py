@@ -46,7 +46,7 @@ def opened_piece(desk: Desk) -> OpenedPiece:
         order=order,
         product=desk.product(line),
         customer=desk.customer(order),
-        paid_cents=desk.paid(line, 1),
+        paid_cents=desk.paid_cents(line, 1),
         fee_cents=_fee(desk, line),
     )
 
@@ -105,7 +105,7 @@ def return_opened_piece(
                 id="return",
                 after=[*FEE_FACTS, *(criterion.id for criterion in agreed)],
             ),
-            *desk.resolved(ticket, after=["return"]),
+            *desk.expect_resolved(ticket, after=["return"]),
         ],
         allow=[permit_change(piece.line, "returned")],
         oracle=[
@@ -119,4 +119,4 @@ def return_opened_piece(
 
 def _fee(desk: Desk, line: OrderLine) -> int:
     tier = desk.customer(desk.order(line)).tier
-    return restocking_fee(desk.policy, tier, desk.paid(line, 1), opened=True, change_of_mind=True)
+    return restocking_fee(desk.policy, tier, desk.paid_cents(line, 1), opened=True, change_of_mind=True)

@@ -51,7 +51,7 @@ def under_way(desk: Desk, *, due_in: int) -> Course:
     return Course(placed=_date_placed(desk, shipped), status="shipped", parcels=(parcel,))
 
 
-def arrived(desk: Desk, day: date, *, late: int = 0) -> Course:
+def arrival(desk: Desk, day: date, *, late: int = 0) -> Course:
     """An order that arrived on `day`, so many days after it was due."""
     due = day - timedelta(days=late)
     shipped = due - timedelta(days=_TRANSIT_DAYS)
@@ -126,7 +126,7 @@ def sell(
 
 def credit(desk: Desk, order: Order, cents: int, reason: CreditReason) -> Credit:
     """Add store credit that the customer of an arrived order was given two days after it came, or by yesterday."""
-    day = desk.delivered(order)
+    day = desk.delivery_day(order)
     assert day is not None, f"{order.id} has not been delivered"
     given = min(day + timedelta(days=2), desk.today - timedelta(days=1))
     owner = desk.customer(order)
@@ -144,7 +144,7 @@ def credit(desk: Desk, order: Order, cents: int, reason: CreditReason) -> Credit
     )
 
 
-def sent_today(desk: Desk, order: Order) -> Order:
+def send_today(desk: Desk, order: Order) -> Order:
     """Let an order that was waiting have left this morning, so that its payment was captured.
 
     Its customer must have room for what it costs.
@@ -159,7 +159,7 @@ def sent_today(desk: Desk, order: Order) -> Order:
     return sent
 
 
-def moved_mailbox(desk: Desk, customer: Customer) -> Customer:
+def move_mailbox(desk: Desk, customer: Customer) -> Customer:
     """Give an account another e-mail address than the one that its owner is known to write from."""
     mailbox, _, host = customer.email.partition("@")
     return desk.state.update(customer, email=f"{mailbox}@{next(h for h in MAIL_HOSTS if h != host)}")

@@ -27,4 +27,4 @@ def send_back_later(desk: Desk, order: Order) -> str:
 
 
 def _describe_arrival(desk: Desk, line: OrderLine) -> str:
-    return f"delivered on {desk.delivered(desk.order(line))}"
+    return f"delivered on {desk.delivery_day(desk.order(line))}"

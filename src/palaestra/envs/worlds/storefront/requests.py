@@ -91,7 +91,7 @@ def send_back(desk: Desk, order: Order, product: Product) -> Letter:
     return desk.word_request("send-back", subject="Return", bodies=bodies, order=order.id, product=product.name)
 
 
-def damaged(desk: Desk, order: Order, product: Product) -> Letter:
+def damage_report(desk: Desk, order: Order, product: Product) -> Letter:
     """A product arrived broken."""
     bodies = (
         f"The {product.name} from {order.id} arrived damaged. I want my money back for it.",

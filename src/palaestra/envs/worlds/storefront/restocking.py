@@ -9,7 +9,7 @@ from palaestra.records import ToolCall
 
 def restocking_calls(desk: Desk, line: OrderLine) -> list[ToolCall]:
     """The rule, what was paid for the piece, and its share that is kept, where a fee is due."""
-    paid, tier = desk.paid(line, 1), desk.customer(desk.order(line)).tier
+    paid, tier = desk.paid_cents(line, 1), desk.customer(desk.order(line)).tier
     due = line.opened and tier not in desk.policy.fee_free_tiers
     share, _ = calculation("percent", paid, desk.policy.restocking_percent)
     return [

@@ -14,7 +14,7 @@ from palaestra.records import Json, ToolEvent, Verdict
 from palaestra.rubrics import MET, UNMET, Criterion, Evidence
 
 
-def searched_for(desk: Desk, gone: Sequence[Product]) -> Criterion:
+def expect_searches(desk: Desk, gone: Sequence[Product]) -> Criterion:
     """Expect searches of the products that would have listed all of these, were they in stock.
 
     A search that asks for less, such as for parts at a price that no part has, shows nothing about what is left.

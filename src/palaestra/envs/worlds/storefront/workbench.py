@@ -21,7 +21,7 @@ def parts_of(desk: Desk, build: Build) -> list[Product]:
     return [desk.state.get(Product, part) for part in ids if part is not None]
 
 
-def exchanged(parts: list[Product], new: Product) -> list[Product]:
+def exchange_part(parts: list[Product], new: Product) -> list[Product]:
     """The parts of a build with one of them exchanged for another of its category."""
     return [*(p for p in parts if p.category != new.category), new]
 

@@ -36,7 +36,7 @@ class ProgramClock:
         """Seconds since 1970."""
         return self._now
 
-    def elapsed(self) -> float:
+    def elapsed_seconds(self) -> float:
         """Seconds since the program began."""
         return self._now - self._start
 
@@ -44,7 +44,7 @@ class ProgramClock:
         """Let the functions of `time` show this clock."""
         module = time.__dict__
         since_start = ("monotonic", "perf_counter", "process_time", "thread_time")
-        for name, clock in (("time", self.now), *((name, self.elapsed) for name in since_start)):
+        for name, clock in (("time", self.now), *((name, self.elapsed_seconds) for name in since_start)):
             module[name] = clock
             module[f"{name}_ns"] = _in_nanoseconds(clock)
         module["clock_gettime"] = self._get_time
@@ -58,7 +58,7 @@ class ProgramClock:
         sys.modules["_datetime"] = None  # type: ignore[assignment]  # pyright: ignore[reportArgumentType]
 
     def _get_time(self, kind: int) -> float:
-        return self.now() if kind == time.CLOCK_REALTIME else self.elapsed()
+        return self.now() if kind == time.CLOCK_REALTIME else self.elapsed_seconds()
 
     def _at_now(self, function: "Callable[[Any], Any]") -> "Callable[..., Any]":
         def at(seconds: float | None = None) -> object:

@@ -32,7 +32,7 @@ def needed_lengths(batch: TokenBatch) -> Tensor:
     return length_S
 
 
-def needed(batch: TokenBatch) -> NeededTokens:
+def find_needed_tokens(batch: TokenBatch) -> NeededTokens:
     """What has to go through the model; one token at least, even where nothing is trained."""
     length_S = needed_lengths(batch)
     needed_T = batch.position_T < length_S[batch.segment_T]

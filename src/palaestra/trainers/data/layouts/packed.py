@@ -5,14 +5,14 @@ Axes: S segments.
 
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.layout import Layout
-from palaestra.trainers.data.layouts.needed import needed
+from palaestra.trainers.data.layouts.needed import find_needed_tokens
 from palaestra.trainers.data.layouts.paths import PathAttention
 from palaestra.trainers.data.path import PrefixPath
 
 
 def packed_layout(batch: TokenBatch) -> Layout:
     """The needed tokens as they stand; each segment attends by itself."""
-    need = needed(batch)
+    need = find_needed_tokens(batch)
     paths = [PrefixPath(own=n) for n in need.length_S.tolist() if n]
     return Layout(
         ids_N=batch.ids_T[need.token_K],

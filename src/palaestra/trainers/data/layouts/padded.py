@@ -10,14 +10,14 @@ from torch.nn import functional
 
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.layout import Layout
-from palaestra.trainers.data.layouts.needed import needed
+from palaestra.trainers.data.layouts.needed import find_needed_tokens
 from palaestra.trainers.data.path import PrefixPath
 from palaestra.trainers.model.decoder import Attend
 
 
 def padded_layout(batch: TokenBatch) -> Layout:
     """Rows of equal length. Padding stands behind what is real, so that no real token sees it."""
-    need = needed(batch)
+    need = find_needed_tokens(batch)
     length_B = need.length_S[need.length_S > 0]
     rows, width = len(length_B), int(length_B.max())
     row_K = torch.arange(rows, device=length_B.device).repeat_interleave(length_B)

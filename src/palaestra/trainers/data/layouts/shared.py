@@ -13,7 +13,7 @@ import torch
 
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.layout import Layout
-from palaestra.trainers.data.layouts.needed import needed
+from palaestra.trainers.data.layouts.needed import find_needed_tokens
 from palaestra.trainers.data.layouts.paths import PathAttention
 from palaestra.trainers.data.layouts.prefixes import common, length, segment_keys
 from palaestra.trainers.data.path import PrefixPath
@@ -21,7 +21,7 @@ from palaestra.trainers.data.path import PrefixPath
 
 def shared_layout(batch: TokenBatch) -> Layout:
     """The different paths among the needed tokens, each once; depth first, so that a node's path is behind it."""
-    need = needed(batch)
+    need = find_needed_tokens(batch)
     device = batch.ids_T.device
     keys = segment_keys(batch.ids_T[need.token_K], need.length_S)
     node_K = torch.empty_like(need.token_K, device="cpu")

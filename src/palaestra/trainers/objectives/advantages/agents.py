@@ -9,7 +9,7 @@ from torch import Tensor
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.advantages.group import group_advantages
 from palaestra.trainers.objectives.part import part
-from palaestra.trainers.objectives.segments import numbered
+from palaestra.trainers.objectives.segments import number_keys
 
 
 @part(
@@ -36,7 +36,7 @@ class DrMas:
 
     def __call__(self, batch: TokenBatch, /) -> Tensor:
         """See `Advantage`."""
-        key_R, keys = numbered(torch.stack([batch.group_R, batch.column("agent_R").to(batch.group_R.dtype)], 1))
+        key_R, keys = number_keys(torch.stack([batch.group_R, batch.column("agent_R").to(batch.group_R.dtype)], 1))
         advantage_R = group_advantages(batch.return_R, key_R, epsilon=self.epsilon)
         if self.alone == "kept":
             alone_R = (torch.bincount(key_R, minlength=keys) == 1)[key_R]

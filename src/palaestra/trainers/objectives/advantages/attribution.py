@@ -10,11 +10,11 @@ from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.advantages.turns import at_tokens, has_rivals, last, turn_returns
 from palaestra.trainers.objectives.part import part
 from palaestra.trainers.objectives.segments import (
-    centred,
+    centre,
     greatest_over,
     least_over,
     mean_over,
-    numbered,
+    number_keys,
     sum_over,
     variance_over,
 )
@@ -128,9 +128,9 @@ def attributed_advantages(
             label_U, return_R > threshold, trajectory_U, consistent=consistent, inconsistent=inconsistent
         ).to(return_R.dtype)
     step_U = alpha * _normalise(share_U, trajectory_U, group_R, epsilon=epsilon)
-    owner_R, groups = numbered(group_R)
+    owner_R, groups = number_keys(group_R)
     deviation_R = variance_over(return_R, owner_R, groups, ddof=0).sqrt()[owner_R]
-    outcome_R = centred(return_R, owner_R, groups) / deviation_R.where(deviation_R > epsilon, 1.0)
+    outcome_R = centre(return_R, owner_R, groups) / deviation_R.where(deviation_R > epsilon, 1.0)
     outcome_U = outcome_R[trajectory_U]
     if outcome == "last":
         outcome_U = outcome_U.masked_fill(~last(trajectory_U, trajectories), 0.0)
@@ -158,7 +158,7 @@ def _normalise(share_U: Tensor, trajectory_U: Tensor, group_R: Tensor, *, epsilo
     """Against the mean and deviation of the group's turns, each trajectory counting once."""
     trajectories = len(group_R)
     played_R = torch.bincount(trajectory_U, minlength=trajectories) > 0
-    owner_R, groups = numbered(group_R)
+    owner_R, groups = number_keys(group_R)
     owner_U, some_R = owner_R[trajectory_U], owner_R[played_R]
     mean_G = mean_over(mean_over(share_U, trajectory_U, trajectories)[played_R], some_R, groups)
     equal_G = least_over(share_U, owner_U, groups) == greatest_over(share_U, owner_U, groups)

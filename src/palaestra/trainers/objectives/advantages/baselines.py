@@ -14,12 +14,12 @@ from palaestra.trainers.objectives.advantages.group import group_advantages
 from palaestra.trainers.objectives.advantages.weighted import off_weighted_mean
 from palaestra.trainers.objectives.part import part
 from palaestra.trainers.objectives.segments import (
-    centred,
+    centre,
     count_over,
     greatest_over,
     least_over,
     mean_over,
-    numbered,
+    number_keys,
     variance_over,
 )
 
@@ -41,9 +41,9 @@ def rloo(batch: TokenBatch, /) -> Tensor:
 
 def leave_one_out(return_R: Tensor, group_R: Tensor) -> Tensor:
     """How much better each is than the mean of the others of its group, [R]; 0 for a group of one."""
-    owner_R, groups = numbered(group_R)
+    owner_R, groups = number_keys(group_R)
     count_R = torch.bincount(owner_R, minlength=groups)[owner_R]
-    return centred(return_R, owner_R, groups) * count_R / (count_R - 1).clamp_min(1)
+    return centre(return_R, owner_R, groups) * count_R / (count_R - 1).clamp_min(1)
 
 
 @part(
@@ -59,7 +59,7 @@ def opo(batch: TokenBatch, /) -> Tensor:
     The paper takes one step on each batch, without a clip, a KL or an entropy term. Where all trajectories of a group
     are of one length it is the group's mean. Where a group has no trained token the baseline is 0.
     """
-    owner_R, groups = numbered(batch.group_R)
+    owner_R, groups = number_keys(batch.group_R)
     tokens_R = count_over(batch.trained_T, batch.trajectory_T, batch.trajectories).to(batch.return_R.dtype)
     return off_weighted_mean(batch.return_R, tokens_R, owner_R, groups)[batch.trajectory_T]
 
@@ -92,7 +92,7 @@ class Gpg:
 
 def gpg_factor(return_R: Tensor, group_R: Tensor) -> float:
     """All trajectories over those of groups whose returns differ; 1 where none do."""
-    owner_R, groups = numbered(group_R)
+    owner_R, groups = number_keys(group_R)
     alike_O = least_over(return_R, owner_R, groups) == greatest_over(return_R, owner_R, groups)
     different = int((~alike_O)[owner_R].sum())
     return len(return_R) / different if different else 1.0
@@ -132,7 +132,7 @@ class PassAtK:
 
     def __call__(self, batch: TokenBatch, /) -> Tensor:
         """See `Advantage`."""
-        owner_R, groups = numbered(batch.group_R)
+        owner_R, groups = number_keys(batch.group_R)
         lead_R = leads(batch.return_R, owner_R, groups)
         if self.scale == "group":
             lead_R = lead_R / (variance_over(batch.return_R, owner_R, groups).sqrt() + self.epsilon)[owner_R]
@@ -157,7 +157,7 @@ def leads(return_R: Tensor, owner_R: Tensor, groups: int) -> Tensor:
 )
 def maxrl(batch: TokenBatch, /) -> Tensor:
     """Over the group's mean, in shares of it (MaxRL): the scale that a gradient of the log-likelihood would have."""
-    owner_R, groups = numbered(batch.group_R)
+    owner_R, groups = number_keys(batch.group_R)
     mean_R = mean_over(batch.return_R, owner_R, groups)[owner_R]
-    share_R = centred(batch.return_R, owner_R, groups) / mean_R.masked_fill(mean_R <= 0, 1.0)
+    share_R = centre(batch.return_R, owner_R, groups) / mean_R.masked_fill(mean_R <= 0, 1.0)
     return share_R.masked_fill(mean_R <= 0, 0.0)[batch.trajectory_T]

@@ -10,7 +10,7 @@ from palaestra.trainers.objectives.advantages.critic import Estimates, ValueAdva
 from palaestra.trainers.objectives.advantages.discounts import refuse_beyond_one
 from palaestra.trainers.objectives.advantages.rows import Rows
 from palaestra.trainers.objectives.advantages.whitened import whiten
-from palaestra.trainers.objectives.advantages.written import written
+from palaestra.trainers.objectives.advantages.written import trained_turns
 from palaestra.trainers.objectives.part import part
 
 
@@ -44,7 +44,7 @@ class BiLevelGae(ValueAdvantage):
     def estimates(self, batch: TokenBatch) -> Estimates:
         """See `ValueAdvantage`."""
         own_T, value_T = batch.trained_T, batch.column("value_T")
-        turns, value_N = written(batch), value_T[batch.trained_T]
+        turns, value_N = trained_turns(batch), value_T[batch.trained_T]
         by_turn = Rows.of(turns.trajectory_W, batch.trajectories)
         end_W = value_N[turns.last_W]
         advantage_OL = gae(
@@ -53,11 +53,11 @@ class BiLevelGae(ValueAdvantage):
             gamma=self.gamma_turn,
             lam=self.lam,
         )
-        return_W = by_turn.gathered(advantage_OL) + end_W
+        return_W = by_turn.gather(advantage_OL) + end_W
         by_token = Rows.of(turns.turn_N, turns.turns)
         reward_N = torch.zeros_like(value_N).index_put((turns.last_W,), return_W)
         within_OL = gae(by_token.spread(reward_N), by_token.spread(value_N), gamma=self.gamma, lam=self.lam)
-        advantage_N = by_token.gathered(within_OL)
+        advantage_N = by_token.gather(within_OL)
         zero_T = torch.zeros_like(value_T)
         return Estimates(
             advantage_T=zero_T.masked_scatter(own_T, advantage_N),

@@ -9,7 +9,7 @@ from torch import Tensor
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.advantages.turns import at_tokens, places, turn_returns
 from palaestra.trainers.objectives.part import part
-from palaestra.trainers.objectives.segments import centred, count_over, numbered, sum_over
+from palaestra.trainers.objectives.segments import centre, count_over, number_keys, sum_over
 
 Baseline: TypeAlias = Literal["none", "batch", "group", "outcome"]
 """What a later block's reward is held against: nothing, the mean of that block over the batch or over its group, or
@@ -83,15 +83,15 @@ def block_advantages(
         case "outcome":
             owner_X, owners = _number(block_X, group_X, outcome_X)
             single_X = torch.bincount(owner_X, minlength=owners)[owner_X] == 1
-            later_X = torch.where(single_X, _over(reward_X, block_X, outcome_X), centred(reward_X, owner_X, owners))
+            later_X = torch.where(single_X, _over(reward_X, block_X, outcome_X), centre(reward_X, owner_X, owners))
     return torch.where(block_X == 0, grouped_X, later_X)
 
 
 def _over(reward_X: Tensor, *keys: Tensor) -> Tensor:
     """How far each is from the mean of those that have all keys in common."""
-    return centred(reward_X, *_number(*keys))
+    return centre(reward_X, *_number(*keys))
 
 
 def _number(*keys: Tensor) -> tuple[Tensor, int]:
-    """See `numbered`; of keys of any type."""
-    return numbered(torch.stack([numbered(key_X)[0] for key_X in keys], 1))
+    """See `number_keys`; of keys of any type."""
+    return number_keys(torch.stack([number_keys(key_X)[0] for key_X in keys], 1))

@@ -13,7 +13,7 @@ from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.advantages.turns import at_tokens, places
 from palaestra.trainers.objectives.advantages.unread import unread_rewards
 from palaestra.trainers.objectives.part import part
-from palaestra.trainers.objectives.segments import centred, mean_over, numbered, sum_over
+from palaestra.trainers.objectives.segments import centre, mean_over, number_keys, sum_over
 
 Assignment: TypeAlias = Literal["trajectory", "turn", "step"]
 """What a criterion is credited to: the whole trajectory, the turn that met it first, or every turn up to that one."""
@@ -101,15 +101,15 @@ def checklist_advantages(
     open_UC = torch.ones_like(first_UC) if open_UC is None else open_UC != 0
     weight_UC = points_RC[trajectory_U]
     paid_UC = weight_UC * (first_UC & open_UC).to(weight_UC.dtype)
-    owner_R, groups = numbered(group_R)
+    owner_R, groups = number_keys(group_R)
     match assignment:
         case "trajectory":
             return_R = sum_over(paid_UC.sum(1), trajectory_U, trajectories)
-            off_R = centred(return_R, owner_R, groups) / divisor
+            off_R = centre(return_R, owner_R, groups) / divisor
             return off_R.masked_fill(_few(owner_R, least), 0.0)[trajectory_U]
         case "turn":
-            owner_U, owners = numbered(torch.stack([owner_R[trajectory_U], places(trajectory_U, trajectories)], 1))
-            off_U = centred(paid_UC.sum(1), owner_U, owners) / divisor
+            owner_U, owners = number_keys(torch.stack([owner_R[trajectory_U], places(trajectory_U, trajectories)], 1))
+            off_U = centre(paid_UC.sum(1), owner_U, owners) / divisor
             return off_U.masked_fill(_few(owner_U, least), 0.0)
         case "step":
             earned_RC = sum_over((first_UC & open_UC).to(weight_UC.dtype), trajectory_U, trajectories)

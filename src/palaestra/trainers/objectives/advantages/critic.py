@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
-from palaestra.trainers.objectives.advantages.discounts import discounted, following, refuse_beyond_one
+from palaestra.trainers.objectives.advantages.discounts import discount, following, refuse_beyond_one
 from palaestra.trainers.objectives.advantages.rows import Rows
 from palaestra.trainers.objectives.advantages.whitened import whiten
 from palaestra.trainers.objectives.advantages.written import token_rewards
@@ -63,7 +63,7 @@ def gae(reward_OL: Tensor, value_OL: Tensor, *, gamma: float, lam: float | Tenso
         gamma: What the next place is worth.
         lam: How far ahead rewards are trusted over values; one, or one for each row, [O, 1].
     """
-    return discounted(reward_OL + gamma * following(value_OL) - value_OL, gamma * lam)
+    return discount(reward_OL + gamma * following(value_OL) - value_OL, gamma * lam)
 
 
 def gae_estimates(batch: TokenBatch, *, gamma: float, lam: float | Tensor) -> Estimates:
@@ -82,8 +82,8 @@ def gae_estimates(batch: TokenBatch, *, gamma: float, lam: float | Tensor) -> Es
     advantage_OL = gae(reward_OL, value_OL, gamma=gamma, lam=lam)
     zero_T = torch.zeros_like(value_T)
     return Estimates(
-        advantage_T=zero_T.masked_scatter(own_T, rows.gathered(advantage_OL)),
-        target_T=zero_T.masked_scatter(own_T, rows.gathered(advantage_OL + value_OL)),
+        advantage_T=zero_T.masked_scatter(own_T, rows.gather(advantage_OL)),
+        target_T=zero_T.masked_scatter(own_T, rows.gather(advantage_OL + value_OL)),
     )
 
 

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 
-def discounted(value_OL: Tensor, factor: float | Tensor) -> Tensor:
+def discount(value_OL: Tensor, factor: float | Tensor) -> Tensor:
     """What follows, from the last place to the first: x(l) = value(l) + factor(l) x(l + 1), [O, L].
 
     Args:

@@ -10,7 +10,7 @@ from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.advantages.discounts import refuse_beyond_one
 from palaestra.trainers.objectives.advantages.turns import at_tokens, turn_returns
 from palaestra.trainers.objectives.part import part
-from palaestra.trainers.objectives.segments import centred, numbered, variance_over
+from palaestra.trainers.objectives.segments import centre, number_keys, variance_over
 
 
 @part(
@@ -101,15 +101,15 @@ def gigpo_advantages(
         episode_U = _compare(return_R, group_R, scale=scale, alone=alone, epsilon=epsilon)[trajectory_U]
     follows_U = turn_returns(reward_U, trajectory_U, len(group_R), gamma=gamma)
     # Numbered first, so that stacking cannot change the type of large numbers.
-    state_U = torch.stack([numbered(group_U)[0], numbered(anchor_U)[0]], 1)
+    state_U = torch.stack([number_keys(group_U)[0], number_keys(anchor_U)[0]], 1)
     return episode_U + weight * _compare(follows_U, state_U, scale=scale, alone="zero", epsilon=epsilon)
 
 
 def _compare(
     value_X: Tensor, key_X: Tensor, *, scale: Literal["mean", "mean-std"], alone: Literal["zero", "raw"], epsilon: float
 ) -> Tensor:
-    owner_X, owners = numbered(key_X)
-    off_X = centred(value_X, owner_X, owners)
+    owner_X, owners = number_keys(key_X)
+    off_X = centre(value_X, owner_X, owners)
     if scale == "mean-std":
         off_X = off_X / (variance_over(value_X, owner_X, owners).sqrt() + epsilon)[owner_X]
     if alone == "zero":

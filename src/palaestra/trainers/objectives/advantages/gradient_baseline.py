@@ -11,7 +11,7 @@ from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.advantages.token_baseline import squared_logit_gradient
 from palaestra.trainers.objectives.advantages.weighted import off_weighted_mean
 from palaestra.trainers.objectives.part import part
-from palaestra.trainers.objectives.segments import greatest_over, numbered, sum_over, variance_over
+from palaestra.trainers.objectives.segments import greatest_over, number_keys, sum_over, variance_over
 
 _MOST = 20.0
 Mode: TypeAlias = Literal["mean", "median", "winsorised"]
@@ -44,7 +44,7 @@ class _Opob:
 
     def _advantages(self, batch: TokenBatch, norm_R: Tensor) -> Tensor:
         key_R = batch.group_R if self.scope == "group" else torch.zeros_like(batch.group_R)
-        owner_R, owners = numbered(key_R)
+        owner_R, owners = number_keys(key_R)
         log_R = importance(batch).clamp_max(math.log(self.most))
         # Only weights relative to each other matter; the greatest being 1, none can overflow.
         log_R = log_R - greatest_over(log_R, owner_R, owners)[owner_R]

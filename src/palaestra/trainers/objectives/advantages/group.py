@@ -7,7 +7,7 @@ from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.part import part
-from palaestra.trainers.objectives.segments import centred, numbered, variance_over
+from palaestra.trainers.objectives.segments import centre, number_keys, variance_over
 
 
 @part(
@@ -56,8 +56,8 @@ def group_advantages(
         (n - 1).
     """
     assert return_R.shape == group_R.shape, f"returns {return_R.shape}, groups {group_R.shape}"
-    owner_R, groups = numbered(group_R)
-    off_R = centred(return_R, owner_R, groups)
+    owner_R, groups = number_keys(group_R)
+    off_R = centre(return_R, owner_R, groups)
     match scale:
         case "none":
             return off_R

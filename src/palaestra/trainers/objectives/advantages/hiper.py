@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from palaestra.trainers.data.batch import PARTS, TokenBatch
-from palaestra.trainers.objectives.advantages.discounts import discounted, following, refuse_beyond_one
+from palaestra.trainers.objectives.advantages.discounts import discount, following, refuse_beyond_one
 from palaestra.trainers.objectives.advantages.planning import KeepMode, shaped_rewards
 from palaestra.trainers.objectives.advantages.rows import Rows
 from palaestra.trainers.objectives.advantages.turns import at_tokens, last
@@ -174,14 +174,14 @@ def hiper_streams(
 
     expected_RK = torch.where(ends_RK, low_tail_RK, following(low_RK))
     within_RK = (~ends_RK).to(reward_RK.dtype)
-    low_adv_RK = discounted(reward_RK + gamma * expected_RK - low_RK, gamma * lambda_turn * within_RK)
-    return_RK = discounted(reward_RK + gamma * tail_RK.masked_fill(~ends_RK, 0.0), gamma * within_RK)
+    low_adv_RK = discount(reward_RK + gamma * expected_RK - low_RK, gamma * lambda_turn * within_RK)
+    return_RK = discount(reward_RK + gamma * tail_RK.masked_fill(~ends_RK, 0.0), gamma * within_RK)
     # Over segments, place by place: gamma for each turn, and lambda once where the next segment begins.
     step_RK = within_RK + lambda_segment * (ends_RK & ~final_RK).to(reward_RK.dtype)
-    high_adv_RK = discounted((return_RK - high_RK).masked_fill(~boundary_RK, 0.0), gamma * step_RK)
+    high_adv_RK = discount((return_RK - high_RK).masked_fill(~boundary_RK, 0.0), gamma * step_RK)
 
-    low_adv_U, return_U = rows.gathered(low_adv_RK), rows.gathered(return_RK)
-    high_adv_U = rows.gathered(high_adv_RK).masked_fill(~boundary_U, 0.0)
+    low_adv_U, return_U = rows.gather(low_adv_RK), rows.gather(return_RK)
+    high_adv_U = rows.gather(high_adv_RK).masked_fill(~boundary_U, 0.0)
     return Streams(
         low_U=low_adv_U,
         high_U=high_adv_U,

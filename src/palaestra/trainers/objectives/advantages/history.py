@@ -9,7 +9,7 @@ from torch import Tensor
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.advantages.weighted import exact_mean_over
 from palaestra.trainers.objectives.part import part
-from palaestra.trainers.objectives.segments import centred, numbered, variance_over
+from palaestra.trainers.objectives.segments import centre, number_keys, variance_over
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class History:
     def __call__(self, batch: TokenBatch, /) -> Tensor:
         """See `Advantage`; the batch is remembered."""
         task_R, return_R = batch.column("task_R"), batch.return_R
-        owner_R, tasks = numbered(task_R)
+        owner_R, tasks = number_keys(task_R)
         name_O = task_R.new_zeros(tasks).index_put((owner_R,), task_R).tolist()
         mean_O, variance_O = exact_mean_over(return_R, owner_R, tasks), variance_over(return_R, owner_R, tasks)
         counts_O = torch.bincount(owner_R, minlength=tasks) > 1
@@ -68,9 +68,9 @@ class History:
         first_R = return_R.new_tensor([seen.count == 1 for seen in all_O]).bool()[owner_R]
         visit_R = return_R.new_tensor([max(1, seen.count) for seen in all_O])[owner_R]
         ever_R = return_R - return_R.new_tensor([seen.mean for seen in all_O])[owner_R]
-        new_R = _over(centred(return_R, owner_R, tasks), variance_O[owner_R])
+        new_R = _over(centre(return_R, owner_R, tasks), variance_O[owner_R])
         all_R = _over(ever_R, return_R.new_tensor([seen.variance for seen in all_O])[owner_R])
-        return blended(new_R, all_R.where(~first_R, new_R), visit_R).masked_fill(~counts_O[owner_R], 0.0)[
+        return blend(new_R, all_R.where(~first_R, new_R), visit_R).masked_fill(~counts_O[owner_R], 0.0)[
             batch.trajectory_T
         ]
 
@@ -90,7 +90,7 @@ class History:
         return self._seen[task]
 
 
-def blended(new_R: Tensor, all_R: Tensor, visit_R: Tensor) -> Tensor:
+def blend(new_R: Tensor, all_R: Tensor, visit_R: Tensor) -> Tensor:
     """Of two blends the one that is nearer to 0, [R].
 
     Args:

@@ -17,7 +17,7 @@ from palaestra.trainers.objectives.advantages.turns import (
     turn_returns,
 )
 from palaestra.trainers.objectives.part import part
-from palaestra.trainers.objectives.segments import centred, count_over, numbered, sum_over, variance_over
+from palaestra.trainers.objectives.segments import centre, count_over, number_keys, sum_over, variance_over
 
 
 @part(
@@ -104,7 +104,7 @@ def monotone_gains(gold_U: Tensor, gold_R: Tensor, trajectory_U: Tensor) -> Tens
     """
     rows = Rows.of(trajectory_U, len(gold_R))
     best_RK = torch.cat([gold_R[:, None], rows.spread(gold_U)], 1).cummax(1).values
-    return (gold_U - rows.gathered(best_RK)).clamp_min(0)
+    return (gold_U - rows.gather(best_RK)).clamp_min(0)
 
 
 def likelihood_gains(gold_U: Tensor, gold_R: Tensor, trajectory_U: Tensor) -> Tensor:
@@ -114,9 +114,9 @@ def likelihood_gains(gold_U: Tensor, gold_R: Tensor, trajectory_U: Tensor) -> Te
 
 def turn_advantages(value_U: Tensor, trajectory_U: Tensor, group_R: Tensor, *, epsilon: float = 1e-6) -> Tensor:
     """Each turn against all turns of its group, over their standard deviation (the sample's), [U]; 0 without rivals."""
-    owner_U, groups = numbered(group_R[trajectory_U])
+    owner_U, groups = number_keys(group_R[trajectory_U])
     deviation_G = variance_over(value_U, owner_U, groups).sqrt()
-    off_U = centred(value_U, owner_U, groups) / (deviation_G + epsilon)[owner_U]
+    off_U = centre(value_U, owner_U, groups) / (deviation_G + epsilon)[owner_U]
     return off_U.masked_fill(~has_rivals(group_R)[trajectory_U], 0.0)
 
 

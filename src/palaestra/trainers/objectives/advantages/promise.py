@@ -16,7 +16,7 @@ from palaestra.trainers.objectives.advantages.discounts import refuse_beyond_one
 from palaestra.trainers.objectives.advantages.rows import Rows
 from palaestra.trainers.objectives.advantages.turns import at_tokens, places, turn_returns
 from palaestra.trainers.objectives.part import part
-from palaestra.trainers.objectives.segments import mean_over, numbered
+from palaestra.trainers.objectives.segments import mean_over, number_keys
 
 PromiseEstimate: TypeAlias = Literal["monte-carlo", "td"]
 """What a turn's promise should be: the mean return of all that took the same action in the same state, or GAE's."""
@@ -101,7 +101,7 @@ def monte_carlo_targets(return_U: Tensor, state_U: Tensor, action_U: Tensor) -> 
         state_U: What tells states apart, rows of [U, ...].
         action_U: What tells actions apart.
     """
-    owner_U, owners = numbered(torch.cat([state_U, action_U[:, None]], 1))
+    owner_U, owners = number_keys(torch.cat([state_U, action_U[:, None]], 1))
     return mean_over(return_U, owner_U, owners)[owner_U]
 
 
@@ -120,7 +120,7 @@ def td_targets(
     """
     rows = Rows.of(trajectory_U, trajectories)
     ahead_RK = gae(rows.spread(reward_U), rows.spread(promise_U), gamma=gamma, lam=lam)
-    return promise_U + rows.gathered(ahead_RK)
+    return promise_U + rows.gather(ahead_RK)
 
 
 def state_values(promise_U: Tensor, reward_U: Tensor, trajectory_U: Tensor, group_R: Tensor, *, gamma: float) -> Tensor:
@@ -135,7 +135,7 @@ def state_values(promise_U: Tensor, reward_U: Tensor, trajectory_U: Tensor, grou
     """
     left_U = ((promise_U - reward_U) / gamma).roll(1)
     first_U = places(trajectory_U, len(group_R)) == 0
-    owner_R, groups = numbered(group_R)
+    owner_R, groups = number_keys(group_R)
     owner_U = owner_R[trajectory_U]
     begun_G = mean_over(promise_U[first_U], owner_U[first_U], groups)
     return torch.where(first_U, begun_G[owner_U], left_U)

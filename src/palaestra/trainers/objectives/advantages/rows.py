@@ -35,6 +35,6 @@ class Rows:
         length = int(self.place_X.max()) + 1 if len(self.place_X) else 0
         return value_X.new_zeros(self.owners, length).index_put((self.owner_X, self.place_X), value_X)
 
-    def gathered(self, value_OL: Tensor) -> Tensor:
+    def gather(self, value_OL: Tensor) -> Tensor:
         """Values out of their rows, [X]."""
         return value_OL[self.owner_X, self.place_X]

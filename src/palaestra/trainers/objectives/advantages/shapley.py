@@ -12,7 +12,7 @@ from torch import Tensor
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.advantages.group import group_advantages
 from palaestra.trainers.objectives.part import part
-from palaestra.trainers.objectives.segments import mean_over, numbered
+from palaestra.trainers.objectives.segments import mean_over, number_keys
 
 
 @part(
@@ -54,7 +54,7 @@ class Sharp:
 
 def role_advantages(reward_R: Tensor, group_R: Tensor, agent_R: Tensor, *, epsilon: float = 1e-6) -> Tensor:
     """Each trajectory against those of the same group and agent, over their standard deviation, [R]."""
-    role_R, _ = numbered(torch.stack([numbered(group_R)[0], numbered(agent_R)[0]], 1))
+    role_R, _ = number_keys(torch.stack([number_keys(group_R)[0], number_keys(agent_R)[0]], 1))
     return group_advantages(reward_R, role_R, epsilon=epsilon)
 
 

@@ -11,7 +11,7 @@ from palaestra.trainers.objectives.advantages.weighted import off_weighted_mean
 from palaestra.trainers.objectives.advantages.whitened import returns_to_go
 from palaestra.trainers.objectives.advantages.written import token_rewards
 from palaestra.trainers.objectives.part import part
-from palaestra.trainers.objectives.segments import numbered
+from palaestra.trainers.objectives.segments import number_keys
 
 
 @part(
@@ -46,7 +46,7 @@ class Otb:
         own_T = batch.trained_T
         to_go_T = returns_to_go(token_rewards(batch), batch, gamma=1.0)
         rows = Rows.of(batch.trajectory_T[own_T], batch.trajectories)
-        weight_N = rows.gathered(rows.spread(self._energy(batch)[own_T]).cumsum(1))
+        weight_N = rows.gather(rows.spread(self._energy(batch)[own_T]).cumsum(1))
         advantage_N = token_baseline(
             to_go_T[own_T].to(weight_N.dtype),
             weight_N,
@@ -82,8 +82,8 @@ def token_baseline(
         zero_tail: Whether a token that is alone at its place has baseline 0; else its advantage is 0. The only
             trajectory of a group has baseline 0 always.
     """
-    owner_N, owners = numbered(torch.stack([group_N, place_N], 1))
-    group_of_N, groups = numbered(group_N)
+    owner_N, owners = number_keys(torch.stack([group_N, place_N], 1))
+    group_of_N, groups = number_keys(group_N)
     begun_G = torch.bincount(group_of_N[place_N == 0], minlength=groups)
     alone_N = (torch.bincount(owner_N, minlength=owners) == 1)[owner_N]
     bare_N = alone_N if zero_tail else alone_N & (begun_G == 1)[group_of_N]

@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
-from palaestra.trainers.objectives.advantages.discounts import discounted
+from palaestra.trainers.objectives.advantages.discounts import discount
 from palaestra.trainers.objectives.advantages.rows import Rows
-from palaestra.trainers.objectives.segments import numbered
+from palaestra.trainers.objectives.segments import number_keys
 
 
 def places(trajectory_U: Tensor, trajectories: int) -> Tensor:
@@ -28,7 +28,7 @@ def last(trajectory_U: Tensor, trajectories: int) -> Tensor:
 def turn_returns(reward_U: Tensor, trajectory_U: Tensor, trajectories: int, *, gamma: float = 1.0) -> Tensor:
     """What was paid from each turn on, discounted: G_t = r_t + gamma G_{t+1}, [U]."""
     rows = Rows.of(trajectory_U, trajectories)
-    return rows.gathered(discounted(rows.spread(reward_U), gamma))
+    return rows.gather(discount(rows.spread(reward_U), gamma))
 
 
 def before(value_U: Tensor, first_R: Tensor, trajectory_U: Tensor) -> Tensor:
@@ -51,5 +51,5 @@ def at_tokens(value_U: Tensor, batch: TokenBatch) -> Tensor:
 
 def has_rivals(group_R: Tensor) -> Tensor:
     """Which trajectories are compared with another, [R], booleans."""
-    owner_R, groups = numbered(group_R)
+    owner_R, groups = number_keys(group_R)
     return torch.bincount(owner_R, minlength=groups)[owner_R] > 1

@@ -10,9 +10,9 @@ from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.advantages.critic import Estimates, ValueAdvantage
-from palaestra.trainers.objectives.advantages.discounts import discounted, following, refuse_beyond_one
+from palaestra.trainers.objectives.advantages.discounts import discount, following, refuse_beyond_one
 from palaestra.trainers.objectives.advantages.rows import Rows
-from palaestra.trainers.objectives.advantages.written import written
+from palaestra.trainers.objectives.advantages.written import trained_turns
 from palaestra.trainers.objectives.part import part
 from palaestra.trainers.objectives.segments import sum_over
 
@@ -55,7 +55,7 @@ def vtrace(
     """
     next_OL = following(value_OL)
     delta_OL = ratio_OL.clamp_max(most) * (reward_OL + gamma * next_OL - value_OL)
-    target_OL = value_OL + discounted(delta_OL, gamma * lam * ratio_OL.clamp_max(1.0))
+    target_OL = value_OL + discount(delta_OL, gamma * lam * ratio_OL.clamp_max(1.0))
     ahead_OL = lam * following(target_OL) + (1 - lam) * next_OL
     advantage_OL = ratio_OL.clamp_max(most_gradient) * (reward_OL + gamma * ahead_OL - value_OL)
     return VTraceValues(advantage_OL=advantage_OL, target_OL=target_OL)
@@ -95,7 +95,7 @@ class VTrace(ValueAdvantage):
     def estimates(self, batch: TokenBatch) -> Estimates:
         """Advantages, and the critic's targets: at every token of a turn those of its start."""
         own_T, value_T = batch.trained_T, batch.column("value_T")
-        turns = written(batch)
+        turns = trained_turns(batch)
         off_N = (batch.column("old_T") - batch.logprob_T)[own_T].to(value_T.dtype)
         ratio_W = sum_over(off_N, turns.turn_N, turns.turns).clamp(-_MOST, _MOST).exp()
         rows = Rows.of(turns.trajectory_W, batch.trajectories)
@@ -110,8 +110,8 @@ class VTrace(ValueAdvantage):
         )
         zero_T = torch.zeros_like(value_T)
         return Estimates(
-            advantage_T=zero_T.masked_scatter(own_T, rows.gathered(traced.advantage_OL)[turns.turn_N]),
-            target_T=zero_T.masked_scatter(own_T, rows.gathered(traced.target_OL)[turns.turn_N]),
+            advantage_T=zero_T.masked_scatter(own_T, rows.gather(traced.advantage_OL)[turns.turn_N]),
+            target_T=zero_T.masked_scatter(own_T, rows.gather(traced.target_OL)[turns.turn_N]),
         )
 
     def __call__(self, batch: TokenBatch, /) -> Tensor:

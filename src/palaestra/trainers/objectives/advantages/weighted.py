@@ -2,7 +2,7 @@
 
 from torch import Tensor
 
-from palaestra.trainers.objectives.segments import centred, greatest_over, least_over, mean_over, sum_over
+from palaestra.trainers.objectives.segments import centre, greatest_over, least_over, mean_over, sum_over
 
 
 def off_weighted_mean(value_X: Tensor, weight_X: Tensor, owner_X: Tensor, owners: int) -> Tensor:
@@ -16,7 +16,7 @@ def off_weighted_mean(value_X: Tensor, weight_X: Tensor, owner_X: Tensor, owners
         owner_X: Whose each is.
         owners: How many there are.
     """
-    off_X = centred(value_X, owner_X, owners)
+    off_X = centre(value_X, owner_X, owners)
     weight_O = sum_over(weight_X, owner_X, owners)
     none_O = weight_O <= 0
     mean_O = sum_over(weight_X * off_X, owner_X, owners) / weight_O.masked_fill(none_O, 1.0)

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
-from palaestra.trainers.objectives.advantages.discounts import discounted, refuse_beyond_one
+from palaestra.trainers.objectives.advantages.discounts import discount, refuse_beyond_one
 from palaestra.trainers.objectives.advantages.group import group_advantages
 from palaestra.trainers.objectives.advantages.rows import Rows
 from palaestra.trainers.objectives.advantages.written import token_rewards
 from palaestra.trainers.objectives.part import part
-from palaestra.trainers.objectives.segments import centred, variance_over
+from palaestra.trainers.objectives.segments import centre, variance_over
 
 _FLOOR = 1e-8
 """What verl adds to a variance: what is equal but for rounding stays next to 0."""
@@ -97,7 +97,7 @@ def returns_to_go(reward_T: Tensor, batch: TokenBatch, *, gamma: float) -> Tenso
     """
     own_T = batch.trained_T
     rows = Rows.of(batch.trajectory_T[own_T], batch.trajectories)
-    found_N = rows.gathered(discounted(rows.spread(reward_T[own_T]), gamma))
+    found_N = rows.gather(discount(rows.spread(reward_T[own_T]), gamma))
     return reward_T.new_zeros(len(reward_T)).masked_scatter(own_T, found_N)
 
 
@@ -112,5 +112,5 @@ def whiten(value_T: Tensor, own_T: Tensor) -> Tensor:
     """
     value_N = value_T[own_T]
     whole_N = value_N.new_zeros(len(value_N)).long()
-    off_N = centred(value_N, whole_N, 1) / (variance_over(value_N, whole_N, 1) + _FLOOR).sqrt()
+    off_N = centre(value_N, whole_N, 1) / (variance_over(value_N, whole_N, 1) + _FLOOR).sqrt()
     return value_T.new_zeros(len(value_T)).masked_scatter(own_T, off_N)

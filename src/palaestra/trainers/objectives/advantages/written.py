@@ -31,7 +31,7 @@ class TrainedTurns:
         return len(self.first_W)
 
 
-def written(batch: TokenBatch) -> TrainedTurns:
+def trained_turns(batch: TokenBatch) -> TrainedTurns:
     """The turns of a batch of which something is trained."""
     turn_W, turn_N, count_W = batch.turn_T[batch.trained_T].unique_consecutive(return_inverse=True, return_counts=True)
     end_W = count_W.cumsum(0)
@@ -47,7 +47,7 @@ def written(batch: TokenBatch) -> TrainedTurns:
 
 def token_rewards(batch: TokenBatch) -> Tensor:
     """What each token was paid, [T]: its turn's reward at the turn's last trained token, 0 elsewhere."""
-    turns = written(batch)
+    turns = trained_turns(batch)
     place_N = batch.trained_T.nonzero()[:, 0]
     reward_T = batch.reward_U.new_zeros(len(batch.ids_T))
     return reward_T.index_put((place_N[turns.last_W],), turns.reward_W)

@@ -5,7 +5,7 @@ from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.part import part
-from palaestra.trainers.objectives.segments import count_over, numbered
+from palaestra.trainers.objectives.segments import count_over, number_keys
 
 
 @part(
@@ -22,7 +22,7 @@ def mixed_groups(batch: TokenBatch, /) -> Tensor:
 
     It looks at what passed and not at what was paid: a price on length would make groups differ that teach nothing.
     """
-    owner_R, groups = numbered(batch.group_R)
+    owner_R, groups = number_keys(batch.group_R)
     passed_G = count_over(batch.column("passed_R") != 0, owner_R, groups)
     size_G = torch.bincount(owner_R, minlength=groups)
     keep_G = ((passed_G > 0) & (passed_G < size_G)) | (size_G == 1)

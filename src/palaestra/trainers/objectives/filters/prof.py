@@ -8,7 +8,7 @@ from torch import Tensor
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.filters.places import ranks
 from palaestra.trainers.objectives.part import part
-from palaestra.trainers.objectives.segments import count_over, numbered
+from palaestra.trainers.objectives.segments import count_over, number_keys
 
 
 @part(
@@ -37,7 +37,7 @@ class Prof:
 
     def __call__(self, batch: TokenBatch, /) -> Tensor:
         """See `Filter`."""
-        owner_R, groups = numbered(batch.group_R)
+        owner_R, groups = number_keys(batch.group_R)
         passed_R = batch.column("passed_R") != 0
         right_G = count_over(passed_R, owner_R, groups)
         wrong_G = count_over(~passed_R, owner_R, groups)

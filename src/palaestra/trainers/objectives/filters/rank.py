@@ -7,7 +7,7 @@ from torch import Tensor
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.filters.uncertain import keep_groups
 from palaestra.trainers.objectives.part import part
-from palaestra.trainers.objectives.segments import centred, numbered, variance_over
+from palaestra.trainers.objectives.segments import centre, number_keys, variance_over
 
 
 @part(
@@ -37,10 +37,10 @@ class Rank:
 
     def __call__(self, batch: TokenBatch, /) -> Tensor:
         """See `Filter`."""
-        owner_R, groups = numbered(batch.group_R)
+        owner_R, groups = number_keys(batch.group_R)
         spread_G = variance_over(batch.return_R, owner_R, groups).sqrt()
         keep_R = keep_groups(spread_G, strategy="top_k", amount=self.keep, zeros=False)[owner_R]
         if self.blamed:
             return keep_R
-        blamed_R = (batch.column("passed_R") != 0) & (centred(batch.return_R, owner_R, groups) < 0)
+        blamed_R = (batch.column("passed_R") != 0) & (centre(batch.return_R, owner_R, groups) < 0)
         return keep_R & ~blamed_R

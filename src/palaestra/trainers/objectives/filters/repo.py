@@ -9,7 +9,7 @@ from torch import Tensor
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.filters.places import ranks
 from palaestra.trainers.objectives.part import part
-from palaestra.trainers.objectives.segments import count_over, numbered
+from palaestra.trainers.objectives.segments import count_over, number_keys
 
 
 @part(
@@ -54,7 +54,7 @@ class RephrasedSolutions:
         """See `Filter`."""
         rephrased_R = batch.column("rephrased_R") != 0
         own_R = ~rephrased_R
-        owner_R, groups = numbered(batch.group_R)
+        owner_R, groups = number_keys(batch.group_R)
         failed_G = count_over(own_R & (batch.return_R < self.failure), owner_R, groups)
         uses_G = failed_G >= self.share * count_over(own_R, owner_R, groups)
         uses_G = uses_G & (count_over(rephrased_R, owner_R, groups) > 0)

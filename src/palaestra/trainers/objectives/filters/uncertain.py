@@ -8,7 +8,7 @@ from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.part import part
-from palaestra.trainers.objectives.segments import count_over, mean_over, numbered, variance_over
+from palaestra.trainers.objectives.segments import count_over, mean_over, number_keys, variance_over
 
 Strategy: TypeAlias = Literal["top_fraction", "top_k", "top_p", "min_p"]
 """The best groups: a share of them, so many, as many as hold a share of the score, or all near the best."""
@@ -51,7 +51,7 @@ class UncertainGroups:
 
     def __call__(self, batch: TokenBatch, /) -> Tensor:
         """See `Filter`."""
-        owner_R, groups = numbered(batch.group_R)
+        owner_R, groups = number_keys(batch.group_R)
         keep_G = keep_groups(
             self._score(batch, owner_R, groups),
             strategy=self.strategy,

@@ -9,7 +9,7 @@ from torch import Tensor
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.advantages.rows import Rows
 from palaestra.trainers.objectives.part import part
-from palaestra.trainers.objectives.segments import greatest_over, least_over, mean_over, numbered
+from palaestra.trainers.objectives.segments import greatest_over, least_over, mean_over, number_keys
 
 
 @part(
@@ -45,7 +45,7 @@ class Arm:
         """See `Transform`."""
         sure_R = confidences(batch.column("old_T"), batch, share=self.share)
         bonus_R = self.alpha * (batch.column("prompt_R").exp() - sure_R)
-        owner_R, groups = numbered(batch.group_R)
+        owner_R, groups = number_keys(batch.group_R)
         equal_G = least_over(batch.return_R, owner_R, groups) == greatest_over(batch.return_R, owner_R, groups)
         return advantage_T + bonus_R.masked_fill(equal_G[owner_R], 0.0)[batch.trajectory_T].to(advantage_T.dtype)
 

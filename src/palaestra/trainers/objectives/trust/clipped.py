@@ -57,7 +57,7 @@ class Clip:
             return loss_N
         return torch.where(advantage_N < 0, torch.minimum(loss_N, -advantage_N * self.dual), loss_N)
 
-    def silenced(self, surrogate: Surrogate) -> Tensor:
+    def silenced_tokens(self, surrogate: Surrogate) -> Tensor:
         """Which tokens have no gradient, though they have an advantage."""
         advantage_N, ratio_N = surrogate.advantage_N, surrogate.log_ratio_N.detach().exp()
         far_N = ratio_N < 1 - self.low

@@ -91,10 +91,10 @@ class ClipCov:
         """See `TrustRegion`."""
         return self._clip()(surrogate).masked_fill(surrogate.columns[_DROPPED].bool(), 0.0)
 
-    def silenced(self, surrogate: Surrogate) -> Tensor:
+    def silenced_tokens(self, surrogate: Surrogate) -> Tensor:
         """Which tokens have no gradient, though they have an advantage."""
         dropped_N = surrogate.columns[_DROPPED].bool() & (surrogate.advantage_N != 0)
-        return self._clip().silenced(surrogate) | dropped_N
+        return self._clip().silenced_tokens(surrogate) | dropped_N
 
     def _clip(self) -> Clip:
         return Clip(low=self.low, high=self.high, dual=self.dual)

@@ -57,7 +57,7 @@ class Gmpo:
         mean_N = mean_over(clipped_N.detach(), trajectory_N, trajectories)[trajectory_N]
         return -advantage_N * (mean_N + clipped_N - clipped_N.detach()).exp()
 
-    def silenced(self, surrogate: Surrogate) -> Tensor:
+    def silenced_tokens(self, surrogate: Surrogate) -> Tensor:
         """Which tokens have no gradient, though they have an advantage."""
         log_N, advantage_N = surrogate.log_ratio_N.detach(), surrogate.advantage_N
         return ((advantage_N > 0) & (log_N > self.high)) | ((advantage_N < 0) & (log_N < -self.low))

@@ -76,6 +76,6 @@ class LpReg:
         off_N = torch.where(chosen_N, surrogate.columns["proxy_T"] - surrogate.logp_N, 0.0).clamp(-_MOST, _MOST)
         return loss_N + self.beta * (off_N.exp() - off_N - 1)
 
-    def silenced(self, surrogate: Surrogate) -> Tensor:
+    def silenced_tokens(self, surrogate: Surrogate) -> Tensor:
         """Which tokens have no gradient, though they have an advantage."""
-        return Clip(low=self.low, high=self.high).silenced(surrogate)
+        return Clip(low=self.low, high=self.high).silenced_tokens(surrogate)

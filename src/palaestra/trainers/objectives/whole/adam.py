@@ -55,7 +55,7 @@ class AdamParameter:
             steps=self.steps.index_copy(0, chosen_X, some.steps),
         )
 
-    def stepped(self, gradient: Tensor, *, rate: float) -> "AdamParameter":
+    def step(self, gradient: Tensor, *, rate: float) -> "AdamParameter":
         """After a step down `gradient`."""
         steps = self.steps + 1
         mean = _KEPT * self.mean + (1 - _KEPT) * gradient
@@ -74,7 +74,7 @@ class AdamParameter:
         }
 
     @classmethod
-    def restored(cls, state: dict[str, Any]) -> "AdamParameter":
+    def restore(cls, state: dict[str, Any]) -> "AdamParameter":
         """What `state` described."""
         return cls(
             **{name: torch.tensor(state[name], dtype=torch.float64) for name in ("value", "mean", "square", "steps")}

@@ -9,7 +9,7 @@ from torch import Tensor
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.part import part
 from palaestra.trainers.objectives.whole.objective import trajectory_mean
-from palaestra.trainers.objectives.whole.preference import moved
+from palaestra.trainers.objectives.whole.preference import reference_log_ratio
 
 
 @part(
@@ -53,7 +53,7 @@ class Kto:
 
     def __call__(self, logp_R: Tensor, batch: TokenBatch, /) -> Tensor:
         """See `WholeLoss`."""
-        delta_R = moved(logp_R, batch)
+        delta_R = reference_log_ratio(logp_R, batch)
         drift_R = delta_R if self.drift == "own" else batch.column("mismatched_R")
         z = trajectory_mean(drift_R.detach(), batch).clamp_min(0)
         passed_R = batch.column("passed_R") != 0

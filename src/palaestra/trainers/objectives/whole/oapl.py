@@ -7,7 +7,7 @@ from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.part import part
-from palaestra.trainers.objectives.segments import greatest_over, mean_over, numbered
+from palaestra.trainers.objectives.segments import greatest_over, mean_over, number_keys
 from palaestra.trainers.objectives.whole.objective import token_sum, trajectory_mean
 
 _RAREST = -20.0
@@ -66,7 +66,7 @@ def soft_best(return_R: Tensor, group_R: Tensor, *, beta: float) -> Tensor:
         group_R: Integers in any order.
         beta: Above 0, or infinite.
     """
-    owner_R, groups = numbered(group_R)
+    owner_R, groups = number_keys(group_R)
     if math.isinf(beta):
         return mean_over(return_R, owner_R, groups)[owner_R]
     best_R = greatest_over(return_R, owner_R, groups)[owner_R]

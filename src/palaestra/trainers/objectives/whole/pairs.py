@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from palaestra.trainers.objectives.segments import greatest_over, least_over, numbered
+from palaestra.trainers.objectives.segments import greatest_over, least_over, number_keys
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +35,7 @@ def best_and_worst(return_R: Tensor, group_R: Tensor) -> Pairs:
         return_R: Of each trajectory.
         group_R: Integers in any order.
     """
-    owner_R, groups = numbered(group_R)
+    owner_R, groups = number_keys(group_R)
     best_G = greatest_over(return_R, owner_R, groups)
     worst_G = least_over(return_R, owner_R, groups)
     differ_G = best_G > worst_G

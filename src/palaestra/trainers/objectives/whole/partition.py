@@ -96,7 +96,7 @@ class TablePartition:
         with torch.enable_grad():
             value_K = some.value.clone().requires_grad_()
             (gradient_K,) = torch.autograd.grad(loss(value_K[owner_R].to(device)), value_K)
-        self._learnt = self._learnt.put(place_K, some.stepped(gradient_K, rate=self.rate))
+        self._learnt = self._learnt.put(place_K, some.step(gradient_K, rate=self.rate))
 
     def state(self) -> dict[str, object]:
         """See `Partition`."""
@@ -105,7 +105,7 @@ class TablePartition:
     def restore(self, state: dict[str, object]) -> None:
         """See `Partition`."""
         self._task_K = torch.tensor(state["task"], dtype=torch.long)
-        self._learnt = AdamParameter.restored(state)
+        self._learnt = AdamParameter.restore(state)
 
     def _with(self, task_R: Tensor) -> tuple[Tensor, AdamParameter]:
         """All tasks known and these, in order, and what was learnt of them."""
@@ -151,7 +151,7 @@ class MlpPartition:
             found_R = _through(values, prompt_RF).to(batch.return_R.device)
             gradients = torch.autograd.grad(loss(found_R), values)
         pairs = zip(layers, gradients, strict=True)
-        self._layers = [one.stepped(gradient, rate=self.rate) for one, gradient in pairs]
+        self._layers = [one.step(gradient, rate=self.rate) for one, gradient in pairs]
 
     def state(self) -> dict[str, object]:
         """See `Partition`."""
@@ -160,7 +160,7 @@ class MlpPartition:
     def restore(self, state: dict[str, object]) -> None:
         """See `Partition`."""
         layers = cast("list[dict[str, Any]] | None", state["layers"])
-        self._layers = None if layers is None else [AdamParameter.restored(one) for one in layers]
+        self._layers = None if layers is None else [AdamParameter.restore(one) for one in layers]
 
     def _grow(self, features: int) -> list[AdamParameter]:
         """The weights; before the first step they follow from the seed, so that asking changes nothing."""

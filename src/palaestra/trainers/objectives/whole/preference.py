@@ -40,7 +40,7 @@ class Dpo:
     def __call__(self, logp_R: Tensor, batch: TokenBatch, /) -> Tensor:
         """See `WholeLoss`."""
         pairs = best_and_worst(batch.return_R, batch.group_R)
-        return pairs.mean(-logsigmoid(self.beta * pairs.margin(moved(logp_R, batch))))
+        return pairs.mean(-logsigmoid(self.beta * pairs.margin(reference_log_ratio(logp_R, batch))))
 
 
 @part(
@@ -65,7 +65,7 @@ class Ipo:
 
     def __call__(self, logp_R: Tensor, batch: TokenBatch, /) -> Tensor:
         """See `WholeLoss`."""
-        delta_R = moved(logp_R, batch)
+        delta_R = reference_log_ratio(logp_R, batch)
         if self.normalised:
             delta_R = delta_R / lengths(batch).clamp_min(1)
         pairs = best_and_worst(batch.return_R, batch.group_R)
@@ -97,10 +97,10 @@ class Spin:
     def __call__(self, logp_R: Tensor, batch: TokenBatch, /) -> Tensor:
         """See `WholeLoss`."""
         pairs = demonstration_pairs(batch.column("chosen_R") != 0, batch.group_R)
-        return pairs.mean(-logsigmoid(self.beta * pairs.margin(moved(logp_R, batch))))
+        return pairs.mean(-logsigmoid(self.beta * pairs.margin(reference_log_ratio(logp_R, batch))))
 
 
-def moved(logp_R: Tensor, batch: TokenBatch) -> Tensor:
+def reference_log_ratio(logp_R: Tensor, batch: TokenBatch) -> Tensor:
     """Delta: how much likelier each trajectory is than under the reference, in nats, [R]."""
     return logp_R - token_sum(batch.column("ref_T"), batch)
 

@@ -11,7 +11,7 @@ from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.part import part
 from palaestra.trainers.objectives.whole.objective import trajectory_mean
 from palaestra.trainers.objectives.whole.pairs import best_and_worst
-from palaestra.trainers.objectives.whole.preference import moved
+from palaestra.trainers.objectives.whole.preference import reference_log_ratio
 
 
 @part(
@@ -42,7 +42,7 @@ class Sppo:
 
     def __call__(self, logp_R: Tensor, batch: TokenBatch, /) -> Tensor:
         """See `WholeLoss`."""
-        delta_R = moved(logp_R, batch)
+        delta_R = reference_log_ratio(logp_R, batch)
         if self.form == "rates":
             target_R = (win_rates(batch.return_R, batch.group_R) - 0.5) / self.beta
             return trajectory_mean((delta_R - target_R).square(), batch)

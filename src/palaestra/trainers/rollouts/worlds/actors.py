@@ -30,14 +30,14 @@ class _Actor(WorldWorker):
 
     async def _call(self, number: int, frame: bytes) -> None:
         try:
-            self.answered(number, await self._actor.answer.remote(frame))
+            self.pass_answer(number, await self._actor.answer.remote(frame))
         except RayError as error:
             self.fail(f"{self.name} is gone and is replaced: {error}")
 
     def kill(self) -> None:
         ray.kill(self._actor)
 
-    async def ended(self) -> None:
+    async def end(self) -> None:
         with suppress(TimeoutError, RayError):
             async with asyncio.timeout(2 * GRACE):
                 await self._actor.close.remote()

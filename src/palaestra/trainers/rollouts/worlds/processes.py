@@ -39,7 +39,7 @@ class _Process(WorldWorker):
         self._listening = asyncio.create_task(self._listen())
 
     @classmethod
-    async def started(cls) -> "_Process":
+    async def start(cls) -> "_Process":
         ours, theirs = socket.socketpair()
         with theirs:
             try:
@@ -63,7 +63,7 @@ class _Process(WorldWorker):
         try:
             while True:
                 length = int.from_bytes(await self._reader.readexactly(LENGTH))
-                self.answered(self._next, await self._reader.readexactly(length))
+                self.pass_answer(self._next, await self._reader.readexactly(length))
                 self._next += 1
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
@@ -81,7 +81,7 @@ class _Process(WorldWorker):
     def kill(self) -> None:
         self._process.kill()
 
-    async def ended(self) -> None:
+    async def end(self) -> None:
         self._writer.close()
         await self._listening
 
@@ -107,4 +107,4 @@ class ProcessWorlds(RemoteWorlds):
 
     async def start(self) -> WorldWorker:
         """A new process."""
-        return await _Process.started()
+        return await _Process.start()

@@ -63,14 +63,14 @@ class WorldWorker(ABC):
 
     @abstractmethod
     def send(self, number: int, frame: bytes) -> None:
-        """Hand a call over, whose answer is to be given to `answered`."""
+        """Hand a call over, whose answer is to be given to `pass_answer`."""
 
     @abstractmethod
     def kill(self) -> None:
         """End it at once."""
 
     @abstractmethod
-    async def ended(self) -> None:
+    async def end(self) -> None:
         """Let it end, and wait until nothing of it is left."""
 
     def ask(self, what: str, seconds: float, *call: Any) -> asyncio.Future[Any]:
@@ -101,7 +101,7 @@ class WorldWorker(ABC):
             first = next(iter(self._calls.values()))
             self._alarm = self._loop.call_later(first.seconds, self._hangs)
 
-    def answered(self, number: int, frame: bytes) -> None:
+    def pass_answer(self, number: int, frame: bytes) -> None:
         """Pass an answer on to whoever waits for it."""
         call = self._calls.pop(number, None)
         if call is None:  # it was lost before
@@ -154,7 +154,7 @@ class RemoteWorld(RolloutWorld):
             raise InfrastructureError("this world was closed; open another one")
         return self._worker.ask(f"{method} of {self._place}", seconds, method, self._number, arguments)
 
-    async def opened(self) -> None:
+    async def make(self) -> None:
         """Have it made."""
         try:
             await self._send("open", self._timeouts.open, self._spec)
@@ -235,7 +235,7 @@ class RemoteWorlds(RolloutWorlds):
             worker = await self._worker()
             worker.worlds += 1
         world = RemoteWorld(worker, next(self._numbers), self._spec, self._timeouts)
-        await world.opened()
+        await world.make()
         return world
 
     async def _worker(self) -> WorldWorker:
@@ -243,7 +243,7 @@ class RemoteWorlds(RolloutWorlds):
             raise InfrastructureError("these worlds were closed; make others")
         for worker in [worker for worker in self._workers if worker.lost is not None]:
             self._workers.remove(worker)
-            self._ended.add(asyncio.create_task(worker.ended()))
+            self._ended.add(asyncio.create_task(worker.end()))
         if len(self._workers) < self._limit:
             self._workers.append(await self.start())
             return self._workers[-1]
@@ -256,4 +256,4 @@ class RemoteWorlds(RolloutWorlds):
             workers, self._workers = self._workers, []
             for worker in workers:
                 worker.fail("these worlds were closed")
-            await asyncio.gather(*self._ended, *(worker.ended() for worker in workers))
+            await asyncio.gather(*self._ended, *(worker.end() for worker in workers))

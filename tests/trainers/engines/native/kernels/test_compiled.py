@@ -12,7 +12,7 @@ from palaestra.trainers.engines.native.attention import SequenceSpan
 from palaestra.trainers.engines.native.draw import draw
 from palaestra.trainers.engines.native.kernels import BLOCK_PLACES, HEAD_DIMS, CompiledPass, Kernels, kernels
 from palaestra.trainers.engines.native.pages import PagedMemory
-from palaestra.trainers.model.decoder import Rotary, rotated
+from palaestra.trainers.model.decoder import Rotary, rotate
 
 DTYPES = [torch.float32, torch.bfloat16]
 ROUNDING = {torch.float32: 2e-6, torch.bfloat16: 0.02}
@@ -72,7 +72,7 @@ def test_heads_are_normed_and_turned_and_the_others_left_alone(
     wanted_THD = x_THD.float()
     if norms:
         wanted_THD[:, :4] = functional.rms_norm(wanted_THD[:, :4], (12,), None, 1e-6) * norm_HD.float()
-    wanted_THD[:, :4] = rotated(wanted_THD[:, :4], rotation)
+    wanted_THD[:, :4] = rotate(wanted_THD[:, :4], rotation)
     cos_T1D, sin_T1D = (angle.to(dtype) for angle in rotation)
     compiled.turn(x_THD, cos_T1D, sin_T1D, heads=4, norm_HD=norm_HD if norms else None, epsilon=1e-6)
     close(x_THD, wanted_THD)

@@ -20,7 +20,7 @@ from palaestra.trainers.engines.native.kernels import (
     build,
     invariant_kernels,
 )
-from palaestra.trainers.model.decoder import Rotary, rotated
+from palaestra.trainers.model.decoder import Rotary, rotate
 
 DTYPES = st.sampled_from([torch.float32, torch.bfloat16])
 ROUNDING = {torch.float32: 1e-5, torch.bfloat16: 0.02}
@@ -121,7 +121,7 @@ def test_a_rotation_is_that_of_the_place_alone_and_of_torch(places: list[int], h
     for found, wanted in zip((cos_T1D, sin_T1D), rotary(position_T, torch.float32), strict=True):
         torch.testing.assert_close(found, wanted, atol=2e-7, rtol=0)
     x_THD = normal(len(places), 3, 2 * half)
-    close(KERNELS.turn(x_THD, cos_T1D, sin_T1D), rotated(x_THD, (cos_T1D, sin_T1D)), torch.float32)
+    close(KERNELS.turn(x_THD, cos_T1D, sin_T1D), rotate(x_THD, (cos_T1D, sin_T1D)), torch.float32)
 
 
 # Attention

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from palaestra.benchmarks.external.agentdojo.served import package
-from palaestra.benchmarks.external.draws import drawn
+from palaestra.benchmarks.external.draws import draw_turn
 from palaestra.benchmarks.external.protocol import (
     WireCall,
     WireCheck,
@@ -16,8 +16,8 @@ from palaestra.benchmarks.external.protocol import (
     WireResult,
     WireTurn,
     WireVerdict,
-    answered,
-    refused,
+    answer_result,
+    refusal_result,
     reply,
 )
 
@@ -85,7 +85,7 @@ class AgentDojoEpisode:
     def turn(self, calls: Sequence[WireCall], prose: str) -> WireReply:
         """Run the calls, or take the final answer."""
         if calls and self._rounds == 0:
-            return reply([refused(_TOO_LATE) for _ in calls], end="max_turns")
+            return reply([refusal_result(_TOO_LATE) for _ in calls], end="max_turns")
         if calls:
             self._rounds -= 1
             return reply([self._ran(call) for call in calls])
@@ -94,19 +94,19 @@ class AgentDojoEpisode:
 
     def _ran(self, wire: WireCall) -> WireResult:
         if wire["tool"] not in self._runtime.functions:
-            return refused(f"Invalid tool {wire['tool']} provided.", "unknown_tool")
+            return refusal_result(f"Invalid tool {wire['tool']} provided.", "unknown_tool")
         try:
             call = package.FUNCTIONS.FunctionCall(function=wire["tool"], args=wire["arguments"], id="call")
             self._calls.append(call)
             message = {"role": "assistant", "content": None, "tool_calls": [call]}
             result = self._executor.query("", self._runtime, self._env, [message])[3][-1]
         except Exception as error:  # of the package's own reading and showing of values, which nothing catches there
-            return refused(f"{type(error).__name__}: {error}")
+            return refusal_result(f"{type(error).__name__}: {error}")
         if result["error"] is not None:
-            return refused(result["error"], _kind(result["error"]))
+            return refusal_result(result["error"], _kind(result["error"]))
         said = "".join(block["content"] for block in result["content"])
         self._seen.append(said)
-        return answered(said)
+        return answer_result(said)
 
     def verdict(self, end: str) -> WireVerdict:
         """The package's judgements."""
@@ -141,7 +141,7 @@ class AgentDojoEpisode:
 
     def legal(self, draw: int) -> WireTurn | None:
         """A call with words that were seen, or the end of it."""
-        return drawn(draw, [_schema(function)["function"] for function in self._tools], self._seen)
+        return draw_turn(draw, [_schema(function)["function"] for function in self._tools], self._seen)
 
     def state(self) -> str:
         """The environment, and the calls where a judgement reads them."""

@@ -16,8 +16,8 @@ from palaestra.benchmarks.external.protocol import (
     WireResult,
     WireTurn,
     WireVerdict,
-    answered,
-    refused,
+    answer_result,
+    refusal_result,
     reply,
     run_until,
     tool,
@@ -95,10 +95,10 @@ class AppWorldEpisode:
 
     def _call(self, call: WireCall, seconds: int) -> WireResult:
         if call["tool"] != "execute":
-            return refused(f"there is no tool {call['tool']!r}; the only one is execute", "unknown_tool")
+            return refusal_result(f"there is no tool {call['tool']!r}; the only one is execute", "unknown_tool")
         code = call["arguments"].get("code")
         if not isinstance(code, str):
-            return refused("code is text", "invalid_arguments")
+            return refusal_result("code is text", "invalid_arguments")
         return self._execute(code.encode("utf-8", "replace").decode(), seconds)  # lone surrogates are no code
 
     def _execute(self, code: str, seconds: int) -> WireResult:
@@ -106,9 +106,9 @@ class AppWorldEpisode:
             told: Any = self._process.ask("execute", seconds=seconds + _GRACE, code=code, limit=seconds)
         except ProcessEnded as error:
             self._ended = str(error)
-            return refused(f"The session that this code ran in is gone: {error}.", "crashed")
+            return refusal_result(f"The session that this code ran in is gone: {error}.", "crashed")
         self._completed = told["completed"]
-        return refused(told["said"]) if told["failed"] else answered(told["said"])
+        return refusal_result(told["said"]) if told["failed"] else answer_result(told["said"])
 
     def verdict(self, end: str) -> WireVerdict:
         """What the task's own evaluator says; nothing is solved where code has ended the session."""

@@ -12,7 +12,7 @@ _OPTIONAL = ""
 """Stands among the values of a parameter that may be left out."""
 
 
-def parsed(text: str, parameters: Callable[[str], Sequence[str]]) -> WireCall:
+def parse_call(text: str, parameters: Callable[[str], Sequence[str]]) -> WireCall:
     """The call that a text such as `cd(folder='documents')` stands for.
 
     Args:
@@ -33,7 +33,7 @@ def parsed(text: str, parameters: Callable[[str], Sequence[str]]) -> WireCall:
     return {"tool": tool, "arguments": {str(name): ast.literal_eval(value) for name, value in [*unnamed, *named]}}
 
 
-def chosen(
+def choose_calls(
     category: str, functions: Sequence[Mapping[str, Any]], answer: Sequence[Mapping[str, Any]]
 ) -> list[WireCall]:
     """Calls with the first value that is accepted for each parameter; one that is null is left out where it may be.

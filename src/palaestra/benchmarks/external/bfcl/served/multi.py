@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from palaestra.benchmarks.external.bfcl.served.gold import parsed
+from palaestra.benchmarks.external.bfcl.served.gold import parse_call
 from palaestra.benchmarks.external.bfcl.served.package import MULTI_TURN, PROMPTS
 from palaestra.benchmarks.external.bfcl.served.schema import tool_of
 from palaestra.benchmarks.external.bfcl.served.worlds import BfclInstances
@@ -45,7 +45,7 @@ class MultiTurn:
         self._functions = list(entry["function"])
         self._held: Mapping[str, list[Any]] = entry.get("missed_function", {})
         self._mine, self._theirs = BfclInstances(entry), BfclInstances(entry)
-        self._gold = [[parsed(text, self._theirs.parameters) for text in calls] for calls in answer]
+        self._gold = [[parse_call(text, self._theirs.parameters) for text in calls] for calls in answer]
         self._shown: list[str] = []
         self._checks: list[WireCheck] = []
         self._abstained = True

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from palaestra.benchmarks.external.bfcl.served.gold import chosen
+from palaestra.benchmarks.external.bfcl.served.gold import choose_calls
 from palaestra.benchmarks.external.bfcl.served.package import AST, ENUMS, MODEL
 from palaestra.benchmarks.external.bfcl.served.schema import checked_name, tool_name, tool_of
 from palaestra.benchmarks.external.protocol import (
@@ -14,8 +14,8 @@ from palaestra.benchmarks.external.protocol import (
     WireResult,
     WireTurn,
     WireVerdict,
-    answered,
-    refused,
+    answer_result,
+    refusal_result,
     reply,
     single,
 )
@@ -72,8 +72,8 @@ class SingleTurn:
 
     def _note(self, tool: str) -> WireResult:
         if tool in self._names:
-            return answered("The call was noted.")
-        return refused("The call was noted. There is no such function.", "unknown_tool")
+            return answer_result("The call was noted.")
+        return refusal_result("The call was noted. There is no such function.", "unknown_tool")
 
     def _points(self) -> int:
         return self.verdict("")["points"]
@@ -100,7 +100,7 @@ class SingleTurn:
         """Accepted calls; words where none is to be made. Which calls fit where any does, nobody says."""
         asked = RELEVANCE.get(self._category)
         if asked is None:
-            return [{"calls": chosen(self._category, self._functions, self._answer or []), "prose": ""}]
+            return [{"calls": choose_calls(self._category, self._functions, self._answer or []), "prose": ""}]
         return None if asked else [{"calls": [], "prose": "None of the functions can do this."}]
 
     def legal(self, draw: int) -> WireTurn | None:

@@ -12,14 +12,14 @@ from palaestra.benchmarks.external.protocol import (
     WireReply,
     WireTurn,
     WireVerdict,
-    answered,
+    answer_result,
     reply,
     run_until,
     single,
 )
 from palaestra.browser.acts import Acts
 from palaestra.browser.driver import Browser
-from palaestra.browser.view import Element, elements, told
+from palaestra.browser.view import Element, describe_page, elements
 
 _AFTER_ACT = 1_000
 """Milliseconds of the page's time that pass after each act: longer than its animations."""
@@ -84,7 +84,7 @@ class MiniWoBEpisode:
         if result["error"] is None:
             self._window.pass_time(_AFTER_ACT)
             if self._is_over():
-                return answered(f"{result['content']}. The task is over.")
+                return answer_result(f"{result['content']}. The task is over.")
         return result
 
     def _is_over(self) -> bool:
@@ -102,12 +102,12 @@ class MiniWoBEpisode:
         """Whether the page has judged, or was left."""
         return bool(self._done or self._left)
 
-    def seen(self) -> list[Element]:
+    def elements(self) -> list[Element]:
         """The elements of the page."""
         return elements(self._window)
 
     def _view(self) -> str:
-        return told(self._window, self._observation)
+        return describe_page(self._window, self._observation)
 
     def _points(self) -> int:
         return round(100 * max(0.0, min(1.0, float(self._raw)))) if self._done and not self._left else 0
@@ -126,7 +126,7 @@ class MiniWoBEpisode:
         beside = MiniWoBEpisode(self._browser, self._page, self._name, self._seed, self._observation)
         turns: list[WireTurn] = []
         try:
-            for calls in SOLVERS[self._name](beside.goal, beside.seen):
+            for calls in SOLVERS[self._name](beside.goal, beside.elements):
                 turns.append({"calls": calls, "prose": ""})
                 beside.turn(calls, "")
                 if beside.over:
@@ -137,7 +137,7 @@ class MiniWoBEpisode:
 
     def legal(self, draw: int) -> WireTurn | None:
         """A click on something that is in view, or a word of the goal typed into a field."""
-        choices = [element for element in self.seen() if "out of view" not in element["state"]]
+        choices = [element for element in self.elements() if "out of view" not in element["state"]]
         if self.over or not choices:
             return None
         element, more = choices[draw % len(choices)], draw // len(choices)

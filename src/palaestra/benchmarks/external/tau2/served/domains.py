@@ -9,7 +9,7 @@ from typing import Any
 
 from palaestra.benchmarks.external.tau2 import layout
 from palaestra.benchmarks.external.tau2.served import package
-from palaestra.benchmarks.external.tau2.served.tables import forked
+from palaestra.benchmarks.external.tau2.served.tables import fork_database
 from palaestra.benchmarks.external.tau2.served.telecom import base_tasks
 
 
@@ -57,7 +57,7 @@ class Domain:
     def environment(self, task: Any, *, solo_mode: bool = False) -> Any:
         """An environment of one's own, as before the task's preparation."""
         del task
-        fresh = self.module.get_environment(db=forked(self.lender.tools.db))
+        fresh = self.module.get_environment(db=fork_database(self.lender.tools.db))
         assert not solo_mode
         return fresh
 
@@ -90,7 +90,9 @@ class Phone(Domain):
         """With the user's things forked as well."""
         del task
         return self.module.get_environment(
-            db=forked(self.lender.tools.db), user_db=forked(self.lender.user_tools.db), solo_mode=solo_mode
+            db=fork_database(self.lender.tools.db),
+            user_db=fork_database(self.lender.user_tools.db),
+            solo_mode=solo_mode,
         )
 
 
@@ -138,7 +140,7 @@ class Banking(Domain):
     def environment(self, task: Any, *, solo_mode: bool = False) -> Any:
         """The toolkit of `lender` on a database of its own, without what others unlocked in it."""
         assert not solo_mode
-        database = forked(self.lender.tools.db)
+        database = fork_database(self.lender.tools.db)
         tools: Any = copy.copy(self.lender.tools)
         tools.db = database
         tools._user_discoverable_tools_state, tools._agent_discoverable_tools_state = {}, {}

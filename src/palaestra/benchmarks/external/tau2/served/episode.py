@@ -5,7 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from palaestra.benchmarks.external.draws import drawn
+from palaestra.benchmarks.external.draws import draw_turn
 from palaestra.benchmarks.external.protocol import (
     WireCall,
     WireMessage,
@@ -14,14 +14,14 @@ from palaestra.benchmarks.external.protocol import (
     WireResult,
     WireTurn,
     WireVerdict,
-    answered,
-    refused,
+    answer_result,
+    refusal_result,
     reply,
     tool,
 )
 from palaestra.benchmarks.external.tau2.served import package
 from palaestra.benchmarks.external.tau2.served.domains import Domain
-from palaestra.benchmarks.external.tau2.served.judging import criteria, judged
+from palaestra.benchmarks.external.tau2.served.judging import criteria, judge_episode
 from palaestra.benchmarks.external.tau2.served.user import PREFACE, TRANSFER, Tau2ScriptedUser, prompting
 
 DONE = "done"
@@ -108,7 +108,7 @@ class Tau2Episode:
         done = names.index(DONE) if self._domain.solo and DONE in names else None
         results = self._ran(calls[:done])
         if done is not None:
-            return reply([*results, answered("Done.")], end="finished")
+            return reply([*results, answer_result("Done.")], end="finished")
         if self._errors >= _ERRORS:
             return reply(results, end="deadline")
         if self._domain.solo or (calls and not prose):
@@ -123,7 +123,7 @@ class Tau2Episode:
         self._trajectory.append(package.MESSAGES.AssistantMessage(role="assistant", tool_calls=asked))
         self._trajectory += answers
         return [
-            refused(message.content or "", "failed") if message.error else answered(message.content or "")
+            refusal_result(message.content or "", "failed") if message.error else answer_result(message.content or "")
             for message in answers
         ]
 
@@ -180,7 +180,7 @@ class Tau2Episode:
 
     def verdict(self, end: str) -> WireVerdict:
         """The package's score."""
-        return judged(self._domain, self._task, self._trajectory, end)
+        return judge_episode(self._domain, self._task, self._trajectory, end)
 
     def gold(self) -> list[WireTurn] | None:
         """The calls of the solution, one a turn; words where the user acts, and for what the user must be told."""
@@ -201,7 +201,7 @@ class Tau2Episode:
 
     def legal(self, draw: int) -> WireTurn | None:
         """A call with words that were seen, or words; in solo mode the end instead."""
-        turn = drawn(draw, [one["function"] for one in self._tools], self._seen)
+        turn = draw_turn(draw, [one["function"] for one in self._tools], self._seen)
         return turn if turn["calls"] or not self._domain.solo else _one(DONE, {})
 
     def state(self) -> str:

@@ -38,7 +38,7 @@ def criteria(task: Any) -> list[WireCriterion]:
     ]
 
 
-def judged(domain: Domain, task: Any, trajectory: Sequence[Any], end: str) -> WireVerdict:
+def judge_episode(domain: Domain, task: Any, trajectory: Sequence[Any], end: str) -> WireVerdict:
     """What an episode is worth. Any: the package's objects.
 
     Args:

@@ -59,7 +59,7 @@ class LentTable(dict[str, Any]):
             self[key]
 
 
-def forked(database: Any) -> Any:
+def fork_database(database: Any) -> Any:
     """A database of one's own. Any: a pydantic model, as it comes.
 
     Args:

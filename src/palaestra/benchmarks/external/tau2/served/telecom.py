@@ -39,7 +39,7 @@ def base_tasks(folder: Path, ids: Sequence[str]) -> list[Any]:
         tasks = list(_compose(wanted))
         if lacking := wanted - {task.id for task in tasks}:
             raise LookupError(f"telecom composes no task {min(lacking)!r} (of {len(lacking)}); is it another version?")
-        layout.written(rebuilt, [task.model_dump(mode="json") for task in tasks])
+        layout.write_json(rebuilt, [task.model_dump(mode="json") for task in tasks])
     rows = json.loads(source.read_text(encoding="utf-8"))
     return [package.TASKS.Task.model_validate(row) for row in rows if row["id"] in wanted]
 

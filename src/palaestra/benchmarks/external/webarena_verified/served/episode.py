@@ -13,8 +13,8 @@ from palaestra.benchmarks.external.protocol import (
     WireResult,
     WireTurn,
     WireVerdict,
-    answered,
-    refused,
+    answer_result,
+    refusal_result,
     reply,
     run_until,
     tool,
@@ -23,7 +23,7 @@ from palaestra.benchmarks.external.webarena_verified.served.scoring import Score
 from palaestra.benchmarks.external.webarena_verified.served.trace import Trace
 from palaestra.browser.acts import Acts
 from palaestra.browser.driver import PLAYWRIGHT, Browser
-from palaestra.browser.view import told
+from palaestra.browser.view import describe_page
 
 TYPES = ("RETRIEVE", "MUTATE", "NAVIGATE")
 STATUSES = (
@@ -98,13 +98,13 @@ class WebArenaEpisode:
         given = call["arguments"]
         if given.get("task_type") not in TYPES or given.get("status") not in STATUSES:
             known = f"task_type is one of {', '.join(TYPES)}; status is one of {', '.join(STATUSES)}"
-            return refused(known, "invalid_arguments")
+            return refusal_result(known, "invalid_arguments")
         self._answer = {name: given.get(name) for name in ("task_type", "status", "retrieved_data", "error_details")}
-        return answered("the answer was taken")
+        return answer_result("the answer was taken")
 
     def _did(self, call: WireCall) -> WireResult:
         known = ", ".join(one["function"]["name"] for one in self.tools)
-        return refused(f"there is no tool {call['tool']!r}; there are {known}", "unknown_tool")
+        return refusal_result(f"there is no tool {call['tool']!r}; there are {known}", "unknown_tool")
 
     def _describe_page(self) -> str:
         return "\n\nThe run was recorded before; only the answer is missing."
@@ -162,24 +162,24 @@ class BrowserEpisode(WebArenaEpisode):
 
     def _did(self, call: WireCall) -> WireResult:
         if call["tool"] == "go":
-            result = self._gone(call["arguments"].get("url"))
+            result = self._go_to(call["arguments"].get("url"))
         elif call["tool"] == "back":
             with suppress(PLAYWRIGHT.Error):
                 self._window.page.go_back(timeout=_LOAD)
-            result = answered("went back")
+            result = answer_result("went back")
         else:
             result = answer_act(self._acts, call["tool"], call["arguments"])
         self._settle()
         return result
 
-    def _gone(self, url: Any) -> WireResult:
+    def _go_to(self, url: Any) -> WireResult:
         if not isinstance(url, str) or not url.startswith(self._reach):
-            return refused(f"url begins with one of {', '.join(self._reach)}", "invalid_arguments")
+            return refusal_result(f"url begins with one of {', '.join(self._reach)}", "invalid_arguments")
         try:
             self._window.page.goto(url, timeout=_LOAD)
         except PLAYWRIGHT.Error as error:
-            return refused(f"the page did not load: {str(error).splitlines()[0]}")
-        return answered(f"went to {url}")
+            return refusal_result(f"the page did not load: {str(error).splitlines()[0]}")
+        return answer_result(f"went to {url}")
 
     def _settle(self) -> None:
         self._window.pass_time(_SETTLE)
@@ -187,7 +187,7 @@ class BrowserEpisode(WebArenaEpisode):
             self._window.page.wait_for_load_state("load", timeout=_LOAD)
 
     def _describe_page(self) -> str:
-        return f"\n\n{self._window.page.url}\n{told(self._window, self._observation)}"
+        return f"\n\n{self._window.page.url}\n{describe_page(self._window, self._observation)}"
 
     def _trace(self) -> Sequence[Mapping[str, Any]]:
         return self._traced.entries()

@@ -10,8 +10,8 @@ from palaestra.benchmarks.external.protocol import (
     WireResult,
     WireTurn,
     WireVerdict,
-    answered,
-    refused,
+    answer_result,
+    refusal_result,
     reply,
     run_until,
     tool,
@@ -80,24 +80,24 @@ class WebShopEpisode:
             return self._search(call["arguments"].get("keywords"))
         if call["tool"] == "click":
             return self._click(call["arguments"].get("what"))
-        return refused(f"there is no tool {call['tool']!r}; there are search and click", "unknown_tool")
+        return refusal_result(f"there is no tool {call['tool']!r}; there are search and click", "unknown_tool")
 
     def _search(self, keywords: object) -> WireResult:
         if not isinstance(keywords, str) or not keywords.strip() or len(keywords) > _MOST:
-            return refused(f"keywords is a text of 1 to {_MOST} characters", "invalid_arguments")
+            return refusal_result(f"keywords is a text of 1 to {_MOST} characters", "invalid_arguments")
         self._found = self._index.find(keywords, _FOUND)
         self._results(1)
-        return answered(self._view())
+        return answer_result(self._view())
 
     def _click(self, what: object) -> WireResult:
         if not isinstance(what, str):
-            return refused("what is a text", "invalid_arguments")
+            return refusal_result("what is a text", "invalid_arguments")
         known = {name.lower(): name for name in self.clickable()}
         name = known.get(what.strip().lower())
         if name is None:
-            return refused(f"there is no {what[:100]!r} to click here; there are: {', '.join(known.values())}")
-        self._clicked(name)
-        return answered("The purchase was made." if self._worth else self._view())
+            return refusal_result(f"there is no {what[:100]!r} to click here; there are: {', '.join(known.values())}")
+        self._click_button(name)
+        return answer_result("The purchase was made." if self._worth else self._view())
 
     def clickable(self) -> list[str]:
         """What can be clicked on the page."""
@@ -110,7 +110,7 @@ class WebShopEpisode:
         more = [NEXT] if self._page * _PAGE < len(self._found) else []
         return [BACK, *more, *([PREV] if self._page > 1 else []), *self._list_page()]
 
-    def _clicked(self, name: str) -> None:
+    def _click_button(self, name: str) -> None:
         if name == BACK:
             self._found, self._page, self._shown, self._told, self._chosen = [], 0, None, None, {}
         elif name == NEXT:

@@ -53,7 +53,7 @@ class DialectBrowser(PageBrowser):
         if tool is None:
             return None
         try:
-            arguments = tool.validated(call.arguments)
+            arguments = tool.validate(call.arguments)
             plan = self._dialect.read(ToolCall(tool=call.tool, arguments=arguments), self.screen(state))
         except ToolRefusal as refusal:
             self._plan = refusal

@@ -37,7 +37,7 @@ def draw_duties(stream: Stream, today: date, staff: Sequence[StaffMember]) -> It
     number = 0
     rotas: tuple[Rota, ...] = get_args(Rota)
     for rota in rotas:
-        crew = stream.shuffled([one for one in staff if one.rota == rota])
+        crew = stream.permutation([one for one in staff if one.rota == rota])
         first = today - timedelta(days=70 - stream.below(_EVERY_DAYS))
         for turn in range(20):
             number += 1

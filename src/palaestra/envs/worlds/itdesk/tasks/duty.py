@@ -151,7 +151,7 @@ def cover_shift(desk: ITDeskDraft) -> Task:
     """The one member of the rota who may cover a shift takes it; in the twin that one is away on its first day."""
     shift = _pick_shift(desk)
     asker = desk.state.get(StaffMember, shift.staff_member_id)
-    absent, tired, able = desk.stream.shuffled(_members(desk, shift))
+    absent, tired, able = desk.stream.permutation(_members(desk, shift))
     case, prompt = desk.open_request(
         asker,
         "cover",

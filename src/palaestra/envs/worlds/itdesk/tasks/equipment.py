@@ -85,7 +85,7 @@ def reclaim_seat(desk: ITDeskDraft) -> Task:
     asker = desk.pick_member()
     held = {seat.pool_id for seat in desk.state.find(LicenceAssignment, staff_member_id=asker.id)}
     pool = desk.pick(LicencePool, lambda one: one.id not in held)
-    seats = desk.stream.shuffled(desk.state.find(LicenceAssignment, pool_id=pool.id))
+    seats = desk.stream.permutation(desk.state.find(LicenceAssignment, pool_id=pool.id))
     recent, margin = desk.stream.between(1, 9), desk.draw_margin()
     case, prompt = _ask_for_seat(desk, asker, pool)
     idle = desk.planting_rules.idle_days
@@ -144,7 +144,7 @@ def replace_phone(desk: ITDeskDraft) -> Task:
             "I dropped my work phone and it is dead. I need another one, please.",
         ),
     )
-    first, *rest = desk.stream.shuffled(stock_of(desk, "phone", asker))
+    first, *rest = desk.stream.permutation(stock_of(desk, "phone", asker))
     # Two are left where there is stock, so that the handbook's order decides.
     left = rest[0]
     for place, device in enumerate((first, *rest)):

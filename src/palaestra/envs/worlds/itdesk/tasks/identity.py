@@ -234,7 +234,7 @@ def _freeze_instead(
     known = [*facts, desk.account(asker), desk.read("ID-1")]
     after = [*(fact.id for fact in known), "read-LEA-2"]
     frozen = expect_change(account, {"status": "frozen"}, id="frozen", after=after)
-    read, *closed, told = desk.declined(case, "LEA-2", *missing, after=after[:-1])
+    read, *closed, told = desk.expect_declined(case, "LEA-2", *missing, after=after[:-1])
     return Task(
         prompt=prompt,
         rubric=[*known, read, frozen, *closed, replace(told, after=(*told.after, "frozen"))],
@@ -256,7 +256,7 @@ def clear_after_move(desk: ITDeskDraft) -> Task:
     mover = desk.pick(StaffMember, lambda one: is_ordinary(one) and one.moved is not None)
     fitting = desk.state.find(AccessRole, audience=mover.former_department)
     roles = sorted(desk.stream.sample([r for r in fitting if r.kind in ("reader", "editor")], 3), key=lambda r: r.id)
-    statuses: list[Literal["active", "revoked"]] = desk.stream.shuffled(["active", "active", "revoked"])
+    statuses: list[Literal["active", "revoked"]] = desk.stream.permutation(["active", "active", "revoked"])
     margin, granted = desk.draw_margin(), desk.today - timedelta(days=desk.stream.between(90, 300))
     case, prompt = desk.open_request(
         desk.lead_of(mover),

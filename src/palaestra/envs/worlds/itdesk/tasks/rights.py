@@ -111,7 +111,7 @@ def _tell_day(
         desk.read("PRV-1"),
     ]
     after = [fact.id for fact in known]
-    [_, resolved] = desk.resolved(case, after=after)
+    [_, resolved] = desk.expect_resolved(case, after=after)
     return Task(
         prompt=prompt,
         rubric=[*known, desk.expect_reply(after=after, day=day), resolved],

@@ -184,7 +184,7 @@ def _tell_day(desk: ShopDraft, errand: Errand, prompt: str, order: ShopOrder, la
     known = [expect_read(order, fields=["delivered"], id="saw-order"), desk.account(desk.customer), desk.read("RET-1")]
     after = [fact.id for fact in known]
     told = replace(desk.expect_reply(after=after, day=last), points=30)
-    _, resolved = desk.resolved(errand, after=after)
+    _, resolved = desk.expect_resolved(errand, after=after)
     return Task(
         prompt=prompt,
         rubric=[*known, told, resolved],

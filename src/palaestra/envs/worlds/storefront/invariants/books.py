@@ -36,19 +36,19 @@ class Books:
     @cached_property
     def lines(self) -> dict[str, list[OrderLine]]:
         """Lines by order."""
-        return grouped(self.state.find(OrderLine), "order_id")
+        return group_rows(self.state.find(OrderLine), "order_id")
 
     @cached_property
     def payments(self) -> dict[str, list[Payment]]:
         """Payments by order."""
-        return grouped(self.state.find(Payment), "order_id")
+        return group_rows(self.state.find(Payment), "order_id")
 
     @cached_property
     def shipments(self) -> dict[str, list[Shipment]]:
         """Shipments by order."""
-        return grouped(self.state.find(Shipment), "order_id")
+        return group_rows(self.state.find(Shipment), "order_id")
 
-    def delivered(self, order_id: str) -> date | None:
+    def delivery_day(self, order_id: str) -> date | None:
         """The day of an order's last delivery; `None` where there was none."""
         return max((s.delivered for s in self.shipments.get(order_id, ()) if s.delivered is not None), default=None)
 
@@ -57,7 +57,7 @@ Rule: TypeAlias = kit.Rule[Books]
 """Yields one sentence for each row that breaks it; the sentence names the row and the rule."""
 
 
-def grouped(rows: Sequence[R], column: str) -> dict[str, list[R]]:
+def group_rows(rows: Sequence[R], column: str) -> dict[str, list[R]]:
     """Rows by the value of a column, in their order."""
     value_of = attrgetter(column)
     groups: dict[str, list[R]] = {}

@@ -46,7 +46,7 @@ def shipments_match_orders(books: Books) -> Iterator[str]:
             yield f"{order.id}: is {order.status}, but has a parcel that is {', '.join(wrong)}"
         if order.status in {"shipped", "delivered"} and not found - {"preparing"}:
             yield f"{order.id}: is {order.status}, but no parcel of it has left"
-        if order.status == "delivered" and books.delivered(order.id) is None:
+        if order.status == "delivered" and books.delivery_day(order.id) is None:
             yield f"{order.id}: is delivered, but no parcel of it is"
 
 
@@ -86,7 +86,7 @@ def claims_follow_delivery(books: Books) -> Iterator[str]:
     open_claims: Counter[str] = Counter()
     for claim in books.state.find(WarrantyClaim):
         line = books.state.get(OrderLine, claim.line_id)
-        arrived = books.delivered(line.order_id)
+        arrived = books.delivery_day(line.order_id)
         if arrived is None or not arrived <= claim.opened.date() <= books.today:
             yield f"{claim.id}: was opened on {claim.opened.date()}, {line.id} came on {arrived}"
         open_claims[line.id] += claim.status == "open"

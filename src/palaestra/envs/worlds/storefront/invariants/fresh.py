@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import chain
 
-from palaestra.envs.worlds.storefront.invariants.books import Books, Rule, grouped, parts_of, pieces_back
+from palaestra.envs.worlds.storefront.invariants.books import Books, Rule, group_rows, parts_of, pieces_back
 from palaestra.envs.worlds.storefront.policy import (
     earns_tier,
     last_return_day,
@@ -43,7 +43,7 @@ def lifetimes_are_sums(books: Books) -> Iterator[str]:
 def credit_is_unspent(books: Books) -> Iterator[str]:
     """A customer still holds all credit that was given, and an order got it once for a reason."""
     found = books.state.find(Credit)
-    given = grouped(found, "customer_id")
+    given = group_rows(found, "customer_id")
     for customer in books.state.find(Customer):
         due = sum(c.amount_cents for c in given.get(customer.id, ()))
         if customer.credit_cents != due:
@@ -76,7 +76,7 @@ def fees_follow_policy(books: Books) -> Iterator[str]:
         )
         if back.fee_cents != fee:
             yield f"{back.id}: the fee is {back.fee_cents} cents, RET-2 makes it {fee}"
-        arrived = books.delivered(order.id)
+        arrived = books.delivery_day(order.id)
         if arrived is None or back.created.date() > last_return_day(books.policy, tier, arrived):
             yield f"{back.id}: was authorised after the return window"
         if mind and books.state.get(Product, line.product_id).final_sale:
@@ -97,7 +97,7 @@ def claims_are_in_warranty(books: Books) -> Iterator[str]:
     """A claim was opened after the return window and within the warranty, for a covered fault."""
     for claim in books.state.find(WarrantyClaim):
         line = books.state.get(OrderLine, claim.line_id)
-        arrived, day = books.delivered(line.order_id), claim.opened.date()
+        arrived, day = books.delivery_day(line.order_id), claim.opened.date()
         if arrived is None:
             continue
         tier = books.state.get(Customer, books.orders[line.order_id].customer_id).tier

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from palaestra.envs import kit
-from palaestra.envs.worlds.storefront.invariants.books import BUILD_SLOTS, Books, grouped, parts_of, pieces_back
+from palaestra.envs.worlds.storefront.invariants.books import BUILD_SLOTS, Books, group_rows, parts_of, pieces_back
 from palaestra.envs.worlds.storefront.policy import build_problems, paid_cents, promotion_cents, tier_for
 from palaestra.envs.worlds.storefront.schema import (
     SCHEMA,
@@ -31,7 +31,7 @@ def references_are_whole(books: Books) -> Iterator[str]:
 
 def emails_are_unique(books: Books) -> Iterator[str]:
     """No two customers share an e-mail address."""
-    for email, owners in grouped(books.state.find(Customer), "email").items():
+    for email, owners in group_rows(books.state.find(Customer), "email").items():
         if len(owners) > 1:
             yield f"{', '.join(c.id for c in owners)}: they share the e-mail address {email}"
 
@@ -194,7 +194,7 @@ def returns_name_one_order(books: Books) -> Iterator[str]:
         }
         if back.fee_cents < 0 or back.fee_cents + back.refund_due_cents not in paid:
             yield f"{back.id}: fee and refund do not make the {min(paid)} to {max(paid)} cents paid"
-        arrived = books.delivered(order.id)
+        arrived = books.delivery_day(order.id)
         if arrived is None or back.created.date() < arrived:
             yield f"{back.id}: came before {order.id} was delivered"
 

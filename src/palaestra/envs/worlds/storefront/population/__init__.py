@@ -83,7 +83,7 @@ def populate(seed: int, policy: StorePolicy = POLICY) -> Base:
     watched, matched = offers(stream.split("offers"), today, policy, products)
     codes = promotions(stream.split("promotions"), today)
     workshop = builds.Workshop(stream.split("builds"), policy, products)
-    ordered = builds.ordered(workshop, _builders(accounts))
+    ordered = builds.ordered_builds(workshop, _builders(accounts))
     market = PlanningInputs(today=today, policy=policy, shop=shelves(products, matched), promotions=codes)
     sales = plan_sales(stream.split("sales"), market, accounts, ordered)
     addresses = {a.customer_id: person for a, person in zip(accounts, crowd, strict=False)}

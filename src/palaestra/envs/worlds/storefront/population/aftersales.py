@@ -14,7 +14,7 @@ from palaestra.envs.worlds.storefront.policy import (
 )
 from palaestra.envs.worlds.storefront.population.courses import at
 from palaestra.envs.worlds.storefront.population.plan import Aftermath
-from palaestra.envs.worlds.storefront.population.sales import CompletedSale, settled
+from palaestra.envs.worlds.storefront.population.sales import CompletedSale, apply_returns
 from palaestra.envs.worlds.storefront.schema import (
     Credit,
     CreditReason,
@@ -67,7 +67,7 @@ class Ledger:
             case "rebooked":
                 day = sold.order.placed.date() + timedelta(days=stream.between(1, 5))
                 self._refund(stream, sold, day, sold.order.total_cents, reason="billing_error")
-        return settled(sold, self.refunds[refunds:], self.returns[returns:])
+        return apply_returns(sold, self.refunds[refunds:], self.returns[returns:])
 
     def _refund_goods(self, stream: Stream, sold: CompletedSale) -> None:
         line = stream.choice(sold.lines)
@@ -203,7 +203,7 @@ def _claim(stream: Stream, key: str, line: OrderLine, opened: date, today: date)
         line_id=line.id,
         fault=stream.choice(_COVERED),
         remedy=stream.choice(("replace", "repair")),
-        status="open" if fresh else stream.weighted((("closed", 85), ("withdrawn", 15))),
+        status="open" if fresh else stream.weighted_choice((("closed", 85), ("withdrawn", 15))),
         opened=at(stream, opened),
     )
 

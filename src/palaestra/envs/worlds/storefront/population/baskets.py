@@ -49,8 +49,8 @@ def basket(stream: Stream, wish: Wish, shop: Shelves, low: int, high: int) -> tu
     product, quantity = _lead(stream, wish, shop[wish.lead], max(low, _CHEAPEST_LEAD), high)
     items = [_item(stream, wish, product, quantity, at_list=wish.at_list or low > 0)]
     left = high - product.price_cents * quantity
-    for _ in range(stream.weighted(_MORE_LINES)):
-        wanted = stream.weighted(_MORE_PIECES)
+    for _ in range(stream.weighted_choice(_MORE_LINES)):
+        wanted = stream.weighted_choice(_MORE_PIECES)
         more = shop[wish.rest].draw(stream, 0, left // (2 * wanted))
         if more is not None and all(more != i.product for i in items):
             items.append(_item(stream, wish, more, wanted, at_list=wish.at_list))
@@ -59,7 +59,7 @@ def basket(stream: Stream, wish: Wish, shop: Shelves, low: int, high: int) -> tu
 
 
 def _lead(stream: Stream, wish: Wish, shelf: PricedProducts, low: int, high: int) -> tuple[Product, int]:
-    for quantity in (stream.weighted(_LEAD_PIECES), 1, 2, 3, 4):
+    for quantity in (stream.weighted_choice(_LEAD_PIECES), 1, 2, 3, 4):
         if quantity >= wish.pieces:
             product = shelf.draw(stream, -(-low // quantity), high // quantity)
             if product is not None:

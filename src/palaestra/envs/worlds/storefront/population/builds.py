@@ -65,7 +65,7 @@ class Workshop:
             else:
                 return parts
 
-    def flawed(self, flaw: str, category: Category) -> Parts:
+    def flawed_parts(self, flaw: str, category: Category) -> Parts:
         """Parts of which exactly one is wrong; a right one is in stock."""
         while True:
             parts = self.working()
@@ -107,7 +107,7 @@ def _swap(parts: Parts, part: Product) -> Parts:
     return {**parts, part.category: part}
 
 
-def ordered(workshop: Workshop, customer_ids: Sequence[str]) -> list[tuple[Build, list[Product]]]:
+def ordered_builds(workshop: Workshop, customer_ids: Sequence[str]) -> list[tuple[Build, list[Product]]]:
     """One ordered build for each of these customers, with its parts."""
     found: list[tuple[Build, list[Product]]] = []
     for customer_id in customer_ids:
@@ -121,7 +121,7 @@ def drafts(workshop: Workshop, customer_ids: Sequence[str]) -> list[Build]:
     found: list[Build] = []
     for number, customer_id in enumerate(customer_ids):
         if number < _FLAWED:
-            parts = workshop.flawed(*_FLAWS[number % len(_FLAWS)])
+            parts = workshop.flawed_parts(*_FLAWS[number % len(_FLAWS)])
         else:
             parts = workshop.working()
             if number % 4 == 0:

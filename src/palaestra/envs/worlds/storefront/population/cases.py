@@ -104,7 +104,7 @@ def messages(
 
 def _resolve(stream: Stream, caseload: Caseload) -> list[Ticket]:
     found: list[Ticket] = []
-    for one in stream.sample(_asked_about(caseload), _RESOLVED):
+    for one in stream.sample(_unheld_sales(caseload), _RESOLVED):
         text, team = stream.choice(_QUESTIONS)
         day = min(one.order.placed.date() + timedelta(days=stream.between(1, 14)), caseload.today - timedelta(days=1))
         found.append(_ticket(stream, one, _subject(stream, text, one), day, status="resolved", team=team))
@@ -113,7 +113,7 @@ def _resolve(stream: Stream, caseload: Caseload) -> list[Ticket]:
 
 def _open(stream: Stream, caseload: Caseload) -> list[Ticket]:
     found: list[Ticket] = []
-    for one in stream.sample(_asked_about(caseload), _OPEN):
+    for one in stream.sample(_unheld_sales(caseload), _OPEN):
         day = max(one.order.placed.date(), caseload.today - timedelta(days=stream.between(2, 5)))
         day = min(day, caseload.today - timedelta(days=1))
         found.append(_ticket(stream, one, f"Question about your opening hours ({one.order.ship_city})", day))
@@ -151,7 +151,7 @@ def _clearance(stream: Stream, caseload: Caseload) -> list[Ticket]:
 
 def _strangers(stream: Stream, caseload: Caseload) -> list[Ticket]:
     found: list[Ticket] = []
-    for one in stream.sample(_asked_about(caseload), _STRANGERS):
+    for one in stream.sample(_unheld_sales(caseload), _STRANGERS):
         day = min(one.order.placed.date() + timedelta(days=stream.between(1, 5)), caseload.today - timedelta(days=1))
         subject = f"My partner's order {one.order.id}: what is in it?"
         ticket = _ticket(stream, one, subject, day, status="declined", policy_id="PRV-1")
@@ -177,7 +177,7 @@ def _hold(stream: Stream, caseload: Caseload) -> list[Ticket]:
     return found
 
 
-def _asked_about(caseload: Caseload) -> list[CompletedSale]:
+def _unheld_sales(caseload: Caseload) -> list[CompletedSale]:
     return [one for one in caseload.sold if one.order.customer_id not in caseload.held_ids]
 
 
@@ -206,7 +206,7 @@ def _ticket(
         subject=subject,
         opened=max(at(stream, day), one.order.placed + timedelta(hours=1)),
         status=status,
-        priority=stream.weighted(_PRIORITIES),
+        priority=stream.weighted_choice(_PRIORITIES),
         team=team,
         policy_id=policy_id,
         evidence_id=one.order.id if policy_id else None,

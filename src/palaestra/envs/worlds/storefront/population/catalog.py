@@ -50,7 +50,7 @@ def products(stream: Stream) -> list[Product]:
     sold_out = _mark(stream.split("sold out"), _SOLD_OUT)
     numbers = dict.fromkeys(PREFIXES, 1000)
     found: list[Product] = []
-    for ware in stream.shuffled(WARES):
+    for ware in stream.permutation(WARES):
         numbers[ware.category] += 1
         stock = 0 if ware.model in sold_out else stream.between(5, 60)
         found.append(_product(ware, numbers[ware.category], _price(stream, ware), stock, ware.model in clearance))

@@ -35,7 +35,7 @@ def in_window(stream: Stream, today: date, policy: StorePolicy, tier: Tier) -> C
     return _deliver(stream, today - days(stream.between(2, max(2, _shortest(policy) - 4))))
 
 
-def extended(stream: Stream, today: date, policy: StorePolicy, tier: Tier) -> Course:
+def extended_window(stream: Stream, today: date, policy: StorePolicy, tier: Tier) -> Course:
     """Delivered before the shortest return window, but within that of a higher tier."""
     low = _shortest(policy) + 2
     return _deliver(stream, today - days(stream.between(low, max(low, policy.return_days[tier] - 2))))
@@ -70,7 +70,7 @@ def processing(stream: Stream, today: date, policy: StorePolicy, tier: Tier) -> 
     return Course(placed=at(stream, placed), status="processing", parcels=(parcel,))
 
 
-def cancelled(stream: Stream, today: date, policy: StorePolicy, tier: Tier) -> Course:
+def cancelled_order(stream: Stream, today: date, policy: StorePolicy, tier: Tier) -> Course:
     """Cancelled before it was packed."""
     return Course(placed=at(stream, today - days(stream.between(5, 300))), status="cancelled", parcels=())
 
@@ -90,13 +90,13 @@ def late_in_transit(stream: Stream, today: date, policy: StorePolicy, tier: Tier
     return _in_transit(stream, due - days(3), due, today - days(stream.between(1, 4)))
 
 
-def lost(stream: Stream, today: date, policy: StorePolicy, tier: Tier) -> Course:
+def lost_parcel(stream: Stream, today: date, policy: StorePolicy, tier: Tier) -> Course:
     """In transit by the record, lost by the rule."""
     due = today - days(policy.lost_after_days + stream.between(2, 15))
     return _in_transit(stream, due - days(4), due, due - days(stream.below(4)))
 
 
-def expired(stream: Stream, today: date, policy: StorePolicy, tier: Tier) -> Course:
+def expired_window(stream: Stream, today: date, policy: StorePolicy, tier: Tier) -> Course:
     """Delivered, past its return window, within the months that earn a tier; one in eight arrived late."""
     delivered = _past_window(stream, today, policy, tier)
     if stream.chance(12):
@@ -115,14 +115,14 @@ def ancient(stream: Stream, today: date, policy: StorePolicy, tier: Tier) -> Cou
     return _deliver(stream, today - days(stream.between(*_ANCIENT)))
 
 
-def lost_for_good(stream: Stream, today: date, policy: StorePolicy, tier: Tier) -> Course:
+def recorded_loss(stream: Stream, today: date, policy: StorePolicy, tier: Tier) -> Course:
     """Lost long ago, and recorded as lost."""
     due = _past_window(stream, today, policy, tier)
     course = _in_transit(stream, due - days(4), due, due - days(stream.below(4)))
     return Course(placed=course.placed, status="shipped", parcels=(_as_lost(course.parcels[0]),))
 
 
-def replaced(stream: Stream, today: date, policy: StorePolicy, tier: Tier) -> Course:
+def replaced_parcel(stream: Stream, today: date, policy: StorePolicy, tier: Tier) -> Course:
     """Lost long ago, and sent again."""
     second = _deliver(stream, _past_window(stream, today, policy, tier))
     again = second.parcels[0]

@@ -44,7 +44,7 @@ def offers(
 def _prices(stream: Stream, policy: StorePolicy, *, matched: bool) -> list[tuple[str, int, bool]]:
     # (shop, percent of our price, in stock). A trap undercuts every honest offer: a shop that is not
     # listed, or a listed one that has nothing left.
-    listed = stream.shuffled(policy.price_match_shops)
+    listed = stream.permutation(policy.price_match_shops)
     other = stream.choice(OTHER_SHOPS)
     trap = stream.choice(((other, True), (listed[-1], False)))
     offers = [(trap[0], stream.between(62, 74), trap[1])]
@@ -52,4 +52,4 @@ def _prices(stream: Stream, policy: StorePolicy, *, matched: bool) -> list[tuple
         offers.append((listed[0], stream.between(76, 96), True))
     if len(listed) > 2:
         offers.append((listed[1], stream.between(97, 108), True))
-    return stream.shuffled(offers)
+    return stream.permutation(offers)

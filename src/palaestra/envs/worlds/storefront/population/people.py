@@ -50,7 +50,7 @@ def accounts(stream: Stream, policy: StorePolicy) -> list[Account]:
         (tier, number < held) for tier, size, held in _TIER_SIZES for number in range(size)
     ]
     return [
-        account(f"CUS-{1001 + n}", tier, policy, held=held) for n, (tier, held) in enumerate(stream.shuffled(wanted))
+        account(f"CUS-{1001 + n}", tier, policy, held=held) for n, (tier, held) in enumerate(stream.permutation(wanted))
     ]
 
 
@@ -76,7 +76,7 @@ def employees(stream: Stream, policy: StorePolicy, persons: Sequence[Person]) ->
     """The colleagues; there are as many posts as `persons`."""
     # EMP-101 is who acts in this world: a support agent at work.
     acting, *others = _posts(policy)
-    posts = [acting, *stream.shuffled(others)]
+    posts = [acting, *stream.permutation(others)]
     return [
         Employee(
             id=f"EMP-{101 + n}",

@@ -68,7 +68,7 @@ def _deal(stream: Stream, market: PlanningInputs, scene: Scene, accounts: Sequen
     for tier, count in zip(TIERS, scene.counts, strict=True):
         fitting = [a for a in accounts if a.tier == tier and a.held == scene.held]
         # Whoever has the fewest orders comes first, so that nobody is left without one.
-        queue = cycle(sorted(stream.shuffled(fitting), key=lambda a: len(a.sales)))
+        queue = cycle(sorted(stream.permutation(fitting), key=lambda a: len(a.sales)))
         for _ in range(count):
             account = _next_with_room(queue, need, len(fitting))
             high = _highest(scene, account, market.policy, low)
@@ -138,7 +138,7 @@ def _sale(
         items=items,
         promotion=code[0] if code else None,
         discount_cents=code[1] if code else 0,
-        shipping_cents=stream.weighted(_SHIPPING),
+        shipping_cents=stream.weighted_choice(_SHIPPING),
         charges=scene.charges,
         aftermath=scene.aftermath,
         build_id=build_id,

@@ -39,7 +39,7 @@ _RUNNING: tuple[tuple[Category | None, int, int], ...] = (
 
 def promotions(stream: Stream, today: date) -> list[Promotion]:
     """All codes of a world."""
-    words = iter(stream.shuffled(_WORDS))
+    words = iter(stream.permutation(_WORDS))
     found: list[Promotion] = []
     for category, percent, minimum in _RUNNING:
         starts = today - timedelta(days=stream.between(65, 90))

@@ -50,7 +50,7 @@ class CompletedSale:
 def sell(stream: Stream, sales: Sequence[Sale], people: Mapping[str, Person]) -> list[CompletedSale]:
     """The rows of every sale; `people` gives the address that a customer's parcels went to."""
     line_numbers, payment_numbers, shipment_numbers = count(10_001), count(10_001), count(10_001)
-    order_numbers = stream.split("order numbers").shuffled(range(1_001, 1_001 + len(sales)))
+    order_numbers = stream.split("order numbers").permutation(range(1_001, 1_001 + len(sales)))
     found: list[CompletedSale] = []
     for number, sale in zip(order_numbers, sales, strict=True):
         order = _order(f"ORD-{number}", sale, people[sale.customer_id])
@@ -66,7 +66,7 @@ def sell(stream: Stream, sales: Sequence[Sale], people: Mapping[str, Person]) ->
     return found
 
 
-def settled(sold: CompletedSale, refunds: Sequence[Refund], returns: Sequence[Return]) -> CompletedSale:
+def apply_returns(sold: CompletedSale, refunds: Sequence[Refund], returns: Sequence[Return]) -> CompletedSale:
     """The same sale after `refunds` and `returns`: pieces counted as returned, money as refunded."""
     pieces = dict.fromkeys((line.id for line in sold.lines), 0)
     for refund in refunds:
@@ -119,7 +119,7 @@ def _lines(order: Order, sale: Sale, numbers: Iterable[int]) -> Iterable[OrderLi
 
 
 def _payments(stream: Stream, order: Order, sale: Sale, numbers: Iterable[int]) -> Iterable[Payment]:
-    method = stream.weighted(_METHODS)
+    method = stream.weighted_choice(_METHODS)
     charged = order.placed + timedelta(seconds=stream.between(5, 90))
     for _, number in zip(range(sale.charges), numbers, strict=False):
         yield Payment(

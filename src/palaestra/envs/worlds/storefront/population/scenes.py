@@ -48,26 +48,26 @@ SCENES: dict[str, Scene] = {
     "late arrival": Scene(counts=(4, 4, 4, 3), course=courses.late_arrival),
     "duplicate": Scene(counts=(3, 3, 2, 2), course=courses.in_window, charges=2),
     "held": Scene(counts=(4, 3, 2, 2), course=courses.in_window, held=True),
-    "extended": Scene(counts=(0, 0, 13, 13), course=courses.extended, wish=Wish(lead="regular")),
+    "extended": Scene(counts=(0, 0, 13, 13), course=courses.extended_window, wish=Wish(lead="regular")),
     "just expired": Scene(counts=(5, 4, 3, 2), course=courses.just_expired, wish=_KEPT),
     "matched": Scene(counts=(4, 5, 4, 3), course=courses.just_matched, wish=_LISTED, code="none"),
     "forgotten code": Scene(counts=(4, 4, 3, 2), course=courses.just_ordered, code="none"),
     "processing": Scene(counts=(5, 5, 3, 3), course=courses.processing),
-    "lost, in stock": Scene(counts=(3, 3, 2, 2), course=courses.lost, wish=_STOCKED),
-    "lost, sold out": Scene(counts=(6, 3, 1, 1), course=courses.lost, wish=Wish(lead="sold_out")),
+    "lost, in stock": Scene(counts=(3, 3, 2, 2), course=courses.lost_parcel, wish=_STOCKED),
+    "lost, sold out": Scene(counts=(6, 3, 1, 1), course=courses.lost_parcel, wish=Wish(lead="sold_out")),
     "late in transit": Scene(counts=(3, 2, 2, 1), course=courses.late_in_transit),
     "on the way": Scene(counts=(4, 3, 2, 1), course=courses.on_the_way),
-    "cancelled": Scene(counts=(4, 3, 2, 1), course=courses.cancelled),
+    "cancelled": Scene(counts=(4, 3, 2, 1), course=courses.cancelled_order),
     "returning": Scene(counts=(2, 2, 1, 1), course=courses.in_window, wish=_KEPT, aftermath="returning"),
-    "refunded": Scene(counts=(9, 9, 5, 3), course=courses.expired, aftermath="refunded"),
-    "sent back": Scene(counts=(8, 8, 5, 4), course=courses.expired, wish=_KEPT, aftermath="sent_back"),
-    "called off": Scene(counts=(3, 2, 1, 1), course=courses.expired, wish=_KEPT, aftermath="called_off"),
-    "lost, refunded": Scene(counts=(2, 1, 1, 0), course=courses.lost_for_good, aftermath="lost_refunded"),
-    "rebooked": Scene(counts=(2, 1, 1, 0), course=courses.expired, charges=2, aftermath="rebooked"),
+    "refunded": Scene(counts=(9, 9, 5, 3), course=courses.expired_window, aftermath="refunded"),
+    "sent back": Scene(counts=(8, 8, 5, 4), course=courses.expired_window, wish=_KEPT, aftermath="sent_back"),
+    "called off": Scene(counts=(3, 2, 1, 1), course=courses.expired_window, wish=_KEPT, aftermath="called_off"),
+    "lost, refunded": Scene(counts=(2, 1, 1, 0), course=courses.recorded_loss, aftermath="lost_refunded"),
+    "rebooked": Scene(counts=(2, 1, 1, 0), course=courses.expired_window, charges=2, aftermath="rebooked"),
     "long past": Scene(counts=(8, 4, 2, 1), course=courses.ancient),
-    "replaced": Scene(counts=(1, 1, 1, 0), course=courses.replaced),
+    "replaced": Scene(counts=(1, 1, 1, 0), course=courses.replaced_parcel),
 }
 """By name; "held" comes with customers of its own."""
 
-PAST = Scene(counts=(0, 0, 0, 0), course=courses.expired)
+PAST = Scene(counts=(0, 0, 0, 0), course=courses.expired_window)
 """An order of the months that earn a tier; planning adds as many as spending asks for."""

@@ -7,8 +7,8 @@ from palaestra.envs.task import call
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.policy import needed_watts
 from palaestra.envs.worlds.storefront.schema import Build, Customer, Product
-from palaestra.envs.worlds.storefront.stock_search import searched_for
-from palaestra.envs.worlds.storefront.workbench import exchanged, knew_misfit, parts_of, shelf
+from palaestra.envs.worlds.storefront.stock_search import expect_searches
+from palaestra.envs.worlds.storefront.workbench import exchange_part, knew_misfit, parts_of, shelf
 from palaestra.rubrics import expect_read
 
 
@@ -33,7 +33,7 @@ def parts_sold_out(desk: Desk, build: Build, parts: list[Product]) -> RefusalCon
         evidence=build,
         facts=(
             expect_read(build, id="saw-build"),
-            replace(searched_for(desk, gone), id="saw-shelf"),
+            replace(expect_searches(desk, gone), id="saw-shelf"),
         ),
         lookups=tuple(shelf(desk, category)[0]),
         message=f"No {category} that we have in stock makes {build.id} work, so we have left it as it is.",
@@ -55,7 +55,7 @@ def card_sold_out(desk: Desk, build: Build, card: Product) -> RefusalCondition:
 def rest_changed(desk: Desk, build: Build, card: Product, other: Product) -> RefusalCondition:
     """The build has `other` in it, with which it works, and with which the card does not."""
     changed = desk.state.update(build, **{f"{other.category}_id": other.id})
-    parts = exchanged(parts_of(desk, changed), card)
+    parts = exchange_part(parts_of(desk, changed), card)
     ids = [p.id for p in parts]
     if other.category == "case":
         reason = f"The {card.name} is {card.length_mm} mm long, and the {other.name} takes {other.length_mm} mm"

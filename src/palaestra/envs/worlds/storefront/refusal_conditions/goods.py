@@ -2,7 +2,7 @@
 
 from palaestra.envs.kit import RefusalCondition, amount
 from palaestra.envs.task import call
-from palaestra.envs.worlds.storefront.aftersales import sent_back
+from palaestra.envs.worlds.storefront.aftersales import add_return
 from palaestra.envs.worlds.storefront.consequences import move_back
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.replies import window_closed
@@ -39,7 +39,7 @@ def final_sale(desk: Desk, product: Product) -> RefusalCondition:
 
 def coming_back_already(desk: Desk, line: OrderLine) -> RefusalCondition:
     """A return of every piece of the line was authorised."""
-    back = sent_back(desk, line, "authorised")
+    back = add_return(desk, line, "authorised")
     due = amount(back.refund_due_cents)
     name = desk.product(line).name
     goods = f"the {name}" if back.quantity == 1 else f"all {back.quantity} pieces of the {name}"

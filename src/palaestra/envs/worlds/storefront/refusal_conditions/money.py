@@ -5,7 +5,7 @@ from dataclasses import replace
 from palaestra.envs.kit import RefusalCondition
 from palaestra.envs.kit import amount as euros
 from palaestra.envs.task import call
-from palaestra.envs.worlds.storefront.aftersales import paid_back
+from palaestra.envs.worlds.storefront.aftersales import add_refund
 from palaestra.envs.worlds.storefront.consequences import settle_account
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.schema import Employee, Order, OrderLine, Payment, Refund, RefundReason, Return
@@ -17,7 +17,7 @@ def paid_back_already(desk: Desk, line: OrderLine, reason: RefundReason) -> Refu
     """A colleague has refunded every piece of the line."""
     order = desk.order(line)
     [payment] = desk.payments(order)
-    refund = paid_back(desk, payment, desk.paid(line, line.quantity), reason, line=line, pieces=line.quantity)
+    refund = add_refund(desk, payment, desk.paid_cents(line, line.quantity), reason, line=line, pieces=line.quantity)
     desk.state.update(line, returned=line.quantity)
     # The line shows that its pieces came back, and not whether as a return or as a refund.
     looks = (call("get_returns", order_id=order.id), call("get_refunds", order_id=order.id))
@@ -29,13 +29,13 @@ def return_paid_already(desk: Desk, back: Return) -> RefusalCondition:
     line = desk.state.get(OrderLine, back.line_id)
     [payment] = desk.payments(desk.order(line))
     due = back.refund_due_cents
-    return _expect_refunded("RET-5", paid_back(desk, payment, due, "changed_mind", line=line, pieces=back.quantity))
+    return _expect_refunded("RET-5", add_refund(desk, payment, due, "changed_mind", line=line, pieces=back.quantity))
 
 
 def loss_paid_already(desk: Desk, order: Order) -> RefusalCondition:
     """A colleague has paid a lost order back."""
     [payment] = desk.payments(order)
-    return _expect_refunded("SHP-1", paid_back(desk, payment, order.total_cents, "lost"))
+    return _expect_refunded("SHP-1", add_refund(desk, payment, order.total_cents, "lost"))
 
 
 def refund_was_right(desk: Desk, refund: Refund, amount: int) -> RefusalCondition:
@@ -60,7 +60,7 @@ def rest_paid_already(desk: Desk, refund: Refund, amount: int) -> RefusalConditi
     """A colleague has paid what was missing from the refund."""
     payment = desk.state.get(Payment, refund.payment_id)
     line = desk.state.get(OrderLine, str(refund.line_id))
-    rest = paid_back(desk, payment, amount - refund.amount_cents, "billing_error")
+    rest = add_refund(desk, payment, amount - refund.amount_cents, "billing_error")
     paid = _expect_refunded("REF-3", rest)
     return replace(
         paid,
@@ -76,7 +76,7 @@ def rest_paid_already(desk: Desk, refund: Refund, amount: int) -> RefusalConditi
 def charge_went_back(desk: Desk, charge: Payment) -> RefusalCondition:
     """A colleague has paid the second charge back."""
     looks = (call("get_payments", order_id=charge.order_id), call("get_refunds", order_id=charge.order_id))
-    refunded = _expect_refunded("REF-4", paid_back(desk, charge, charge.amount_cents, "billing_error"))
+    refunded = _expect_refunded("REF-4", add_refund(desk, charge, charge.amount_cents, "billing_error"))
     return replace(refunded, lookups=looks, otherwise=looks[1:])
 
 

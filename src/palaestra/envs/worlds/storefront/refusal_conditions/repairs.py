@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from palaestra.envs.kit import RefusalCondition, count
 from palaestra.envs.task import call
-from palaestra.envs.worlds.storefront.aftersales import claimed
+from palaestra.envs.worlds.storefront.aftersales import add_claim
 from palaestra.envs.worlds.storefront.desk import Desk
 from palaestra.envs.worlds.storefront.schema import Fault, OrderLine, Product, WarrantyClaim
 from palaestra.rubrics import expect_read
@@ -12,7 +12,7 @@ from palaestra.rubrics import expect_read
 
 def claimed_already(desk: Desk, line: OrderLine, fault: Fault) -> RefusalCondition:
     """A claim for the fault is open."""
-    claim = claimed(desk, line, fault, ago=3)
+    claim = add_claim(desk, line, fault, ago=3)
     return _claim("WAR-2", claim, "Your claim is open already, and our warranty team is at work on it.")
 
 

@@ -16,8 +16,8 @@ ASKED_DAYS = 6
 def absent_approver(desk: Desk) -> Task:
     def fits(line: OrderLine) -> bool:
         arrived = desk.days_since_delivery(desk.order(line)) or 0
-        dear = line.quantity == 1 and desk.paid(line, 1) > desk.policy.agent_limit_cents
-        return dear and arrived > ASKED_DAYS + 1 and desk.untouched(line)
+        dear = line.quantity == 1 and desk.paid_cents(line, 1) > desk.policy.agent_limit_cents
+        return dear and arrived > ASKED_DAYS + 1 and desk.is_untouched(line)
 
     line = desk.pick(OrderLine, fits, what="piece that cost more than an agent may refund")
     order, product = desk.order(line), desk.product(line)
@@ -39,7 +39,7 @@ def absent_approver(desk: Desk) -> Task:
         call("get_refunds", order_id=order.id),
         call("read_handbook", section_id="REF-2"),
     ]
-    amount = desk.paid(line, 1)
+    amount = desk.paid_cents(line, 1)
     if amount <= desk.planting_policy.supervisor_limit_cents and desk.stream.chance(50):
         desk.state.update(newcomer(desk), approval_limit_cents=amount + desk.stream.between(1, 2_000))
     if desk.twin:
@@ -67,7 +67,7 @@ def absent_approver(desk: Desk) -> Task:
     return Task(
         prompt=prompt,
         rubric=[
-            *asked_once(line),
+            *forbid_second_refund(line),
             desk.account(customer),
             expect_read(refund, id="saw-refund"),
             desk.colleague(deputies[0], id="saw-colleagues"),
@@ -76,7 +76,7 @@ def absent_approver(desk: Desk) -> Task:
             expect_row(
                 InternalMessage, to, id="note", text="Wrote to whoever stands in, about this ticket.", after=facts
             ),
-            *desk.resolved(ticket, after=["note"]),
+            *desk.expect_resolved(ticket, after=["note"]),
         ],
         oracle=[*opening, colleagues, read, *work],
         alternatives=[[read, opening[-1], call("search_employees", team=team), *opening[:-1], *work]],
@@ -95,7 +95,7 @@ def pending(desk: Desk, line: OrderLine, approver: Employee) -> Refund:
             line_id=line.id,
             payment_id=payment.id,
             quantity=1,
-            amount_cents=desk.paid(line, 1),
+            amount_cents=desk.paid_cents(line, 1),
             reason="faulty",
             status="pending_approval",
             approver_id=approver.id,
@@ -104,7 +104,7 @@ def pending(desk: Desk, line: OrderLine, approver: Employee) -> Refund:
     )
 
 
-def asked_once(line: OrderLine) -> list[Criterion]:
+def forbid_second_refund(line: OrderLine) -> list[Criterion]:
     """Forbid a second refund beside the one that waits, asked for or paid."""
     return [
         forbid_call("request_refund_approval", arguments={"line_id": line.id}, id="never-asked-again"),
@@ -135,12 +135,12 @@ def refusal(desk: Desk, ticket: Ticket, prompt: str, refund: Refund, opening: li
     return Task(
         prompt=prompt,
         rubric=[
-            *asked_once(line),
+            *forbid_second_refund(line),
             desk.account(desk.customer(desk.order(line))),
             expect_read(refund, id="saw-refund"),
             desk.colleague(approver, id="saw-colleagues"),
             desk.read("WHO-2"),
-            *desk.declined(ticket, "REF-2", refund, after=facts),
+            *desk.expect_declined(ticket, "REF-2", refund, after=facts),
         ],
         # A note to the approver is welcome (REF-2).
         allow=[

@@ -7,9 +7,9 @@ from datetime import timedelta
 from palaestra.envs.kit import amount, calculation, enumerate_words, permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
-from palaestra.envs.worlds.storefront.aftersales import sent_back
+from palaestra.envs.worlds.storefront.aftersales import add_return
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
-from palaestra.envs.worlds.storefront.planting import arrived, cheap, sell
+from palaestra.envs.worlds.storefront.planting import arrival, cheap, sell
 from palaestra.envs.worlds.storefront.schema import Customer, Order, OrderLine, Return, Ticket, Tier
 from palaestra.envs.worlds.storefront.waiting import (
     TIERS,
@@ -70,7 +70,7 @@ def await_answer(desk: Desk) -> Task:
     if desk.twin:
         return refusal(desk, ticket, prompt, leaving, found, opening)
     lines = [line for order in leaving.orders for line in desk.lines(order)]
-    share, fee = calculation("percent", desk.paid(leaving.opened, 1), desk.policy.restocking_percent)
+    share, fee = calculation("percent", desk.paid_cents(leaving.opened, 1), desk.policy.restocking_percent)
     fees = {leaving.opened.id: fee, leaving.sealed.id: 0}
     back: list[dict[str, Json]] = [
         {"line_id": line.id, "quantity": 1, "reason": "changed_mind", "fee_cents": fees[line.id]} for line in lines
@@ -105,7 +105,7 @@ def await_answer(desk: Desk) -> Task:
                 )
                 for n, (b, line) in enumerate(zip(back, lines, strict=True), 1)
             ),
-            *desk.resolved(ticket, after=["return-1", "return-2"], states=fee),
+            *desk.expect_resolved(ticket, after=["return-1", "return-2"], states=fee),
         ],
         allow=[permit_change(line, "returned") for line in lines],
         oracle=[*opening, call("compute_paid", line_id=leaving.opened.id, quantity=1), share, *work],
@@ -132,11 +132,11 @@ def await_answer(desk: Desk) -> Task:
 def explain_fee(desk: Desk, leaving: Leaving, fee: int) -> str:
     """What the customer is told of the two returns: the fee on the opened piece, and what is left of each."""
     opened, sealed = desk.order(leaving.opened), desk.order(leaving.sealed)
-    left = desk.paid(leaving.opened, 1) - fee
+    left = desk.paid_cents(leaving.opened, 1) - fee
     return (
         f"Please send both back. What you bought with {opened.id} was opened, so we keep a restocking fee of "
         f"{amount(fee)}; {amount(left)} are yours once it is here. For what you bought with {sealed.id} it is "
-        f"{amount(desk.paid(leaving.sealed, 1))}."
+        f"{amount(desk.paid_cents(leaving.sealed, 1))}."
     )
 
 
@@ -145,10 +145,10 @@ def plant(desk: Desk) -> Leaving:
     paying: list[Tier] = [tier for tier in TIERS if tier not in desk.policy.fee_free_tiers]
     customer = pick_customer(desk, 2, DEAREST, tiers=paying)
     days, first = draw_days(desk), desk.stream.below(2)
-    one, *goods = desk.stream.shuffled(cheap(desk, below=DEAREST))
+    one, *goods = desk.stream.permutation(cheap(desk, below=DEAREST))
     other = next(product for product in goods if product.category != one.category)
     orders = [
-        sell(desk, customer, [(product, 1)], arrived(desk, desk.today - timedelta(days=1 + n)))
+        sell(desk, customer, [(product, 1)], arrival(desk, desk.today - timedelta(days=1 + n)))
         for n, product in enumerate((one, other))
     ]
     lines = [line for order in orders for line in desk.lines(order)]
@@ -167,7 +167,7 @@ def write_in(desk: Desk, leaving: Leaving) -> Word:
     if not desk.twin:
         return Word(opened=opened, returns=())
     lines = [opened, leaving.sealed] if leaving.opened.id < leaving.sealed.id else [leaving.sealed, opened]
-    return Word(opened=opened, returns=[sent_back(desk, line, "authorised") for line in lines])
+    return Word(opened=opened, returns=[add_return(desk, line, "authorised") for line in lines])
 
 
 def look_up(desk: Desk, leaving: Leaving) -> list[ToolCall]:
@@ -186,7 +186,7 @@ def look_up(desk: Desk, leaving: Leaving) -> list[ToolCall]:
     ]
 
 
-def arranged_already(returns: Sequence[Return]) -> str:
+def explain_arranged(returns: Sequence[Return]) -> str:
     """That a colleague has arranged the returns, by number."""
     return f"A colleague has arranged both returns already: {enumerate_words([back.id for back in returns])}."
 
@@ -213,9 +213,9 @@ def refusal(
             expect_account(desk, leaving.customer, leaving.days),
             desk.read("TCK-1"),
             *seen,
-            *desk.declined(ticket, "RET-1", first, second, after=facts),
+            *desk.expect_declined(ticket, "RET-1", first, second, after=facts),
         ],
-        oracle=[*opening, *decline_calls(ticket, "RET-1", first, arranged_already(found.made.returns))],
+        oracle=[*opening, *decline_calls(ticket, "RET-1", first, explain_arranged(found.made.returns))],
         alternatives=[
             [
                 call("read_handbook", section_id="TCK-1"),
@@ -224,7 +224,7 @@ def refusal(
                 wait(leaving.days),
                 call("get_customer", customer_id=leaving.customer.id),
                 *reversed(for_each("get_returns", leaving.orders)),
-                *decline_calls(ticket, "RET-1", second, arranged_already(found.made.returns)),
+                *decline_calls(ticket, "RET-1", second, explain_arranged(found.made.returns)),
             ]
         ],
         later=[found.event],

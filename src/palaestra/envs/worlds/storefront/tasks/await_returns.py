@@ -7,9 +7,9 @@ from datetime import datetime, time, timedelta
 from palaestra.envs.kit import amount, enumerate_words
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
-from palaestra.envs.worlds.storefront.aftersales import sent_back
+from palaestra.envs.worlds.storefront.aftersales import add_return
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
-from palaestra.envs.worlds.storefront.planting import arrived, cheap, sell
+from palaestra.envs.worlds.storefront.planting import arrival, cheap, sell
 from palaestra.envs.worlds.storefront.schema import Customer, Order, Refund, Return, Ticket
 from palaestra.envs.worlds.storefront.waiting import (
     Meanwhile,
@@ -104,7 +104,7 @@ def await_returns(desk: Desk) -> Task:
                 expect_row(Refund, d, id=f"refund-{n}", after=[*facts, f"saw-arrival-{n}"])
                 for n, d in enumerate(due, 1)
             ),
-            *desk.resolved(
+            *desk.expect_resolved(
                 ticket,
                 after=["saw-missing", *(f"refund-{n}" for n in range(1, len(due) + 1))],
                 states=tuple(r.refund_due_cents for r in back.arriving),
@@ -146,9 +146,9 @@ def send_back(desk: Desk) -> SentBack:
     orders: list[Order] = []
     returns: list[Return] = []
     for n, product in enumerate(goods):
-        order = sell(desk, customer, [(product, 1)], arrived(desk, desk.today - timedelta(days=4 + n)))
+        order = sell(desk, customer, [(product, 1)], arrival(desk, desk.today - timedelta(days=4 + n)))
         [line] = desk.lines(order)
-        returns.append(sent_back(desk, desk.state.update(line, opened=desk.stream.chance(50)), "authorised"))
+        returns.append(add_return(desk, desk.state.update(line, opened=desk.stream.chance(50)), "authorised"))
         orders.append(order)
     return SentBack(
         customer=desk.state.get(Customer, customer.id),
@@ -212,7 +212,7 @@ def refusal(
             desk.read("TCK-1"),
             *seen,
             saw_missing(back),
-            *desk.declined(ticket, "RET-5", *paid, back.missing, after=facts),
+            *desk.expect_declined(ticket, "RET-5", *paid, back.missing, after=facts),
         ],
         oracle=[*opening, *decline_calls(ticket, "RET-5", paid[0], told)],
         alternatives=[

@@ -104,7 +104,7 @@ def await_search(desk: Desk) -> Task:
     ]
     declare = call("declare_lost", shipment_id=parcel.id)
     close = closing_calls(ticket, f"{report(search, found.made)} {due.message}")
-    seen = [seen_silent(search, parcel), *seen_parcels(search, found.made)]
+    seen = [expect_missing_parcel(search, parcel), *expect_found_parcels(search, found.made)]
     facts = ["read-SHP-1", "read-TCK-1", *(c.id for c in seen)]
     return Task(
         prompt=prompt,
@@ -116,7 +116,7 @@ def await_search(desk: Desk) -> Task:
             expect_look(search.product, ["stock"], days=search.days, id="saw-stock"),
             expect_change(parcel, {"status": "lost"}, id="lost", after=["saw-account", *facts]),
             due.criterion,
-            *desk.resolved(ticket, after=["remedy"], states=due.states),
+            *desk.expect_resolved(ticket, after=["remedy"], states=due.states),
         ],
         allow=due.allow,
         oracle=[*opening, *looks, declare, due.work, *close],
@@ -151,7 +151,7 @@ def overdue(desk: Desk) -> Search:
         ago = desk.planting_policy.lost_after_days - desk.stream.below(min(days, desk.planting_policy.lost_after_days))
         stocked = desk.state.update(product, stock=desk.stream.between(2, 9) if again else 0)
         orders.append(sell(desk, customer, [(stocked, 1)], under_way(desk, due_in=-ago)))
-    arriving, scanned, silent = desk.stream.shuffled(orders)
+    arriving, scanned, silent = desk.stream.permutation(orders)
     [line] = desk.lines(silent)
     return Search(
         customer=desk.state.get(Customer, customer.id),
@@ -177,7 +177,7 @@ def find(desk: Desk, search: Search) -> SearchResult:
     )
 
 
-def seen_parcels(search: Search, found: SearchResult) -> list[Criterion]:
+def expect_found_parcels(search: Search, found: SearchResult) -> list[Criterion]:
     """Expect a look at the parcels that the search has found, once it has found them."""
     return [
         expect_look(found.delivered, ["status"], days=search.days, id="saw-delivered"),
@@ -188,7 +188,7 @@ def seen_parcels(search: Search, found: SearchResult) -> list[Criterion]:
     ]
 
 
-def seen_silent(search: Search, parcel: Shipment) -> Criterion:
+def expect_missing_parcel(search: Search, parcel: Shipment) -> Criterion:
     """Expect a look at the parcel that the search has not found, once it is over."""
     return expect_look(parcel, ["status", "due", "last_scan"], days=search.days, id="saw-parcel")
 
@@ -232,7 +232,7 @@ def refusal(
     desk: Desk, ticket: Ticket, prompt: str, search: Search, found: Meanwhile[SearchResult], opening: list[ToolCall]
 ) -> Task:
     """The carrier has scanned whatever has not arrived, so that nothing is lost."""
-    seen = seen_parcels(search, found.made)
+    seen = expect_found_parcels(search, found.made)
     facts = ["saw-account", "read-TCK-1", *(c.id for c in seen)]
     first, second = found.made.scanned
     shown = (first, second, found.made.delivered)
@@ -244,7 +244,7 @@ def refusal(
             expect_account(desk, search.customer, search.days),
             desk.read("TCK-1"),
             *seen,
-            *desk.declined(ticket, "SHP-1", *shown, after=facts),
+            *desk.expect_declined(ticket, "SHP-1", *shown, after=facts),
         ],
         oracle=[*opening, *decline_calls(ticket, "SHP-1", first, told)],
         alternatives=[

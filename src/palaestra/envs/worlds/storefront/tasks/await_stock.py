@@ -7,9 +7,9 @@ from datetime import timedelta
 from palaestra.envs.kit import amount, calculation, permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
-from palaestra.envs.worlds.storefront.aftersales import claimed
+from palaestra.envs.worlds.storefront.aftersales import add_claim
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
-from palaestra.envs.worlds.storefront.planting import arrived, cheap, sell
+from palaestra.envs.worlds.storefront.planting import arrival, cheap, sell
 from palaestra.envs.worlds.storefront.schema import Credit, Customer, Order, OrderLine, Product, Ticket, WarrantyClaim
 from palaestra.envs.worlds.storefront.tickets import TICKETS
 from palaestra.envs.worlds.storefront.waiting import (
@@ -82,7 +82,7 @@ def await_stock(desk: Desk) -> Task:
     opening = look_up(repairs)
     if desk.twin:
         return escalation(desk, ticket, prompt, repairs, found, opening)
-    share, cents = calculation("percent", desk.paid(slow.line, 1), desk.policy.claim_credit_percent)
+    share, cents = calculation("percent", desk.paid_cents(slow.line, 1), desk.policy.claim_credit_percent)
     credit: dict[str, Json] = {
         "customer_id": repairs.customer.id,
         "order_id": slow.order.id,
@@ -128,7 +128,7 @@ def await_stock(desk: Desk) -> Task:
                 id="credit",
                 after=[*facts, "saw-slow", "saw-credits", "read-LOY-3"],
             ),
-            *desk.resolved(ticket, after=["claim", "credit", "saw-slow-stock"], states=cents),
+            *desk.expect_resolved(ticket, after=["claim", "credit", "saw-slow-stock"], states=cents),
         ],
         allow=[permit_change(repairs.customer, "credit_cents")],
         oracle=[
@@ -176,7 +176,7 @@ def plant(desk: Desk) -> Repairs:
         gone = desk.state.update(product, stock=0)
         order = sell_long_ago(desk, customer, gone)
         [line] = desk.lines(order)
-        claim = claimed(desk, line, fault, ago=ages[name], remedy="repair")
+        claim = add_claim(desk, line, fault, ago=ages[name], remedy="repair")
         found[name] = Repair(order=order, line=line, product=gone, claim=claim)
         orders.append(order)
     return Repairs(
@@ -197,7 +197,7 @@ def sell_long_ago(desk: Desk, customer: Customer, product: Product) -> Order:
     """Add an order that arrived so long ago that its return window is closed."""
     mark = len(desk.state.journal)
     for ago in ARRIVED_DAYS:
-        order = sell(desk, customer, [(product, 1)], arrived(desk, desk.today - timedelta(days=ago)))
+        order = sell(desk, customer, [(product, 1)], arrival(desk, desk.today - timedelta(days=ago)))
         if desk.last_planted_return_day(order) < desk.today - timedelta(days=desk.planting_policy.claim_days):
             return order
         desk.state.rollback(mark)
@@ -241,7 +241,9 @@ def escalation(
             forbid_call("give_credit", id="never-credit"),
             desk.read("TCK-1"),
             expect_look(held, ["fraud_hold"], days=repairs.days, id="saw-hold"),
-            *desk.escalated(ticket, "FRD-1", held, team="fraud", priority=priority, after=["saw-hold", "read-TCK-1"]),
+            *desk.expect_escalated(
+                ticket, "FRD-1", held, team="fraud", priority=priority, after=["saw-hold", "read-TCK-1"]
+            ),
         ],
         oracle=[*opening, read, hand_over, reply, call("finish")],
         alternatives=[

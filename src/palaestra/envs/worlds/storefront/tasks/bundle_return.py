@@ -8,7 +8,7 @@ from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
 from palaestra.envs.worlds.storefront.lookups import about_goods
-from palaestra.envs.worlds.storefront.planting import DEAREST_SHIPPING_CENTS, arrived, cheap, plain_customer, sell
+from palaestra.envs.worlds.storefront.planting import DEAREST_SHIPPING_CENTS, arrival, cheap, plain_customer, sell
 from palaestra.envs.worlds.storefront.policy import last_return_day, restocking_fee
 from palaestra.envs.worlds.storefront.replies import window_closed
 from palaestra.envs.worlds.storefront.restocking import restocking_calls
@@ -41,7 +41,7 @@ def bundle_return(desk: Desk) -> Task:
     day = desk.today - timedelta(days=desk.stream.between(3, 12))
     if desk.twin and late:
         day = out_of_window(desk, customer)
-    bundle = bought(desk, customer, (back, kept), day, broken=broken)
+    bundle = add_bundle(desk, customer, (back, kept), day, broken=broken)
     if opened:
         desk.state.update(bundle.back, opened=True)
     line, order = desk.state.get(OrderLine, bundle.back.id), desk.order(bundle.back)
@@ -67,10 +67,10 @@ def bundle_return(desk: Desk) -> Task:
     if restocked and discount:
         sums.append(calculation("sum", restocked, discount)[0])
     taken = tuple(part for part in (restocked, discount) if part)
-    told = explain_deduction(desk.paid(line, 1), bundle.code, restocked=restocked, discount=discount)
+    told = explain_deduction(desk.paid_cents(line, 1), bundle.code, restocked=restocked, discount=discount)
     work = [call("authorise_return", **asked), *closing_calls(ticket, told)]
     facts = [
-        *known(desk, line),
+        *return_facts(desk, line),
         expect_read(desk.product(line), fields=["final_sale"], id="saw-product"),
         expect_read(bundle.code, id="saw-code"),
     ]
@@ -81,7 +81,7 @@ def bundle_return(desk: Desk) -> Task:
             *only_this(line, bundle.kept),
             *facts,
             expect_row(Return, {**asked, "status": "authorised"}, id="return", after=[fact.id for fact in facts]),
-            *desk.resolved(ticket, after=["return"], states=taken or None),
+            *desk.expect_resolved(ticket, after=["return"], states=taken or None),
         ],
         allow=[permit_change(line, "returned")],
         oracle=[*goods_looks, *reads[1:], *sums, *work],
@@ -105,9 +105,9 @@ def out_of_window(desk: Desk, customer: Customer) -> date:
     return next(day for day in days if last_return_day(desk.planting_policy, customer.tier, day) < desk.today)
 
 
-def bought(desk: Desk, customer: Customer, goods: tuple[Product, Product], day: date, *, broken: bool) -> Bundle:
+def add_bundle(desk: Desk, customer: Customer, goods: tuple[Product, Product], day: date, *, broken: bool) -> Bundle:
     """Add the code and the order. What is kept reaches the code's minimum, or fails to where `broken`."""
-    course = arrived(desk, day)
+    course = arrival(desk, day)
     percent = desk.stream.between(6, 15)
     enough = goods[1].price_cents // STEP
     code = desk.state.insert(
@@ -128,10 +128,10 @@ def bought(desk: Desk, customer: Customer, goods: tuple[Product, Product], day: 
 def fee_parts(desk: Desk, line: OrderLine, bundle: Bundle, *, broken: bool) -> tuple[int, int]:
     """The restocking fee, and the discount of what is kept where it is no longer earned."""
     tier = desk.customer(desk.order(line)).tier
-    fee = restocking_fee(desk.policy, tier, desk.paid(line, 1), opened=line.opened, change_of_mind=True)
+    fee = restocking_fee(desk.policy, tier, desk.paid_cents(line, 1), opened=line.opened, change_of_mind=True)
     kept = bundle.kept
     clawed = broken and desk.policy.bundle_claws_back
-    return fee, (kept.unit_cents - desk.paid(kept, 1) if clawed else 0)
+    return fee, (kept.unit_cents - desk.paid_cents(kept, 1) if clawed else 0)
 
 
 def explain_deduction(paid: int, code: Promotion, *, restocked: int, discount: int) -> str:
@@ -151,7 +151,7 @@ def explain_deduction(paid: int, code: Promotion, *, restocked: int, discount: i
     )
 
 
-def known(desk: Desk, line: OrderLine) -> list[Criterion]:
+def return_facts(desk: Desk, line: OrderLine) -> list[Criterion]:
     """What has to be known about any return."""
     return [expect_read(line, id="saw-line"), desk.account(desk.customer(desk.order(line))), desk.delivery(line)]
 
@@ -167,14 +167,14 @@ def only_this(line: OrderLine, kept: OrderLine) -> list[Criterion]:
 def too_late(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, opening: list[ToolCall]) -> Task:
     """The return window has closed."""
     parcel = desk.window_record(desk.order(line))
-    facts = known(desk, line)
+    facts = return_facts(desk, line)
     close = decline_calls(ticket, "RET-1", parcel, f"{window_closed(desk, line)} We cannot take it back.")
     return Task(
         prompt=prompt,
         rubric=[
             forbid_call("authorise_return", id="never-return"),
             *facts,
-            *desk.declined(ticket, "RET-1", parcel, after=[fact.id for fact in facts]),
+            *desk.expect_declined(ticket, "RET-1", parcel, after=[fact.id for fact in facts]),
         ],
         oracle=[*opening, *close],
         alternatives=[[opening[-1], *opening[:2], call("get_shipments", order_id=line.order_id), *close]],
@@ -197,7 +197,7 @@ def final(desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, opening: lis
         rubric=[
             forbid_call("authorise_return", id="never-return"),
             *facts,
-            *desk.declined(ticket, "RET-3", product, after=[fact.id for fact in facts]),
+            *desk.expect_declined(ticket, "RET-3", product, after=[fact.id for fact in facts]),
         ],
         oracle=[*opening, look, read, *close],
         alternatives=[[read, *opening[:1], look, *opening[1:], *close]],

@@ -26,7 +26,7 @@ def change_address(desk: Desk) -> Task:
             desk.account(customer),
             desk.read("SHP-2"),
             expect_change(order, where, id="address", after=["saw-order", "saw-account", "read-SHP-2"]),
-            *desk.resolved(ticket, after=["address"]),
+            *desk.expect_resolved(ticket, after=["address"]),
         ],
         oracle=[
             call("get_order", order_id=order.id),

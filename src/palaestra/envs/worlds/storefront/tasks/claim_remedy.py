@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
-from palaestra.envs.worlds.storefront.aftersales import claimed
+from palaestra.envs.worlds.storefront.aftersales import add_claim
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.lookups import about_order
 from palaestra.envs.worlds.storefront.refusal_conditions import mended_already, sold_out
@@ -23,8 +23,8 @@ def claim_remedy(desk: Desk) -> Task:
     order, product = desk.order(line), desk.product(line)
     customer, request = desk.customer(order), requests.new_one(desk, order, product)
     fault, other = requests.fault_of(desk.stream, product), requests.fault_of(desk.stream, product)
-    claimed(desk, line, other, ago=9, remedy="repair", status="withdrawn")
-    claim = claimed(desk, line, fault, ago=desk.stream.between(3, 8), remedy="repair")
+    add_claim(desk, line, other, ago=9, remedy="repair", status="withdrawn")
+    claim = add_claim(desk, line, fault, ago=desk.stream.between(3, 8), remedy="repair")
     ticket = desk.ticket(customer, request.subject)
     prompt = desk.mail(ticket, request.body)
     path = [
@@ -46,7 +46,7 @@ def claim_remedy(desk: Desk) -> Task:
             desk.read("WAR-2"),
             expect_change(claim, {"status": "withdrawn"}, id="withdrawn", after=facts),
             expect_row(WarrantyClaim, {**anew, "status": "open"}, id="claim", after=["withdrawn"]),
-            *desk.resolved(ticket, after=["claim"]),
+            *desk.expect_resolved(ticket, after=["claim"]),
         ],
         oracle=[
             *path,

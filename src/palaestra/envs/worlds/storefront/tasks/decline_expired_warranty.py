@@ -28,7 +28,7 @@ def decline_expired_warranty(desk: Desk) -> Task:
             desk.delivery(line, expect_call("compute_warranty", arguments={"line_id": line.id})),
             desk.warranty(line),
             desk.read("RET-1"),
-            *desk.declined(ticket, "WAR-1", line, after=facts),
+            *desk.expect_declined(ticket, "WAR-1", line, after=facts),
         ],
         oracle=[
             *about_goods(order, line),

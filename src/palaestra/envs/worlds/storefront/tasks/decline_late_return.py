@@ -28,7 +28,7 @@ def decline_late_return(desk: Desk) -> Task:
         rubric=[
             desk.delivery(line),
             desk.account(customer),
-            *desk.declined(ticket, "RET-1", parcel, after=["knew-delivery", "saw-account"]),
+            *desk.expect_declined(ticket, "RET-1", parcel, after=["knew-delivery", "saw-account"]),
         ],
         oracle=[
             *about_goods(order, line),

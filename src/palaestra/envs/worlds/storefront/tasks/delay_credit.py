@@ -42,7 +42,7 @@ def delay_credit(desk: Desk) -> Task:
             desk.read("LOY-2"),
             desk.earlier_credit(customer),
             expect_row(Credit, credit, id="credit", after=["saw-parcel", "saw-account", "saw-credits", "read-LOY-2"]),
-            *desk.resolved(ticket, after=["credit"], states=cents),
+            *desk.expect_resolved(ticket, after=["credit"], states=cents),
         ],
         allow=[permit_change(customer, "credit_cents")],
         oracle=[

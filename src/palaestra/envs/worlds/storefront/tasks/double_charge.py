@@ -45,7 +45,7 @@ def double_charge(desk: Desk) -> Task:
             desk.read("REF-4"),
             desk.own_limit(),
             expect_row(Refund, {**paid_back, "status": "paid"}, id="refund", after=facts),
-            *desk.resolved(ticket, after=["refund"], states=wrong.amount_cents),
+            *desk.expect_resolved(ticket, after=["refund"], states=wrong.amount_cents),
         ],
         allow=[permit_change(wrong, "refunded_cents")],
         oracle=[

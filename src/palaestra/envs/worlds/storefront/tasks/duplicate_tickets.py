@@ -6,7 +6,7 @@ from palaestra.envs.kit import permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
 from palaestra.envs.worlds.storefront.desk import Desk
-from palaestra.envs.worlds.storefront.planting import has_room, sent_today
+from palaestra.envs.worlds.storefront.planting import has_room, send_today
 from palaestra.envs.worlds.storefront.population.cases import Priority
 from palaestra.envs.worlds.storefront.replies import send_back_later
 from palaestra.envs.worlds.storefront.schema import Customer, Order, Ticket
@@ -67,7 +67,7 @@ def duplicate_tickets(desk: Desk) -> Task:
             ),
             expect_change(main, {"status": "resolved"}, id="resolved", after=["cancelled", "saw-oldest"]),
             desk.read("TCK-2"),
-            *closed_doubles(main, doubles),
+            *expect_closed_doubles(main, doubles),
             desk.expect_reply(after=["cancelled"]),
         ],
         allow=[
@@ -98,9 +98,9 @@ def earlier_tickets(desk: Desk, customer: Customer, order: Order) -> tuple[Ticke
     subjects = (f"Please cancel {order.id}", f"Cancel {order.id}, once more", f"Invoice for {order.id} to my company")
     third = desk.stream.between(1, 3)
     parts = [*(part for part in (1, 2, 3) if part != third), third]
-    priorities = desk.stream.shuffled(PRIORITIES)
+    priorities = desk.stream.permutation(PRIORITIES)
     made: dict[int, Ticket] = {}
-    for n in desk.stream.shuffled(range(3)):
+    for n in desk.stream.permutation(range(3)):
         opened = order.placed + (desk.start - order.placed) * parts[n] / 5
         made[n] = waiting(desk, customer, subjects[n], opened, priorities[n])
     return made[0], made[1], made[2]
@@ -123,7 +123,7 @@ def waiting(desk: Desk, customer: Customer, subject: str, opened: datetime, prio
     )
 
 
-def closed_doubles(main: Ticket, doubles: list[Ticket]) -> list[Criterion]:
+def expect_closed_doubles(main: Ticket, doubles: list[Ticket]) -> list[Criterion]:
     """Expect that each double was closed with the ticket that is worked as the record that shows why."""
     grounds = {"status": "declined", "policy_id": "TCK-2", "evidence_id": main.id}
     facts = ["read-TCK-2", "saw-oldest", "saw-double"]
@@ -146,7 +146,7 @@ def refusal(
     doubles: list[Ticket],
 ) -> Task:
     """The order left this morning: the ticket that is worked is declined, and the others are doubles all the same."""
-    sent_today(desk, order)
+    send_today(desk, order)
     read = call("read_handbook", section_id="SHP-2")
     decline = call("decline_request", ticket_id=main.id, policy_id="SHP-2", evidence_id=order.id)
     told = f"It has left the warehouse, so it cannot be cancelled any more. {send_back_later(desk, order)}"
@@ -155,9 +155,9 @@ def refusal(
         prompt=prompt,
         rubric=[
             *facts,
-            *desk.declined(main, "SHP-2", order, after=["saw-order", "saw-account", "saw-oldest"]),
+            *desk.expect_declined(main, "SHP-2", order, after=["saw-order", "saw-account", "saw-oldest"]),
             desk.read("TCK-2"),
-            *closed_doubles(main, doubles),
+            *expect_closed_doubles(main, doubles),
         ],
         oracle=[*opening, read, decline, *closing_doubles(main, doubles), *end],
         alternatives=[[read, *opening, *closing_doubles(main, doubles[::-1]), decline, *end]],

@@ -17,7 +17,7 @@ def is_double(desk: Desk, order: Order) -> bool:
     return charges == [(order.total_cents, "captured", 0)] * 2
 
 
-def charged(desk: Desk, order: Order) -> list[Order]:
+def charged_orders(desk: Desk, order: Order) -> list[Order]:
     """All orders of the same customer whose payments were captured."""
     orders = desk.state.find(Order, customer_id=order.customer_id)
     return [o for o in orders if o.status in {"shipped", "delivered"}]
@@ -29,7 +29,7 @@ def find_double_charge(desk: Desk) -> Task:
         payable = is_double(desk, order) and order.total_cents <= desk.policy.agent_limit_cents
         if not payable or desk.customer(order).fraud_hold or any(line.returned for line in desk.lines(order)):
             return False
-        others = charged(desk, order)
+        others = charged_orders(desk, order)
         return len(others) >= 3 and [o for o in others if is_double(desk, o)] == [order]
 
     order = desk.pick(Order, fits, what="customer of several orders with one that was charged twice")
@@ -57,13 +57,13 @@ def find_double_charge(desk: Desk) -> Task:
         "reason": "billing_error",
     }
     facts = ["saw-payment", "saw-account", "read-REF-4", "read-REF-2"]
-    looks = [call("get_payments", order_id=o.id) for o in charged(desk, order)]
+    looks = [call("get_payments", order_id=o.id) for o in charged_orders(desk, order)]
     found = looks.index(call("get_payments", order_id=order.id))
     work = [
         call("refund_payment", **paid_back),
         *closing_calls(
             ticket,
-            f"{looked_through(looks[: found + 1])} {order.id} was charged twice on {first.charged.date()}; one "
+            f"{name_checked_orders(looks[: found + 1])} {order.id} was charged twice on {first.charged.date()}; one "
             f"charge of {amount(wrong.amount_cents)} is on its way back to you.",
         ),
     ]
@@ -77,7 +77,7 @@ def find_double_charge(desk: Desk) -> Task:
             desk.read("REF-4"),
             desk.own_limit(),
             expect_row(Refund, {**paid_back, "status": "paid"}, id="refund", after=facts),
-            *desk.resolved(ticket, after=["refund"], states=wrong.amount_cents),
+            *desk.expect_resolved(ticket, after=["refund"], states=wrong.amount_cents),
         ],
         allow=[permit_change(wrong, "refunded_cents")],
         oracle=[*opening, *looks[: found + 1], read, limit, *work],
@@ -87,12 +87,12 @@ def find_double_charge(desk: Desk) -> Task:
 
 def refusal(desk: Desk, ticket: Ticket, prompt: str, order: Order, opening: list[ToolCall]) -> Task:
     """The same goods were ordered twice within minutes: two orders, each charged once."""
-    again = ordered_again(desk, order)
+    again = add_second_order(desk, order)
     [first], [second] = desk.payments(order), desk.payments(again)
-    looks = [call("get_payments", order_id=o.id) for o in charged(desk, order)]
+    looks = [call("get_payments", order_id=o.id) for o in charged_orders(desk, order)]
     read = call("read_handbook", section_id="REF-4")
     told = (
-        f"{looked_through(looks)} {order.id} and {again.id} are two orders, each of which was charged once, with "
+        f"{name_checked_orders(looks)} {order.id} and {again.id} are two orders, each of which was charged once, with "
         f"{amount(first.amount_cents)}. No charge is too many."
     )
     close = decline_calls(ticket, "REF-4", first, told)
@@ -104,19 +104,19 @@ def refusal(desk: Desk, ticket: Ticket, prompt: str, order: Order, opening: list
             desk.account(desk.customer(order)),
             expect_read(first, id="saw-first"),
             expect_read(second, id="saw-second"),
-            *desk.declined(ticket, "REF-4", first, second, after=["saw-account", "saw-first", "saw-second"]),
+            *desk.expect_declined(ticket, "REF-4", first, second, after=["saw-account", "saw-first", "saw-second"]),
         ],
         oracle=[*opening, *looks, read, *close],
         alternatives=[[read, *opening, *reversed(looks), *decline_calls(ticket, "REF-4", second, told)]],
     )
 
 
-def looked_through(looks: list[ToolCall]) -> str:
+def name_checked_orders(looks: list[ToolCall]) -> str:
     """What the customer is told of the orders whose payments were looked at."""
     return f"We looked through the payments of {enumerate_words([str(look.arguments['order_id']) for look in looks])}."
 
 
-def ordered_again(desk: Desk, order: Order) -> Order:
+def add_second_order(desk: Desk, order: Order) -> Order:
     """A second order of the same goods, to which the second payment belongs."""
     _, second = desk.payments(order)
     again = desk.state.insert(

@@ -19,7 +19,7 @@ LATELY = 24
 def find_warranty_end(desk: Desk) -> Task:
     def fits(line: OrderLine) -> bool:
         order = desk.order(line)
-        recent = desk.untouched(line) and (desk.today - order.placed.date()).days <= LATELY
+        recent = desk.is_untouched(line) and (desk.today - order.placed.date()).days <= LATELY
         return recent and untold(desk, order)
 
     line = desk.pick(OrderLine, fits, what="line that arrived lately and has no history")

@@ -8,7 +8,7 @@ from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
 from palaestra.envs.worlds.storefront.policy import StorePolicy, build_problems
 from palaestra.envs.worlds.storefront.schema import Build, Category, Customer, Product, Ticket
-from palaestra.envs.worlds.storefront.stock_search import searched_for
+from palaestra.envs.worlds.storefront.stock_search import expect_searches
 from palaestra.envs.worlds.storefront.workbench import check, knew_fit, parts_of, shelf
 from palaestra.records import Json, ToolCall
 from palaestra.rubrics import expect_any, expect_change, expect_read
@@ -73,18 +73,18 @@ def plan(desk: Desk, build: Build, size: str, policy: StorePolicy | None = None)
     enough = working(desk, [*kept, card], "psu", policy)
     weak = [p for p in working(desk, kept, "psu", policy) if p not in enough]
     supply = cheapest(enough)
-    if supply is None or not weak or not listed_at_once(desk, supply):
+    if supply is None or not weak or not is_on_first_page(desk, supply):
         return None
     return BuildPlan(size=size, kept=tuple(kept), card=card, supply=supply, weak=weak[0])
 
 
-def asked_for(part: Product, size: str) -> dict[str, Json]:
+def search_arguments(part: Product, size: str) -> dict[str, Json]:
     """What to search for to have a part listed: its category, in stock, for no more than it costs."""
     asked: dict[str, Json] = {"category": part.category, "in_stock": True, "max_price_cents": part.price_cents}
     return {**asked, "query": size} if part.category == "gpu" else asked
 
 
-def listed_at_once(desk: Desk, part: Product) -> bool:
+def is_on_first_page(desk: Desk, part: Product) -> bool:
     """Whether the first page of its category's stock, for no more than it costs, lists a part."""
     shelf = [p for p in desk.state.find(Product, category=part.category) if p.stock > 0]
     return part in [p for p in shelf if p.price_cents <= part.price_cents][:PAGE]
@@ -123,7 +123,7 @@ def finish_build(desk: Desk) -> Task:
         return too_dear(desk, ticket, prompt, build, found, opening, budget=budget)
     desk.answer = lambda: cheapest_pair(desk, ticket, build, found, opening, budget=budget)
     kept, card, supply = [p.id for p in found.kept], found.card, found.supply
-    shelves = [call("search_products", **asked_for(part, found.size)) for part in (card, supply)]
+    shelves = [call("search_products", **search_arguments(part, found.size)) for part in (card, supply)]
     try_both = call("check_compatibility", product_ids=[*kept, supply.id, card.id])
     work = [call("replace_build_part", build_id=build.id, product_id=part.id) for part in (card, supply)]
     told = f"The {card.name} and the {supply.name} are in {build.id} now, for {amount(found.cents)} together. It works."
@@ -139,7 +139,7 @@ def finish_build(desk: Desk) -> Task:
             expect_change(build, {"gpu_id": card.id}, id="card", after=facts),
             expect_change(build, {"psu_id": supply.id}, id="supply", after=facts),
             # A draft can be changed back, so that the check may follow the exchange, before the end.
-            *desk.resolved(ticket, after=["card", "supply", "checked-together"]),
+            *desk.expect_resolved(ticket, after=["card", "supply", "checked-together"]),
         ],
         oracle=[*opening, *part_lookups(desk, build, found.size), *work, *close],
         alternatives=[
@@ -194,7 +194,7 @@ def cheapest_pair(
     shelf = call("search_products", category="gpu", query=found.size, in_stock=True)
     if not parts or sum(part.price_cents for part in parts) > budget:
         return [*opening, shelf, *decline_calls(ticket, "BLD-1", build, "No card fits your build and your budget.")]
-    looks = [call("search_products", **asked_for(part, found.size)) for part in parts]
+    looks = [call("search_products", **search_arguments(part, found.size)) for part in parts]
     check = call("check_compatibility", product_ids=[p.id for p in (*kept, *parts)])
     work = [call("replace_build_part", build_id=build.id, product_id=part.id) for part in parts]
     return [*opening, shelf, *looks, check, *work, *closing_calls(ticket, "It works now.")]
@@ -222,9 +222,9 @@ def too_dear(
             expect_read(build, id="saw-build"),
             desk.account(desk.state.get(Customer, build.customer_id)),
             expect_any(
-                desk.stock(gone), searched_for(desk, [p for p in sold if p.price_cents <= budget]), id="saw-shelf"
+                desk.stock(gone), expect_searches(desk, [p for p in sold if p.price_cents <= budget]), id="saw-shelf"
             ),
-            *desk.declined(ticket, "BLD-1", build, after=["saw-build", "saw-account", "saw-shelf"]),
+            *desk.expect_declined(ticket, "BLD-1", build, after=["saw-build", "saw-account", "saw-shelf"]),
         ],
         oracle=[
             *opening,

@@ -69,7 +69,7 @@ def fix_build(desk: Desk) -> Task:
             desk.read("BLD-1"),
             expect_change(build, {f"{slot}_id": part.id}, id="fixed", after=["saw-build", "saw-account", "read-BLD-1"]),
             # A draft can be changed back, so that the check may follow the exchange, before the end.
-            *desk.resolved(ticket, after=["fixed", "checked"]),
+            *desk.expect_resolved(ticket, after=["fixed", "checked"]),
         ],
         oracle=[
             *part_lookups(desk, build, slot),

@@ -12,14 +12,14 @@ from palaestra.envs.worlds.storefront.twins import order_refusal_task
 def fraud_hold(desk: Desk) -> Task:
     def fits(line: OrderLine) -> bool:
         order = desk.order(line)
-        return desk.customer(order).fraud_hold and desk.delivered(order) is not None and line.returned == 0
+        return desk.customer(order).fraud_hold and desk.delivery_day(order) is not None and line.returned == 0
 
     line = desk.pick(OrderLine, fits, what="delivered line of a customer on hold")
     order, product = desk.order(line), desk.product(line)
     customer = desk.customer(order)
     request = desk.stream.choice(
         (
-            requests.damaged(desk, order, product),
+            requests.damage_report(desk, order, product),
             requests.faulty(desk, order, product, requests.fault_of(desk.stream, product)),
             requests.send_back(desk, order, product),
         )

@@ -3,7 +3,7 @@
 from palaestra.envs.kit import permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
-from palaestra.envs.worlds.storefront.aftersales import sent_back
+from palaestra.envs.worlds.storefront.aftersales import add_return
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.refusal_conditions import received_already, written_from_elsewhere
 from palaestra.envs.worlds.storefront.schema import OrderLine, Return, Ticket
@@ -24,7 +24,7 @@ def keep_after_all(desk: Desk) -> Task:
     customer, request = desk.customer(order), requests.keep_it(desk, order, product)
     planted = [line, desk.stream.choice(others(line))]
     # Which of the two returns is meant must not follow from their ids.
-    returns = {x.id: sent_back(desk, x, "authorised") for x in desk.stream.shuffled(planted)}
+    returns = {x.id: add_return(desk, x, "authorised") for x in desk.stream.permutation(planted)}
     back = returns[line.id]
     ticket = desk.ticket(customer, request.subject)
     prompt = desk.mail(ticket, request.body)
@@ -39,7 +39,7 @@ def keep_after_all(desk: Desk) -> Task:
             desk.account(customer),
             desk.read("RET-5"),
             expect_change(back, {"status": "cancelled"}, id="cancelled", after=facts),
-            *desk.resolved(ticket, after=["cancelled"]),
+            *desk.expect_resolved(ticket, after=["cancelled"]),
         ],
         allow=[permit_change(line, "returned")],
         oracle=[

@@ -11,7 +11,7 @@ from palaestra.envs.worlds.storefront import planting
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
 from palaestra.envs.worlds.storefront.planting import (
     DEAREST_SHIPPING_CENTS,
-    arrived,
+    arrival,
     cheap,
     plain_customer,
     sell,
@@ -56,14 +56,14 @@ def late_parcels(desk: Desk) -> Task:
     since = desk.today - timedelta(days=SPAN)
 
     def quiet(customer: Customer) -> bool:
-        before = [p for o in sent_since(desk, customer, since) for p in desk.shipments(o)]
+        before = [p for o in orders_since(desk, customer, since) for p in desk.shipments(o)]
         late = any((p.delivered or desk.today) > p.due for p in before)
         several = len(desk.state.find(Order, customer_id=customer.id)) >= 3
         return several and len(before) <= 2 and not late and fits(customer)
 
     customer = desk.pick(Customer, quiet, what="customer of several orders, none of them late")
     carrier = desk.stream.choice(CARRIERS)
-    courses: list[DeliveryCourse] = desk.stream.shuffled(COURSES)
+    courses: list[DeliveryCourse] = desk.stream.permutation(COURSES)
     hold = desk.stream.chance(50)
     ticket = desk.ticket(customer, desk.word_subject("late-parcels", f"{carrier} again and again"))
     words = (
@@ -99,7 +99,7 @@ def late_parcels(desk: Desk) -> Task:
     return Task(
         prompt=prompt,
         rubric=[
-            *spared(bill),
+            *forbid_other_credits(bill),
             desk.account(customer),
             desk.read("LOY-2"),
             expect_read(given, fields=["order_id", "reason"], id="saw-given"),
@@ -111,7 +111,7 @@ def late_parcels(desk: Desk) -> Task:
                 expect_row(Credit, c, id=f"credit-{n}", points=POINTS, after=[*facts, f"saw-parcel-{n}"])
                 for n, c in enumerate(earned, 1)
             ),
-            *desk.resolved(
+            *desk.expect_resolved(
                 ticket,
                 after=[f"credit-{n}" for n in range(1, len(due) + 1)],
                 states=(desk.policy.delay_credit_cents[customer.tier],) * len(due),
@@ -145,7 +145,7 @@ def by_parcel(desk: Desk, ticket: Ticket, bill: Bill, opening: list[ToolCall]) -
     customer, grace = desk.state.get(Customer, bill.customer.id), desk.policy.delay_grace_days
     looks = [*opening, *looking(desk, bill), call("get_credits", customer_id=customer.id)]
     looks.append(call("read_handbook", section_id="LOY-2"))
-    sent = [o for o in sent_since(desk, customer, bill.since) if parcel_of(desk, o).carrier == carrier]
+    sent = [o for o in orders_since(desk, customer, bill.since) if parcel_of(desk, o).carrier == carrier]
     late = [
         order
         for order, parcel in ((o, parcel_of(desk, o)) for o in sent)
@@ -160,7 +160,7 @@ def by_parcel(desk: Desk, ticket: Ticket, bill: Bill, opening: list[ToolCall]) -
     return [*looks, *given, *closing_calls(ticket, f"You have {each} of store credit for each of them.")]
 
 
-def sent_since(desk: Desk, customer: Customer, since: date) -> list[Order]:
+def orders_since(desk: Desk, customer: Customer, since: date) -> list[Order]:
     """The orders that the customer placed on that day or later and that were sent."""
     orders = desk.state.find(Order, customer_id=customer.id)
     return [o for o in orders if o.placed.date() >= since and o.status in {"shipped", "delivered"}]
@@ -177,7 +177,7 @@ def deliver(
         day = desk.today - timedelta(days=4 + APART * n)
         late = grace + stream.between(1, 5)
         lateness = {"grace": grace if n % 2 else max(1, grace - 1), "punctual": 0}.get(course, late)
-        way = under_way(desk, due_in=-grace - 1) if course == "under way" else arrived(desk, day, late=lateness)
+        way = under_way(desk, due_in=-grace - 1) if course == "under way" else arrival(desk, day, late=lateness)
         by = next(c for c in CARRIERS if c != carrier) if course == "other carrier" else carrier
         order = sell(desk, customer, [(stream.choice(goods), 1)], way, carrier=by)
         if course == "credited":
@@ -206,7 +206,7 @@ def looking(desk: Desk, bill: Bill) -> list[ToolCall]:
         call("search_orders", customer_id=bill.customer.id, cursor=listed[end - 1])
         for end in range(10, len(listed), 10)
     ]
-    return [*pages, *(call("get_shipments", order_id=o.id) for o in sent_since(desk, bill.customer, bill.since))]
+    return [*pages, *(call("get_shipments", order_id=o.id) for o in orders_since(desk, bill.customer, bill.since))]
 
 
 def waits(bill: Bill) -> str:
@@ -215,7 +215,7 @@ def waits(bill: Bill) -> str:
     return f"{order.id} is still under way; please ask again once it has arrived."
 
 
-def spared(bill: Bill) -> list[Criterion]:
+def forbid_other_credits(bill: Bill) -> list[Criterion]:
     """Forbid credit for the orders that earn none, each for its own reason."""
     return [
         forbid_call("give_credit", arguments={"order_id": order.id}, id=f"never-{course.replace(' ', '-')}")
@@ -236,7 +236,7 @@ def on_hold(desk: Desk, ticket: Ticket, prompt: str, bill: Bill, opening: list[T
         rubric=[
             forbid_call("give_credit", id="never-credit"),
             desk.account(held),
-            *desk.escalated(ticket, "FRD-1", held, team="fraud", priority=priority, after=["saw-account"]),
+            *desk.expect_escalated(ticket, "FRD-1", held, team="fraud", priority=priority, after=["saw-account"]),
         ],
         oracle=[*opening, read, hand_over, reply, call("finish")],
         alternatives=[[read, *opening, *looking(desk, bill), reply, hand_over, call("finish")]],
@@ -249,7 +249,7 @@ def all_in_grace(desk: Desk, ticket: Ticket, prompt: str, bill: Bill, opening: l
     desk.answer = lambda: by_parcel(desk, ticket, bill, opening)
     late = [parcel_of(desk, order) for order in bill.of("grace")]
     looks = looking(desk, bill)
-    sent = [p for o in sent_since(desk, bill.customer, bill.since) for p in desk.shipments(o)]
+    sent = [p for o in orders_since(desk, bill.customer, bill.since) for p in desk.shipments(o)]
     parcels = [p for p in sent if p.carrier == late[0].carrier]
     seen = [
         expect_read(parcel, fields=["due", "delivered"], id=f"saw-parcel-{n}") for n, parcel in enumerate(parcels, 1)
@@ -264,7 +264,7 @@ def all_in_grace(desk: Desk, ticket: Ticket, prompt: str, bill: Bill, opening: l
             forbid_call("give_credit", id="never-credit"),
             desk.account(desk.state.get(Customer, bill.customer.id)),
             *seen,
-            *desk.declined(ticket, "LOY-2", *parcels, after=["saw-account", *(c.id for c in seen)]),
+            *desk.expect_declined(ticket, "LOY-2", *parcels, after=["saw-account", *(c.id for c in seen)]),
         ],
         oracle=[
             *opening,

@@ -7,7 +7,7 @@ from palaestra.envs.worlds.storefront import answers
 from palaestra.envs.worlds.storefront.authority import newcomer, stand_ins
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.lookups import about_refund
-from palaestra.envs.worlds.storefront.planting import DEAREST_SHIPPING_CENTS, arrived, plain_customer, sell
+from palaestra.envs.worlds.storefront.planting import DEAREST_SHIPPING_CENTS, arrival, plain_customer, sell
 from palaestra.envs.worlds.storefront.replies import KEEP
 from palaestra.envs.worlds.storefront.schema import (
     Customer,
@@ -38,7 +38,7 @@ def least_approver(desk: Desk) -> Task:
     roomy = plain_customer(desk, room=amount + DEAREST_SHIPPING_CENTS)
     customer = desk.pick(Customer, roomy, what="customer with room for an order")
     day = desk.today - timedelta(days=desk.stream.between(3, 12))
-    order = sell(desk, customer, [(product, 2)], arrived(desk, day))
+    order = sell(desk, customer, [(product, 2)], arrival(desk, day))
     [line] = desk.lines(order)
     body = desk.word_body(
         "both-damaged",
@@ -85,7 +85,7 @@ def least_approver(desk: Desk) -> Task:
             desk.read("REF-2"),
             desk.read("WHO-2"),
             expect_row(Refund, wanted, id="request", after=[*(f.id for f in facts), "read-REF-2", "read-WHO-2"]),
-            *desk.resolved(ticket, after=["request"]),
+            *desk.expect_resolved(ticket, after=["request"]),
         ],
         allow=[Allowance(table=InternalMessage.table, values=(("recipient_id", frozenset(approvers)),))],
         oracle=[*opening, *work],
@@ -114,7 +114,7 @@ def nobody_at_work(
     desk: Desk, ticket: Ticket, prompt: str, line: OrderLine, facts: list[Criterion], opening: list[ToolCall]
 ) -> Task:
     """All whose limit covers the amount are on leave, so that finance takes over."""
-    amount = desk.paid(line, 2)
+    amount = desk.paid_cents(line, 2)
     for able in stand_ins(desk, amount):
         desk.state.update(able, on_leave=True)
     assert not stand_ins(desk, amount), "who was at work is on leave now"
@@ -129,7 +129,7 @@ def nobody_at_work(
             forbid_call("request_refund_approval", id="never-asked"),
             forbid_call("issue_refund", "refund_payment", id="never-paid-alone"),
             *facts,
-            *desk.escalated(ticket, "REF-2", line, team="finance", priority="normal", after=after),
+            *desk.expect_escalated(ticket, "REF-2", line, team="finance", priority="normal", after=after),
         ],
         oracle=[*opening, hand_over, reply, finish],
         alternatives=[

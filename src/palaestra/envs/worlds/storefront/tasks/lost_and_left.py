@@ -44,7 +44,7 @@ def lost_and_left(desk: Desk) -> Task:
             desk.earlier_refunds(order, *paid),
             *stock,
             due.criterion,
-            *desk.resolved(ticket, after=["remedy"], states=due.states),
+            *desk.expect_resolved(ticket, after=["remedy"], states=due.states),
         ],
         allow=due.allow,
         oracle=[

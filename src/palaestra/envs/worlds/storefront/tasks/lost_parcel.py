@@ -41,7 +41,7 @@ def lost_parcel(desk: Desk) -> Task:
             *(desk.stock(product) for product in products),
             expect_change(parcel, {"status": "lost"}, id="lost", after=["saw-parcel", "saw-account", "read-SHP-1"]),
             due.criterion,
-            *desk.resolved(ticket, after=["remedy"], states=due.states),
+            *desk.expect_resolved(ticket, after=["remedy"], states=due.states),
         ],
         allow=due.allow,
         oracle=[

@@ -60,7 +60,7 @@ def missed_promotion(desk: Desk) -> Task:
             desk.read("PRM-2"),
             desk.earlier_credit(customer),
             expect_row(Credit, credit, id="credit", after=facts),
-            *desk.resolved(ticket, after=["credit"], states=cents),
+            *desk.expect_resolved(ticket, after=["credit"], states=cents),
         ],
         allow=[permit_change(customer, "credit_cents")],
         oracle=[

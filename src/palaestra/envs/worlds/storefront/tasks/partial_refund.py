@@ -16,10 +16,10 @@ from palaestra.rubrics import expect_read, expect_row
 def partial_refund(desk: Desk) -> Task:
     def fits(line: OrderLine) -> bool:
         discounted = line.quantity > 1 and desk.order(line).discount_cents > 0
-        return discounted and desk.returnable(line) and desk.paid(line, 1) <= desk.policy.agent_limit_cents
+        return discounted and desk.returnable(line) and desk.paid_cents(line, 1) <= desk.policy.agent_limit_cents
 
     line = desk.pick(OrderLine, fits, what="line of several pieces in a discounted order", decides=True)
-    order, product, cents = desk.order(line), desk.product(line), desk.paid(line, 1)
+    order, product, cents = desk.order(line), desk.product(line), desk.paid_cents(line, 1)
     customer = desk.customer(order)
     refund: dict[str, Json] = {"line_id": line.id, "quantity": 1, "amount_cents": cents, "reason": "faulty"}
     ticket = desk.ticket(customer, desk.word_subject("one-faulty", "It does not work"))
@@ -44,7 +44,7 @@ def partial_refund(desk: Desk) -> Task:
                 id="refund",
                 after=["saw-line", "saw-account", "knew-delivery", "read-RET-1", "read-REF-3", "read-REF-2"],
             ),
-            *desk.resolved(ticket, after=["refund"], states=cents),
+            *desk.expect_resolved(ticket, after=["refund"], states=cents),
         ],
         allow=[permit_change(line, "returned"), *desk.pays(order)],
         oracle=[

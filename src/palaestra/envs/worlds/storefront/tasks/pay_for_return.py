@@ -3,7 +3,7 @@
 from palaestra.envs.kit import amount
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
-from palaestra.envs.worlds.storefront.aftersales import sent_back
+from palaestra.envs.worlds.storefront.aftersales import add_return
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.lookups import about_order
 from palaestra.envs.worlds.storefront.refusal_conditions import not_received, return_paid_already
@@ -16,13 +16,13 @@ from palaestra.rubrics import expect_read, expect_row
 @family("storefront/pay-for-return", level=2, traits=("write", "multi-hop", "policy-exception"), twin=True)
 def pay_for_return(desk: Desk) -> Task:
     def fits(line: OrderLine) -> bool:
-        payable = desk.paid(line, line.quantity) <= desk.policy.agent_limit_cents
+        payable = desk.paid_cents(line, line.quantity) <= desk.policy.agent_limit_cents
         return payable and line.opened and desk.returnable(line) and not desk.product(line).final_sale
 
     line = desk.pick(OrderLine, fits, what="opened line inside its return window")
     order, product, [payment] = desk.order(line), desk.product(line), desk.payments(desk.order(line))
     customer, request = desk.customer(order), requests.money_for_return(desk, order, product)
-    back = sent_back(desk, line, "received")
+    back = add_return(desk, line, "received")
     ticket = desk.ticket(customer, request.subject)
     prompt = desk.mail(ticket, request.body)
     if desk.twin:
@@ -42,7 +42,7 @@ def pay_for_return(desk: Desk) -> Task:
             desk.read("RET-5"),
             desk.own_limit(),
             expect_row(Refund, {**due, "status": "paid"}, id="refund", after=facts),
-            *desk.resolved(ticket, after=["refund"], states=back.refund_due_cents),
+            *desk.expect_resolved(ticket, after=["refund"], states=back.refund_due_cents),
         ],
         allow=desk.pays(order),
         oracle=[

@@ -54,7 +54,7 @@ def price_match(desk: Desk) -> Task:
             expect_read(best, fields=["shop", "price_cents", "in_stock"], id="saw-offer"),
             desk.read("PRM-1"),
             expect_row(Credit, credit, id="credit", after=facts),
-            *desk.resolved(ticket, after=["credit"], states=cents),
+            *desk.expect_resolved(ticket, after=["credit"], states=cents),
         ],
         allow=[permit_change(customer, "credit_cents")],
         oracle=[

@@ -8,7 +8,7 @@ from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import answers
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
 from palaestra.envs.worlds.storefront.matching import price_match_calls
-from palaestra.envs.worlds.storefront.planting import DEAREST_SHIPPING_CENTS, arrived, cheap, plain_customer, sell
+from palaestra.envs.worlds.storefront.planting import DEAREST_SHIPPING_CENTS, arrival, cheap, plain_customer, sell
 from palaestra.envs.worlds.storefront.population.offers import OTHER_SHOPS
 from palaestra.envs.worlds.storefront.schema import CompetitorOffer, Credit, Customer, Order, Product, Ticket
 from palaestra.records import Json, ToolCall
@@ -60,7 +60,7 @@ def price_match_order(desk: Desk) -> Task:
     desk.answer = lambda: answers.match_price(desk, ticket, order, desk.lines(order))
     if desk.twin:
         if not old:
-            market = sold_out(desk, market)
+            market = empty_shops(desk, market)
         about = [
             expect_read(order, fields=["placed", "promotion_code"], id="saw-order"),
             desk.account(desk.customer(order)),
@@ -94,7 +94,7 @@ def price_match_order(desk: Desk) -> Task:
             *seen,
             desk.read("PRM-1"),
             expect_row(Credit, credit, id="credit", after=facts),
-            *desk.resolved(ticket, after=["credit"], states=cents),
+            *desk.expect_resolved(ticket, after=["credit"], states=cents),
         ],
         allow=[permit_change(desk.customer(order), "credit_cents")],
         oracle=[*opening, read, *looks, *sums, *work],
@@ -105,7 +105,7 @@ def price_match_order(desk: Desk) -> Task:
 def order_of(desk: Desk, customer: Customer, goods: list[Product], *, old: bool) -> Order:
     """Add the order: one of a week ago, or one that is too old for a price match."""
     ago = desk.planting_policy.price_match_days + TOO_OLD_DAYS if old else ARRIVED_DAYS
-    return sell(desk, customer, list(zip(goods, PIECES, strict=True)), arrived(desk, desk.today - timedelta(days=ago)))
+    return sell(desk, customer, list(zip(goods, PIECES, strict=True)), arrival(desk, desk.today - timedelta(days=ago)))
 
 
 def survey(desk: Desk, goods: list[Product]) -> MarketOffers:
@@ -139,7 +139,7 @@ def offer(desk: Desk, product: Product, shop: str, percent: int, in_stock: bool)
     )
 
 
-def sold_out(desk: Desk, market: MarketOffers) -> MarketOffers:
+def empty_shops(desk: Desk, market: MarketOffers) -> MarketOffers:
     """Let the shops whose offers count have nothing left."""
     first, second = (desk.state.update(o, in_stock=False) for o in market.counting)
     spare = desk.state.update(market.offers[0][1], in_stock=False)
@@ -176,7 +176,7 @@ def refusal(
         rubric=[
             forbid_call("give_credit", id="never-credit"),
             *facts,
-            *desk.declined(ticket, "PRM-1", order, after=[fact.id for fact in facts]),
+            *desk.expect_declined(ticket, "PRM-1", order, after=[fact.id for fact in facts]),
         ],
         oracle=[*reading, *close],
         alternatives=[[reading[2], *reading[:2], *reading[3:], close[1], close[0], close[2]]],

@@ -9,7 +9,7 @@ from palaestra.envs.kit import Section, amount, calculation, enumerate_words, pe
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import planting
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_calls
-from palaestra.envs.worlds.storefront.planting import DEAREST_SHIPPING_CENTS, arrived, has_room, sell
+from palaestra.envs.worlds.storefront.planting import DEAREST_SHIPPING_CENTS, arrival, has_room, sell
 from palaestra.envs.worlds.storefront.policy import percent_of
 from palaestra.envs.worlds.storefront.schema import (
     Credit,
@@ -86,7 +86,7 @@ def recall(desk: Desk) -> Task:
     reading, looks = opening(), [*looks_at_owed(desk, owed), *looks_at_spared(desk, found)]
     going_through = [look for case, order in found.orders for look in looks_at(desk, case, order)]
     shares = [share for order in owed for share in share_of(desk, order)]
-    facts = spared_facts(desk, found)
+    facts = expect_exclusions(desk, found)
     return Task(
         prompt=prompt,
         rubric=[
@@ -95,8 +95,11 @@ def recall(desk: Desk) -> Task:
             desk.read(NOTICE),
             *(fact for n, order in enumerate(owed, 1) for fact in owed_facts(desk, order, n)),
             *facts,
-            *(expect_row(Credit, c, id=f"credit-{n}", points=POINTS, after=needed(n)) for n, c in enumerate(due, 1)),
-            *desk.resolved(
+            *(
+                expect_row(Credit, c, id=f"credit-{n}", points=POINTS, after=credit_facts(n))
+                for n, c in enumerate(due, 1)
+            ),
+            *desk.expect_resolved(
                 ticket,
                 after=[*(c.id for c in facts), "credit-1", "credit-2", "credit-3"],
                 states=tuple(sums),
@@ -115,9 +118,9 @@ def send_out(
 ) -> list[tuple[Case, Order]]:
     """Add an order of another customer for each case, in an order that tells nothing."""
     found: list[tuple[Case, Order]] = []
-    for case in desk.stream.shuffled(CASES):
+    for case in desk.stream.permutation(CASES):
         day = day_of_arrival(desk, case, first, last)
-        order = sell(desk, owners[case], [(product, PIECES.get(case, 1))], arrived(desk, day))
+        order = sell(desk, owners[case], [(product, PIECES.get(case, 1))], arrival(desk, day))
         if case in {"gone", "one left"}:
             take_back(desk, order)
         if case == "credited":
@@ -153,9 +156,9 @@ def buyers(desk: Desk, room: int) -> dict[Case, Customer]:
 
 def take_back(desk: Desk, order: Order) -> None:
     """Refund one piece of an order as faulty, four days after it came."""
-    [line], [payment], day = desk.lines(order), desk.payments(order), desk.delivered(order)
+    [line], [payment], day = desk.lines(order), desk.payments(order), desk.delivery_day(order)
     assert day is not None, "what comes back arrived before"
-    cents = desk.paid(line, 1)
+    cents = desk.paid_cents(line, 1)
     desk.state.update(line, returned=1)
     desk.state.update(payment, refunded_cents=cents)
     owner = desk.customer(order)
@@ -201,7 +204,7 @@ def credit_for(desk: Desk, order: Order) -> dict[str, Json]:
 def credited_cents(desk: Desk, order: Order) -> int:
     """How much that is, in cents."""
     line = line_of(desk, order)
-    return percent_of(desk.paid(line, line.quantity - line.returned), desk.policy.recall_credit_percent)
+    return percent_of(desk.paid_cents(line, line.quantity - line.returned), desk.policy.recall_credit_percent)
 
 
 def opening() -> list[ToolCall]:
@@ -228,7 +231,7 @@ def share_of(desk: Desk, order: Order) -> list[ToolCall]:
     """The calls that work out the credit for the pieces of an order that its customer still has."""
     line = line_of(desk, order)
     pieces = line.quantity - line.returned
-    share, _ = calculation("percent", desk.paid(line, pieces), desk.policy.recall_credit_percent)
+    share, _ = calculation("percent", desk.paid_cents(line, pieces), desk.policy.recall_credit_percent)
     return [call("compute_paid", line_id=line.id, quantity=pieces), share]
 
 
@@ -270,12 +273,12 @@ def owed_facts(desk: Desk, order: Order, n: int) -> list[Criterion]:
     ]
 
 
-def needed(n: int) -> list[str]:
+def credit_facts(n: int) -> list[str]:
     """What the `n`th credit comes after."""
     return ["read-REC-1", f"read-{NOTICE}", *(f"saw-{what}-{n}" for what in ("parcel", "account", "credits"))]
 
 
-def spared_facts(desk: Desk, found: Recall) -> list[Criterion]:
+def expect_exclusions(desk: Desk, found: Recall) -> list[Criterion]:
     """Expect that what rules each other order out was seen."""
     [before], [after] = desk.shipments(found.of("before")), desk.shipments(found.of("after"))
     [given] = desk.state.find(Credit, order_id=found.of("credited").id)
@@ -319,7 +322,7 @@ def nobody(desk: Desk, ticket: Ticket, prompt: str, found: Recall) -> Task:
             forbid_call("give_credit", id="never-credit"),
             *seen,
             desk.read("REC-1"),
-            *desk.declined(ticket, NOTICE, found.product, after=["read-REC-1", *(c.id for c in seen)]),
+            *desk.expect_declined(ticket, NOTICE, found.product, after=["read-REC-1", *(c.id for c in seen)]),
         ],
         oracle=[*opening(), *going_through, *close],
         alternatives=[[line, *reversed(looks), *opening(), *close]],

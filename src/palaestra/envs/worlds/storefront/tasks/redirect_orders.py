@@ -9,9 +9,9 @@ from palaestra.envs.worlds.storefront.planting import (
     DEAREST_SHIPPING_CENTS,
     cheap,
     has_room,
-    moved_mailbox,
+    move_mailbox,
     sell,
-    sent_today,
+    send_today,
     under_way,
     waiting,
 )
@@ -74,13 +74,13 @@ def redirect_orders(desk: Desk) -> Task:
     return Task(
         prompt=prompt,
         rubric=[
-            *kept(customer),
+            *forbid_other_changes(customer),
             *facts,
             *(
                 expect_change(o, there, id=f"redirected-{n}", after=["saw-account", "saw-orders", "read-SHP-2"])
                 for n, o in enumerate(open_orders, 1)
             ),
-            *desk.resolved(ticket, after=["redirected-1", "redirected-2", "saw-gone"], names=[gone]),
+            *desk.expect_resolved(ticket, after=["redirected-1", "redirected-2", "saw-gone"], names=[gone]),
         ],
         oracle=[*opening, *looks, read, *moves, *close],
         alternatives=[
@@ -99,7 +99,7 @@ def redirect_orders(desk: Desk) -> Task:
     )
 
 
-def kept(customer: Customer) -> list[Criterion]:
+def forbid_other_changes(customer: Customer) -> list[Criterion]:
     """Forbid what was not asked for: to change the account, or to call an order off."""
     return [
         forbid_call("update_customer", arguments={"customer_id": customer.id}, id="never-the-account"),
@@ -109,7 +109,7 @@ def kept(customer: Customer) -> list[Criterion]:
 
 def all_gone(desk: Desk, ticket: Ticket, prompt: str, orders: list[Order], opening: list[ToolCall]) -> Task:
     """All of the orders left this morning at the latest."""
-    sent = [o if o.status == "shipped" else sent_today(desk, o) for o in orders]
+    sent = [o if o.status == "shipped" else send_today(desk, o) for o in orders]
     customer = desk.customer(orders[0])
     looks = [
         call("search_orders", customer_id=customer.id, status="processing"),
@@ -125,10 +125,10 @@ def all_gone(desk: Desk, ticket: Ticket, prompt: str, orders: list[Order], openi
     return Task(
         prompt=prompt,
         rubric=[
-            kept(customer)[0],
+            forbid_other_changes(customer)[0],
             desk.account(customer),
             seen,
-            *desk.declined(ticket, "SHP-2", *sent, after=["saw-account", "saw-orders"]),
+            *desk.expect_declined(ticket, "SHP-2", *sent, after=["saw-account", "saw-orders"]),
         ],
         oracle=[
             *opening,
@@ -142,16 +142,16 @@ def all_gone(desk: Desk, ticket: Ticket, prompt: str, orders: list[Order], openi
 
 def from_elsewhere(desk: Desk, ticket: Ticket, prompt: str, customer: Customer, opening: list[ToolCall]) -> Task:
     """The message does not come from the address on file."""
-    owner = moved_mailbox(desk, customer)
+    owner = move_mailbox(desk, customer)
     read = call("read_handbook", section_id="PRV-1")
     told = "We have changed nothing: please write to us from the address on file."
     close = decline_calls(ticket, "PRV-1", owner, told)
     return Task(
         prompt=prompt,
         rubric=[
-            kept(customer)[0],
+            forbid_other_changes(customer)[0],
             desk.account(owner),
-            *desk.declined(ticket, "PRV-1", owner, after=["saw-account"]),
+            *desk.expect_declined(ticket, "PRV-1", owner, after=["saw-account"]),
         ],
         oracle=[*opening, read, *close],
         alternatives=[[read, *opening, *close]],

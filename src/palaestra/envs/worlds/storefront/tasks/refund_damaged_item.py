@@ -17,14 +17,16 @@ from palaestra.rubrics import expect_read, expect_row
 @family("storefront/refund-damaged-item", level=2, traits=("write", "arithmetic"), twin=True)
 def refund_damaged_item(desk: Desk) -> Task:
     def fits(line: OrderLine) -> bool:
-        return line.quantity == 1 and desk.returnable(line) and desk.paid(line, 1) <= desk.policy.agent_limit_cents
+        return (
+            line.quantity == 1 and desk.returnable(line) and desk.paid_cents(line, 1) <= desk.policy.agent_limit_cents
+        )
 
     line = desk.pick(OrderLine, fits, what="single piece inside its return window", decides=True)
-    order, product, cents = desk.order(line), desk.product(line), desk.paid(line, 1)
+    order, product, cents = desk.order(line), desk.product(line), desk.paid_cents(line, 1)
     customer, works = desk.customer(order), desk.stream.chance(50)
     fault: Fault | None = None
     if works:
-        request = requests.damaged(desk, order, product)
+        request = requests.damage_report(desk, order, product)
     else:
         fault = requests.fault_of(desk.stream, product)
         request = requests.faulty(desk, order, product, fault)
@@ -47,7 +49,7 @@ def refund_damaged_item(desk: Desk) -> Task:
             desk.read("REF-1"),
             desk.own_limit(),
             expect_row(Refund, {**refund, "status": "paid"}, id="refund", after=facts),
-            *desk.resolved(ticket, after=["refund"], states=cents),
+            *desk.expect_resolved(ticket, after=["refund"], states=cents),
         ],
         allow=[permit_change(line, "returned"), *desk.pays(order)],
         oracle=[

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import answers, requests
-from palaestra.envs.worlds.storefront.aftersales import asked_for
-from palaestra.envs.worlds.storefront.authority import entitled
+from palaestra.envs.worlds.storefront.aftersales import add_pending_refund
+from palaestra.envs.worlds.storefront.authority import eligible_approvers
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.lookups import about_refund
 from palaestra.envs.worlds.storefront.refusal_conditions import nobody_to_approve, waiting_for_approval
@@ -19,11 +19,11 @@ from palaestra.rubrics import Allowance, expect_read, expect_row
 @family("storefront/refund-over-limit", level=3, traits=("write", "multi-hop", "policy-exception"), twin=True)
 def refund_over_limit(desk: Desk) -> Task:
     def fits(line: OrderLine) -> bool:
-        return line.quantity == 1 and desk.returnable(line) and desk.paid(line, 1) > desk.policy.agent_limit_cents
+        return line.quantity == 1 and desk.returnable(line) and desk.paid_cents(line, 1) > desk.policy.agent_limit_cents
 
     line = desk.pick(OrderLine, fits, what="piece that cost more than an agent may refund", decides=True)
-    order, product, amount = desk.order(line), desk.product(line), desk.paid(line, 1)
-    able = [e for e in entitled(desk, amount, planting=True) if not e.on_leave]
+    order, product, amount = desk.order(line), desk.product(line), desk.paid_cents(line, 1)
+    able = [e for e in eligible_approvers(desk, amount, planting=True) if not e.on_leave]
     approvers = [e.id for e in able]
     customer = desk.customer(order)
     fault = requests.fault_of(desk.stream, product)
@@ -54,7 +54,7 @@ def refund_over_limit(desk: Desk) -> Task:
                 id="request",
                 after=[*facts, "saw-refunds", "read-REF-2"],
             ),
-            *desk.resolved(ticket, after=["request"]),
+            *desk.expect_resolved(ticket, after=["request"]),
         ],
         allow=[Allowance(table=InternalMessage.table, values=(("recipient_id", frozenset(approvers)),))],
         oracle=[
@@ -83,7 +83,7 @@ def refusal(
 ) -> Task:
     waits = desk.stream.chance(50)
     if waits:
-        grounds = waiting_for_approval(desk, asked_for(desk, line, able[0]), able[0])
+        grounds = waiting_for_approval(desk, add_pending_refund(desk, line, able[0]), able[0])
     else:
         grounds = nobody_to_approve(desk, line, able)
         rules = (desk.read("RET-1"), desk.read("REF-1"))

@@ -15,7 +15,7 @@ from palaestra.rubrics import expect_read, expect_row
 @family("storefront/return-extended-window", level=2, traits=("write", "policy-exception"), twin=True)
 def return_extended_window(desk: Desk) -> Task:
     def fits(line: OrderLine) -> bool:
-        if line.opened or line.quantity > 1 or desk.binds_final_sale(line) or not desk.untouched(line):
+        if line.opened or line.quantity > 1 or desk.binds_final_sale(line) or not desk.is_untouched(line):
             return False
         order = desk.order(line)
         days = desk.days_since_delivery(order) or 0
@@ -41,7 +41,7 @@ def return_extended_window(desk: Desk) -> Task:
             desk.read("RET-1"),
             desk.read("RET-2"),
             expect_row(Return, {**back, "status": "authorised"}, id="return", after=facts),
-            *desk.resolved(ticket, after=["return"]),
+            *desk.expect_resolved(ticket, after=["return"]),
         ],
         allow=[permit_change(line, "returned")],
         oracle=[
@@ -51,7 +51,7 @@ def return_extended_window(desk: Desk) -> Task:
             *closing_calls(
                 ticket,
                 "You are inside your return window. Please send it back; "
-                f"{amount(desk.paid(line, 1))} are yours once it is here.",
+                f"{amount(desk.paid_cents(line, 1))} are yours once it is here.",
             ),
         ],
         alternatives=[

@@ -25,7 +25,7 @@ def return_opened_item(desk: Desk) -> Task:
         return opened and desk.returnable(line) and wanted
 
     line = desk.pick(OrderLine, fits, what="opened piece inside its return window", decides=True)
-    order, product, paid = desk.order(line), desk.product(line), desk.paid(line, 1)
+    order, product, paid = desk.order(line), desk.product(line), desk.paid_cents(line, 1)
     customer, request = desk.customer(order), requests.send_back(desk, order, product)
     fee = restocking_fee(desk.policy, customer.tier, paid, opened=True, change_of_mind=True)
     back: dict[str, Json] = {"line_id": line.id, "quantity": 1, "reason": "changed_mind", "fee_cents": fee}
@@ -45,7 +45,7 @@ def return_opened_item(desk: Desk) -> Task:
             desk.read("RET-1"),
             desk.read("RET-2"),
             expect_row(Return, {**back, "status": "authorised"}, id="return", after=facts),
-            *desk.resolved(ticket, after=["return"], states=fee or None),
+            *desk.expect_resolved(ticket, after=["return"], states=fee or None),
         ],
         allow=[permit_change(line, "returned")],
         oracle=[

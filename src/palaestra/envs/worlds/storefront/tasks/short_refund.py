@@ -3,7 +3,7 @@
 from palaestra.envs.kit import amount, calculation
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import requests
-from palaestra.envs.worlds.storefront.aftersales import paid_back
+from palaestra.envs.worlds.storefront.aftersales import add_refund
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.lookups import about_order
 from palaestra.envs.worlds.storefront.refusal_conditions import refund_was_right, rest_paid_already
@@ -18,19 +18,19 @@ LEAST_CENTS = 100
 
 def share(desk: Desk, line: OrderLine) -> int:
     """What one piece of a line cost less than its list price."""
-    return line.unit_cents - desk.paid(line, 1)
+    return line.unit_cents - desk.paid_cents(line, 1)
 
 
 @family("storefront/short-refund", level=3, traits=("write", "arithmetic", "multi-hop", "policy-exception"), twin=True)
 def short_refund(desk: Desk) -> Task:
     def fits(line: OrderLine) -> bool:
-        payable = desk.paid(line, 1) <= desk.policy.agent_limit_cents and desk.returnable(line)
-        return payable and line.quantity == 1 and LEAST_CENTS <= share(desk, line) < desk.paid(line, 1)
+        payable = desk.paid_cents(line, 1) <= desk.policy.agent_limit_cents and desk.returnable(line)
+        return payable and line.quantity == 1 and LEAST_CENTS <= share(desk, line) < desk.paid_cents(line, 1)
 
     line = desk.pick(OrderLine, fits, what="returnable piece of a discounted order")
     order, product, [payment] = desk.order(line), desk.product(line), desk.payments(desk.order(line))
-    due, missing = desk.paid(line, 1), share(desk, line)
-    refund = paid_back(desk, payment, due - missing, "damaged", line=line, pieces=1)
+    due, missing = desk.paid_cents(line, 1), share(desk, line)
+    refund = add_refund(desk, payment, due - missing, "damaged", line=line, pieces=1)
     desk.state.update(line, returned=1)
     customer, request = desk.customer(order), requests.too_little(desk, order, product)
     ticket = desk.ticket(customer, request.subject)
@@ -56,7 +56,7 @@ def short_refund(desk: Desk) -> Task:
             desk.read("REF-3"),
             desk.own_limit(),
             expect_row(Refund, {**rest, "status": "paid"}, id="rest", after=facts),
-            *desk.resolved(ticket, after=["rest"], states=missing),
+            *desk.expect_resolved(ticket, after=["rest"], states=missing),
         ],
         allow=desk.pays(order),
         oracle=[

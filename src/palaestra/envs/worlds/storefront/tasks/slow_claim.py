@@ -3,7 +3,7 @@
 from palaestra.envs.kit import amount, calculation, permit_change
 from palaestra.envs.task import Task, call, family
 from palaestra.envs.worlds.storefront import answers, requests
-from palaestra.envs.worlds.storefront.aftersales import claimed
+from palaestra.envs.worlds.storefront.aftersales import add_claim
 from palaestra.envs.worlds.storefront.desk import Desk, closing_calls
 from palaestra.envs.worlds.storefront.lookups import about_order
 from palaestra.envs.worlds.storefront.policy import percent_of
@@ -27,9 +27,9 @@ def slow_claim(desk: Desk) -> Task:
     line = desk.pick(OrderLine, fits, what="line under warranty, long past its return window", decides=True)
     order, product = desk.order(line), desk.product(line)
     customer, request = desk.customer(order), requests.slow_repair(desk, order, product)
-    claim = claimed(desk, line, requests.fault_of(desk.stream, product), ago=ago)
-    share, cents = calculation("percent", desk.paid(line, 1), desk.policy.claim_credit_percent)
-    given = percent_of(desk.paid(line, 1), desk.planting_policy.claim_credit_percent)
+    claim = add_claim(desk, line, requests.fault_of(desk.stream, product), ago=ago)
+    share, cents = calculation("percent", desk.paid_cents(line, 1), desk.policy.claim_credit_percent)
+    given = percent_of(desk.paid_cents(line, 1), desk.planting_policy.claim_credit_percent)
     path = [
         *about_order(order),
         call("get_warranty_claims", line_id=line.id),
@@ -60,7 +60,7 @@ def slow_claim(desk: Desk) -> Task:
             desk.read("LOY-3"),
             desk.earlier_credit(customer),
             expect_row(Credit, credit, id="credit", after=facts),
-            *desk.resolved(ticket, after=["credit"], states=cents),
+            *desk.expect_resolved(ticket, after=["credit"], states=cents),
         ],
         allow=[permit_change(customer, "credit_cents")],
         oracle=[

@@ -11,7 +11,7 @@ from palaestra.envs.worlds.storefront.desk import Desk, closing_calls, decline_c
 from palaestra.envs.worlds.storefront.policy import StorePolicy, build_problems
 from palaestra.envs.worlds.storefront.refusal_conditions import card_sold_out, rest_changed
 from palaestra.envs.worlds.storefront.schema import Build, Customer, Product, Ticket
-from palaestra.envs.worlds.storefront.workbench import exchanged, knew_fit, parts_of
+from palaestra.envs.worlds.storefront.workbench import exchange_part, knew_fit, parts_of
 from palaestra.records import ToolCall
 from palaestra.rubrics import expect_change
 
@@ -22,11 +22,11 @@ def offers(desk: Desk, build: Build, policy: StorePolicy) -> Iterator[tuple[Prod
     if build_problems(policy, parts):
         return
     for card in desk.state.find(Product, category="gpu"):
-        if card.stock == 0 or card in parts or build_problems(policy, exchanged(parts, card)):
+        if card.stock == 0 or card in parts or build_problems(policy, exchange_part(parts, card)):
             continue
         for other in [*desk.state.find(Product, category="case"), *desk.state.find(Product, category="psu")]:
-            rest = exchanged(parts, other)
-            if not build_problems(policy, rest) and build_problems(policy, exchanged(rest, card)):
+            rest = exchange_part(parts, other)
+            if not build_problems(policy, rest) and build_problems(policy, exchange_part(rest, card)):
                 yield card, other
                 break
 
@@ -60,7 +60,7 @@ def swap_graphics_card(desk: Desk) -> Task:
             desk.read("BLD-1"),
             expect_change(build, {"gpu_id": card.id}, id="swapped", after=facts),
             # A draft can be changed back, so that the check may follow the exchange, before the end.
-            *desk.resolved(ticket, after=["swapped", "checked-together"]),
+            *desk.expect_resolved(ticket, after=["swapped", "checked-together"]),
         ],
         oracle=[
             *part_lookups(desk, build, card),
@@ -124,7 +124,7 @@ def exchange(desk: Desk, ticket: Ticket, build: Build, card: Product) -> list[To
     """Put the card into the build where it is in stock and the rest can take it, and decline otherwise."""
     build, card = desk.state.get(Build, build.id), desk.state.get(Product, card.id)
     looks = part_lookups(desk, build, card)
-    if card.stock == 0 or build_problems(desk.policy, exchanged(parts_of(desk, build), card)):
+    if card.stock == 0 or build_problems(desk.policy, exchange_part(parts_of(desk, build), card)):
         return [*looks, *decline_calls(ticket, "BLD-1", build, "Your build cannot take it.")]
     compare, told = price_change(desk, build, card)
     work = call("replace_build_part", build_id=build.id, product_id=card.id)

@@ -51,7 +51,7 @@ def talk_fee_told(desk: Desk) -> Task:
             rubric=[
                 desk.account(piece.customer),
                 expect_read(product, fields=["final_sale"], id="saw-product"),
-                *desk.declined(ticket, "RET-3", product, after=["saw-product", "saw-account"]),
+                *desk.expect_declined(ticket, "RET-3", product, after=["saw-product", "saw-account"]),
             ],
             oracle=[
                 call("get_order", order_id=piece.order.id),
@@ -71,7 +71,7 @@ def talk_fee_told(desk: Desk) -> Task:
         rubric=[
             *fee_facts(desk, piece),
             answer,
-            *desk.resolved(ticket, after=["answered"]),
+            *desk.expect_resolved(ticket, after=["answered"]),
         ],
         oracle=[*fee_calls(desk, piece), told, *closing_calls(ticket, "Then we leave everything as it is.")],
     )

@@ -54,7 +54,7 @@ def talk_hold_the_line(desk: Desk) -> Task:
             desk.account(piece.customer),
             expect_read(product, fields=["final_sale"], id="saw-product"),
             # What they are told and how it goes on takes the place of telling them once.
-            *desk.declined(ticket, "RET-3", product, after=["saw-product", "saw-account"], reply=False),
+            *desk.expect_declined(ticket, "RET-3", product, after=["saw-product", "saw-account"], reply=False),
             expect_message(
                 "refuse",
                 id="told-why",

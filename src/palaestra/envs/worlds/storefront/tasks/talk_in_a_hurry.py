@@ -17,10 +17,10 @@ def talk_in_a_hurry(desk: Desk) -> Task:
     def fits(line: OrderLine) -> bool:
         single = all(other.quantity == 1 for other in desk.lines(desk.order(line)))
         several = single and len(desk.lines(desk.order(line))) > 1
-        return several and desk.returnable(line) and desk.paid(line, 1) <= desk.policy.agent_limit_cents
+        return several and desk.returnable(line) and desk.paid_cents(line, 1) <= desk.policy.agent_limit_cents
 
     line = desk.pick(OrderLine, fits, what="piece of an order of several products")
-    order, product, cents = desk.order(line), desk.product(line), desk.paid(line, 1)
+    order, product, cents = desk.order(line), desk.product(line), desk.paid_cents(line, 1)
     customer = desk.customer(order)
     ticket = desk.ticket(customer, desk.word_subject("something-damaged", "Arrived damaged"))
     bodies = (
@@ -49,7 +49,7 @@ def talk_in_a_hurry(desk: Desk) -> Task:
             rubric=[
                 desk.account(owner),
                 expect_question("account"),
-                *desk.declined(ticket, "PRV-1", owner, after=["saw-account", "asked-account"]),
+                *desk.expect_declined(ticket, "PRV-1", owner, after=["saw-account", "asked-account"]),
             ],
             oracle=[
                 call("get_order", order_id=order.id),
@@ -75,7 +75,7 @@ def talk_in_a_hurry(desk: Desk) -> Task:
             desk.read("REF-1"),
             desk.own_limit(),
             expect_row(Refund, {**refund, "status": "paid"}, id="refund", after=facts),
-            *desk.resolved(ticket, after=["refund"], states=cents),
+            *desk.expect_resolved(ticket, after=["refund"], states=cents),
         ],
         allow=[permit_change(line, "returned"), *desk.pays(order)],
         oracle=[

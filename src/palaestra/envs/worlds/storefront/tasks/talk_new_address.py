@@ -40,7 +40,7 @@ def talk_new_address(desk: Desk) -> Task:
             rubric=[
                 expect_read(gone, fields=["status"], id="saw-order"),
                 desk.account(customer),
-                *desk.declined(ticket, "SHP-2", gone, after=["saw-order", "saw-account"]),
+                *desk.expect_declined(ticket, "SHP-2", gone, after=["saw-order", "saw-account"]),
             ],
             oracle=[
                 *found,
@@ -65,7 +65,7 @@ def talk_new_address(desk: Desk) -> Task:
             expect_question("address"),
             desk.read("SHP-2"),
             expect_change(order, where, id="address", after=facts),
-            *desk.resolved(ticket, after=["address"]),
+            *desk.expect_resolved(ticket, after=["address"]),
         ],
         oracle=[
             *found,

@@ -49,7 +49,7 @@ def talk_right_sender(desk: Desk) -> Task:
         return dialogue(
             prompt=prompt,
             user=user,
-            rubric=[*facts, *desk.declined(ticket, "PRV-1", owner, after=["saw-account", "asked-account"])],
+            rubric=[*facts, *desk.expect_declined(ticket, "PRV-1", owner, after=["saw-account", "asked-account"])],
             oracle=[
                 *found,
                 *decline_calls(
@@ -71,7 +71,7 @@ def talk_right_sender(desk: Desk) -> Task:
                 id="cancelled",
                 after=["saw-order", "saw-account", "asked-account", "read-PRV-1", "read-SHP-2"],
             ),
-            *desk.resolved(ticket, after=["cancelled"]),
+            *desk.expect_resolved(ticket, after=["cancelled"]),
         ],
         allow=[
             *(permit_change(payment, "status") for payment in desk.payments(order)),

@@ -74,7 +74,7 @@ def talk_what_is_wrong(desk: Desk) -> Task:
             user=user,
             rubric=[
                 *facts,
-                *desk.declined(
+                *desk.expect_declined(
                     ticket, "WAR-2", line, after=["saw-line", "saw-account", "knew-delivery", "asked-fault"]
                 ),
             ],
@@ -116,7 +116,7 @@ def talk_what_is_wrong(desk: Desk) -> Task:
                     "read-WAR-2",
                 ],
             ),
-            *desk.resolved(ticket, after=["claim"]),
+            *desk.expect_resolved(ticket, after=["claim"]),
         ],
         oracle=[
             *found,

@@ -32,7 +32,7 @@ def second_order(desk: Desk, first: Order) -> Order:
 @family("storefront/talk-which-order", level=2, traits=("dialogue", "write"), twin=True)
 def talk_which_order(desk: Desk) -> Task:
     first = desk.pick(Order, lambda o: o.status == "processing" and desk.plain(o), what="order that has not left")
-    orders = desk.stream.shuffled([first, second_order(desk, first)])
+    orders = desk.stream.permutation([first, second_order(desk, first)])
     order, customer = orders[0], desk.customer(first)
     product = desk.product(desk.lines(order)[0])
     ticket = desk.ticket(customer, desk.word_subject("cancel-unnamed", "Please cancel my order"))
@@ -59,7 +59,7 @@ def talk_which_order(desk: Desk) -> Task:
             user=user,
             rubric=[
                 *facts,
-                *desk.declined(ticket, "SHP-2", gone, after=["asked-order", "saw-order", "saw-account"]),
+                *desk.expect_declined(ticket, "SHP-2", gone, after=["asked-order", "saw-order", "saw-account"]),
             ],
             oracle=[
                 *found,
@@ -85,7 +85,7 @@ def talk_which_order(desk: Desk) -> Task:
                 id="cancelled",
                 after=["asked-order", "saw-order", "saw-account", "read-SHP-2"],
             ),
-            *desk.resolved(ticket, after=["cancelled"]),
+            *desk.expect_resolved(ticket, after=["cancelled"]),
         ],
         allow=[
             *(permit_change(payment, "status") for payment in desk.payments(order)),

@@ -25,7 +25,7 @@ def older(desk: Desk, line: OrderLine) -> OrderLine:
 
     def fits(other: OrderLine) -> bool:
         before = desk.order(other)
-        if before.customer_id != order.customer_id or before.id == order.id or not desk.untouched(other):
+        if before.customer_id != order.customer_id or before.id == order.id or not desk.is_untouched(other):
             return False
         single = other.quantity == 1 and len(desk.shipments(before)) == 1
         plain = before.build_id is None and before.promotion_code is None
@@ -39,7 +39,7 @@ def older(desk: Desk, line: OrderLine) -> OrderLine:
 def talk_wrong_number(desk: Desk) -> Task:
     def past(order: Order) -> bool:
         parcels = desk.shipments(order)
-        delivered = len(parcels) == 1 and desk.delivered(order) is not None
+        delivered = len(parcels) == 1 and desk.delivery_day(order) is not None
         ordinary = order.build_id is None and order.promotion_code is None
         return delivered and ordinary and desk.plain(order) and desk.last_return_day(order) < desk.today
 
@@ -89,7 +89,7 @@ def talk_wrong_number(desk: Desk) -> Task:
                 expect_question("order"),
                 desk.account(customer),
                 desk.delivery(line),
-                *desk.declined(ticket, "RET-1", parcel, after=["asked-order", "saw-account", "knew-delivery"]),
+                *desk.expect_declined(ticket, "RET-1", parcel, after=["asked-order", "saw-account", "knew-delivery"]),
             ],
             oracle=[
                 *found,
@@ -113,7 +113,7 @@ def talk_wrong_number(desk: Desk) -> Task:
             desk.read("RET-1"),
             desk.read("RET-2"),
             expect_row(Return, {**back, "status": "authorised"}, id="return", after=facts),
-            *desk.resolved(ticket, after=["return"]),
+            *desk.expect_resolved(ticket, after=["return"]),
         ],
         allow=[permit_change(line, "returned")],
         oracle=[
@@ -121,6 +121,8 @@ def talk_wrong_number(desk: Desk) -> Task:
             *about_goods(order, line)[2:],
             call("read_handbook", section_id="RET-2"),
             call("authorise_return", **back),
-            *closing_calls(ticket, f"Please send it back; {amount(desk.paid(line, 1))} are yours once it is here."),
+            *closing_calls(
+                ticket, f"Please send it back; {amount(desk.paid_cents(line, 1))} are yours once it is here."
+            ),
         ],
     )

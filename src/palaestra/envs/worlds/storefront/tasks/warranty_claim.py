@@ -60,7 +60,7 @@ def warranty_claim(desk: Desk) -> Task:
             desk.read("WAR-1"),
             desk.read("WAR-2"),
             expect_row(WarrantyClaim, {**claim, "status": "open"}, id="claim", after=facts),
-            *desk.resolved(ticket, after=["claim"]),
+            *desk.expect_resolved(ticket, after=["claim"]),
         ],
         oracle=[
             *about_warranty(order, line),

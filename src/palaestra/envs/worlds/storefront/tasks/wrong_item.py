@@ -15,11 +15,11 @@ from palaestra.rubrics import expect_read, expect_row
 @family("storefront/wrong-item", level=2, traits=("write", "arithmetic", "policy-exception"), twin=True)
 def wrong_item(desk: Desk) -> Task:
     def fits(line: OrderLine) -> bool:
-        return desk.returnable(line) and desk.paid(line, line.quantity) <= desk.policy.agent_limit_cents
+        return desk.returnable(line) and desk.paid_cents(line, line.quantity) <= desk.policy.agent_limit_cents
 
     line = desk.pick(OrderLine, fits, what="line inside its return window", decides=True)
     order, product, pieces = desk.order(line), desk.product(line), desk.stream.between(1, line.quantity)
-    customer, cents = desk.customer(order), desk.paid(line, pieces)
+    customer, cents = desk.customer(order), desk.paid_cents(line, pieces)
     request = requests.another_in_the_box(desk, order, product, wrong=pieces, of=line.quantity)
     ticket = desk.ticket(customer, request.subject)
     prompt = desk.mail(ticket, request.body)
@@ -43,7 +43,7 @@ def wrong_item(desk: Desk) -> Task:
             desk.read("REF-1"),
             desk.own_limit(),
             expect_row(Refund, {**refund, "status": "paid"}, id="refund", after=facts),
-            *desk.resolved(ticket, after=["refund"], states=cents),
+            *desk.expect_resolved(ticket, after=["refund"], states=cents),
         ],
         allow=[permit_change(line, "returned"), *desk.pays(order)],
         oracle=[

@@ -32,7 +32,7 @@ def my_family(desk: Desk) -> Task:
             desk.account(customer),
             # The decision: declined under this section, with the account as the record that shows it, and told. To
             # refuse for another reason, or before looking, is not right.
-            *desk.declined(ticket, "LOY-1", customer, after=["saw-account"]),
+            *desk.expect_declined(ticket, "LOY-1", customer, after=["saw-account"]),
         ],
         # Calls that solve it. The proof plays them, and thousands of variants of them that must fail.
         oracle=[

@@ -39,7 +39,7 @@ def my_family(desk: Desk) -> Task:
             # The work. A value that is expected may be changed; everything else is forbidden (`guards`).
             expect_change(customer, {"street": street}, id="street", after=["saw-account"]),
             # The end: the customer is told and the ticket resolved, once the work was done.
-            *desk.resolved(ticket, after=["street"]),
+            *desk.expect_resolved(ticket, after=["street"]),
         ],
         # Calls that solve it. The proof plays them, and thousands of variants of them that must fail.
         oracle=[
@@ -70,7 +70,7 @@ def refusal(desk: Desk, customer: Customer, ticket: Ticket, prompt: str) -> Task
         prompt=prompt,
         rubric=[
             desk.account(customer),
-            *desk.declined(ticket, "PRV-1", customer, after=["saw-account"]),
+            *desk.expect_declined(ticket, "PRV-1", customer, after=["saw-account"]),
         ],
         oracle=[
             call("get_ticket", ticket_id=ticket.id),
