@@ -1,6 +1,7 @@
 """A save is killed at every operation that changes the disk; what is read afterwards is the old save or the new one."""
 
 import errno
+import os
 import resource
 import shutil
 import subprocess
@@ -70,6 +71,17 @@ def test_a_save_killed_at_any_operation_leaves_the_old_one_or_the_new_one(
         operations += 1
     assert operations > 6
     assert found == {before, "new"}
+
+
+def test_a_file_may_be_read_by_whom_the_umask_allows_and_a_private_one_by_its_owner(tmp_path: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        write_file(tmp_path / "report.md", b"x")
+        write_file(tmp_path / "keys.json", b"x", private=True)
+    finally:
+        os.umask(before)
+    assert (tmp_path / "report.md").stat().st_mode & 0o777 == 0o640
+    assert (tmp_path / "keys.json").stat().st_mode & 0o777 == 0o600
 
 
 def test_a_save_that_fails_leaves_what_stood_there_and_nothing_else(tmp_path: Path) -> None:

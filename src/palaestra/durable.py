@@ -18,6 +18,7 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
+from secrets import token_hex
 from typing import cast
 
 import orjson
@@ -27,13 +28,19 @@ from palaestra.errors import RecordError, StorageError
 MANIFEST = "MANIFEST.json"
 
 
-def write_file(path: Path, data: bytes) -> None:
-    """Write one file whole or not at all; raises as `saving` does."""
+def write_file(path: Path, data: bytes, *, private: bool = False) -> None:
+    """Write one file whole or not at all; raises as `saving` does.
+
+    Args:
+        path: Of the file.
+        data: What it holds.
+        private: Whether its owner alone may read it; otherwise the process's umask decides.
+    """
     path = path.resolve()
     with explain_disk_errors(path):
         make_folder(path.parent)
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-        temporary = Path(name)
+        temporary = path.parent / f".{path.name}.{token_hex(4)}.tmp"
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600 if private else 0o666)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(data)

@@ -78,6 +78,9 @@ def test_the_template_is_never_written_over_and_needs_an_id(tmp_path: Path) -> N
     code, said = run("palaestra worlds new key-desk", tmp_path)
     assert code != 0
     assert "key-desk.yaml: stands there already and is not written over" in said
+    code, said = run("palaestra worlds new storefront", tmp_path)
+    assert code == 1
+    assert "storefront is a world already (`palaestra worlds list`); choose another id" in " ".join(said.split())
     code, said = run("palaestra worlds new 'Key Desk'", tmp_path)
     assert code != 0
     assert "'Key Desk' is no world id; write lower case letters" in said

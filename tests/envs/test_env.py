@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
 import pytest
 
 from palaestra.envs import Snapshot, ToolEnv
@@ -399,6 +400,28 @@ def test_a_snapshot_of_another_world_does_not_fit() -> None:
     snapshot = env.snapshot()
     with pytest.raises(TaskError, match=r"a snapshot of other does not fit library"):
         env.restore(replace(snapshot, world="other"))
+
+
+def test_a_snapshot_of_another_surface_does_not_fit() -> None:
+    snapshot = begun().snapshot()
+    generic = gym.make(LIBRARY_ID, surface="generic").unwrapped
+    assert isinstance(generic, ToolEnv)
+    for env, other in ((generic, snapshot), (begun(), replace(snapshot, surface="generic"))):
+        with pytest.raises(TaskError, match=r"surface='.*' does not fit .* surface='.*'; make .* the same surface"):
+            env.restore(other)
+
+
+def test_what_is_no_snapshot_is_not_restored() -> None:
+    with pytest.raises(TypeError, match=r"a bytes is no snapshot; give what `snapshot\(\)` gave, unpickled"):
+        begun().restore(pickle.dumps(begun().snapshot()))  # type: ignore[arg-type]
+
+
+def test_a_task_of_another_split_is_refused() -> None:
+    with pytest.raises(TaskError, match=r"task='.*/7000' is of the split 'heldout', and split='train' was asked for"):
+        gym.make("palaestra/Storefront-v0", split="train", task="storefront/cancel-order/7000")
+    for split in ("heldout", "heldout-world", "heldout-surface"):
+        env = gym.make("palaestra/Storefront-v0", split=split, task="storefront/cancel-order/7000")
+        assert env.reset(seed=0)[1]["task"].id == "storefront/cancel-order/7000"
 
 
 def test_a_snapshot_of_the_end_restores_the_end_and_one_from_before_goes_on() -> None:

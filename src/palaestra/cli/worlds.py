@@ -57,6 +57,8 @@ def new(
     """Write a new world as one document: complete, commented and proved, to change."""
     from palaestra.envs.blueprints import write_template  # noqa: PLC0415  it loads worlds
 
+    if name in PACKS.ids:
+        raise PackError(f"{name} is a world already (`palaestra worlds list`); choose another id")
     path = write_template(name, out)
     typer.echo(f"{path}: a world of three tables and two families, proved as it stands")
     typer.echo(f"Next: palaestra tasks prove {path}")

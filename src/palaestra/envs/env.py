@@ -78,7 +78,7 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
             environment; `register_world` states it.
         split: From which split `reset` draws an instance, or an axis of the held-out tasks: "heldout-world",
             "heldout-family" or "heldout-surface". Left out, the first split that the world declares.
-        task: The id of the one task to play; `split` then has no effect.
+        task: The id of the one task to play. With `split`, it has to be a task of that split.
         tasks: A folder of task files to use in place of the world's own.
         surface: The tools to act with: "conventional", or another set over the same rows. Left out, "conventional"; for
             the split "heldout-surface" the first of the others.
@@ -195,6 +195,8 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         self._np_random_seed: int | None = None
         self._generator: np.random.Generator | None = None
         if task is not None:
+            if split is not None:
+                self.task_set.check_split(task, split)
             self.task_set.instance(task, handbook)
 
     # Gymnasium
@@ -285,6 +287,7 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
             seed=seed,
             max_turns=max_turns,
             toolbox=self.toolbox,
+            surface_name=self.surface,
             begin=self._surface.begin,
             user=self._user,
             noise_plan=noise_plan,
@@ -434,13 +437,17 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
 
         Raises:
             TaskError: the snapshot is of another world, or of an environment with other switches.
+            TypeError: it is no snapshot.
         """
+        if not isinstance(snapshot, Snapshot):
+            raise TypeError(f"a {type(snapshot).__name__} is no snapshot; give what `snapshot()` gave, unpickled")
         snapshot.check_fit(
             world=self.world.name,
             noise=self.noise,
             variation=self.variation,
             stakes=self._stakes,
             injection=self.injection,
+            surface=self.surface,
             surface_settings=self._surface.settings,
         )
         episode = self._episode

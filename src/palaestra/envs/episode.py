@@ -12,7 +12,7 @@ from palaestra.envs.noise import NoisePlan, NoiseState
 from palaestra.envs.snapshot import Snapshot
 from palaestra.envs.state import Overlay
 from palaestra.envs.user import Conversation, ScriptedUser, UserFactory
-from palaestra.envs.world import SurfaceState
+from palaestra.envs.world import CONVENTIONAL, SurfaceState
 from palaestra.records import EndReason, Message, Score, ToolCall, ToolEvent
 from palaestra.rubrics import Checklist
 from palaestra.steps import InjectionReport
@@ -30,6 +30,7 @@ class LiveEpisode:
         instance: The task.
         seed: What drives everything that the task does not fix.
         toolbox: The tools of the surface that is played on.
+        surface_name: Which surface that is.
         state: The rows.
         evidence: What a rubric reads: events, changes, answer, end.
         checklist: The rubric at work.
@@ -48,6 +49,7 @@ class LiveEpisode:
         seed: int,
         max_turns: int,
         toolbox: Toolbox,
+        surface_name: str = CONVENTIONAL,
         begin: Callable[[], SurfaceState] | None = None,
         opens: bool = True,
         user: UserFactory = ScriptedUser,
@@ -60,6 +62,7 @@ class LiveEpisode:
         self.instance = instance
         self.seed = seed
         self.toolbox = toolbox
+        self.surface_name = surface_name
         self.state: Overlay = instance.initial_state.fork()
         self.clock = Clock(instance.start)
         self.context = ToolContext(
@@ -297,6 +300,7 @@ class LiveEpisode:
             stakes=self.instance.stakes,
             injection=None if self.instance.injection is None else self.instance.injection.choice,
             session=None if self.surface is None else self.surface.session,
+            surface=self.surface_name,
             surface_settings=None if self.surface is None else self.surface.settings,
         )
 
@@ -332,6 +336,7 @@ class LiveEpisode:
             seed=self.seed,
             max_turns=self._max_turns,
             toolbox=self.toolbox,
+            surface_name=self.surface_name,
             begin=self._begin,
             opens=False,
             user=self._user,

@@ -7,6 +7,7 @@ from palaestra.envs.noise import Noise, NoiseSnapshot
 from palaestra.envs.request_variation import RequestVariation
 from palaestra.envs.state import OverlaySnapshot
 from palaestra.envs.user import UserState
+from palaestra.envs.world import CONVENTIONAL
 from palaestra.errors import TaskError
 from palaestra.records import EndReason, JsonObject, Message, ToolEvent
 from palaestra.rubrics import ChecklistSnapshot
@@ -41,6 +42,8 @@ class Snapshot:
     stakes: bool = False
     session: Any = None
     """Where the surface stands; `None` on surfaces that hold nothing."""
+    surface: str = CONVENTIONAL
+    """The tools that are played with."""
     surface_settings: Any = None
     """The settings of the surface; `None` where it is under none."""
     injection: "InjectionChoice | None" = None
@@ -59,6 +62,7 @@ class Snapshot:
         variation: RequestVariation | None,
         stakes: bool,
         injection: "InjectionChoice | None",
+        surface: str,
         surface_settings: Any,
     ) -> None:
         """Raise where an environment has another world or other switches.
@@ -73,6 +77,7 @@ class Snapshot:
             ("wording and temper", self.variation, variation),
             ("stakes", self.stakes, stakes),
             ("injection", self.injection, injection),
+            ("surface", self.surface, surface),
             ("surface_settings", self.surface_settings, surface_settings),
         ):
             if here != there:
@@ -83,6 +88,6 @@ class Snapshot:
 
 
 def _switch(name: str, value: object) -> str:
-    if isinstance(value, bool):
-        return f"{name}={value}"
+    if isinstance(value, bool | str):
+        return f"{name}={value!r}"
     return f"no {name}" if value is None else str(value)

@@ -168,6 +168,18 @@ class TaskSet:
         only_here = family.unseen and split == "heldout"
         return self.world.unseen_instances if only_here else self.world.instances.get(split, 0)
 
+    def check_split(self, task_id: str, split: str) -> None:
+        """Refuse a task of another split.
+
+        Raises:
+            TaskError: it is of another one.
+        """
+        own = split_of(self._parse(task_id)[1])
+        if own != (split if split in SPLITS else "heldout"):
+            raise TaskError(
+                f"task={task_id!r} is of the split {own!r}, and split={split!r} was asked for; leave one of them out"
+            )
+
     def instance(self, task_id: str, handbook: int = 0) -> Instance:
         """The instance of that id, listed or not, in its world under a handbook; made once and kept.
 

@@ -184,6 +184,15 @@ def test_a_server_that_answers_nothing_stops_the_run(deed: Deed, tmp_path: Path)
     assert read_results(tmp_path).outcomes == ()
 
 
+@pytest.mark.parametrize(
+    "deed", [Answer(body=b"<html>502 bad gateway</html>"), said({"choices": []})], ids=["html", "empty"]
+)
+def test_a_server_that_answers_nonsense_stops_the_run(deed: Deed, tmp_path: Path) -> None:
+    with chat_server(deed) as server, pytest.raises(ServerError, match="each of the first 3 episodes got no chat comp"):
+        outcomes(server.url, tmp_path, server_tries=1)
+    assert read_results(tmp_path).outcomes == ()
+
+
 def test_one_that_is_killed_after_it_was_answered_goes_on_as_if_it_had_not_been(solver: Solver, tmp_path: Path) -> None:
     refusal = said({"error": {"message": "no such model"}}, status=404)
     with chat_server(behaviour=well_for(4, solver, refusal)) as server:

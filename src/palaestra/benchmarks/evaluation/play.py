@@ -282,7 +282,7 @@ class _Side:
     def _nothing(self, came: Attempt) -> bool:
         if not isinstance(came.came, EpisodeFault):
             return False
-        unanswered = came.came.kind in ("server", "time") and not self._contender.proved
+        unanswered = came.came.kind in ("server", "time", "reply") and not self._contender.proved
         return is_refused(came) or unanswered or not came.begun
 
 
@@ -300,4 +300,6 @@ def _nothing_came(held: Sequence[Attempt]) -> ConfigError | ServerError:
         return ConfigError(f"{each} was refused, and none is counted: {last.came.said}")
     if not last.begun:
         return ConfigError(f"{each} had a world that could not begin, and none is counted: {last.came.said}")
+    if last.came.kind == "reply":
+        return ServerError(f"{each} got no chat completion, and none is counted: {last.came.said}")
     return ServerError(f"{each} was not answered, and none is counted: {last.came.said}")

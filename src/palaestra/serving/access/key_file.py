@@ -54,8 +54,7 @@ def write_keys(path: Path, content: KeyFile) -> None:
     Raises:
         StorageError: the disk refuses.
     """
-    # `write_file` makes its temporary file readable by its owner alone, and the rename keeps that.
-    write_file(path, orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n")
+    write_file(path, orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n", private=True)
 
 
 def with_keys(content: KeyFile | None, keys: Iterable[KeyRecord]) -> KeyFile:
