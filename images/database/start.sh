@@ -26,7 +26,8 @@ esac
 if [ ! -e "$PGDATA/PG_VERSION" ]; then
   # A start that is killed leaves the folder under its other name, and the next one begins anew.
   rm -rf "$PGDATA.new"
-  initdb -D "$PGDATA.new" -U postgres --auth-local=peer --auth-host=scram-sha-256 --data-checksums --locale=C.UTF-8 -E UTF8
+  initdb -D "$PGDATA.new" -U postgres --auth-local=peer --auth-host=scram-sha-256 --data-checksums --no-instructions \
+    --locale=C.UTF-8 -E UTF8
   echo "host palaestra palaestra all scram-sha-256" >> "$PGDATA.new/pg_hba.conf"
   printf 'CREATE ROLE palaestra LOGIN;\nCREATE DATABASE palaestra OWNER palaestra;\n' | statements "$PGDATA.new"
   mv "$PGDATA.new" "$PGDATA"

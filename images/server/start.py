@@ -95,6 +95,7 @@ def main() -> None:
         set_password()
     if command in LISTENING:
         sys.argv[2:2] = listening_arguments()
+    sys.argv[0] = "palaestra"
     from palaestra.cli import main as run_command  # noqa: PLC0415  signals are to be handled before this takes time
 
     run_command()

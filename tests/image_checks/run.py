@@ -25,7 +25,9 @@ _MEBIBYTE = 2**20
 
 
 def make_build_base(address: str) -> None:
-    """Give the base this machine's index of packages, and the certificates that it trusts."""
+    """Give the base, once, this machine's index of packages and the certificates that it trusts."""
+    if docker(address, "image", "inspect", BUILD_BASE, check=False).returncode == 0:
+        return
     asked = [sys.executable, "-m", "pip", "config", "get", "global.index-url"]
     index = subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
     settings = ["[global]", f"cert = {CERTIFICATES}", *([f"index-url = {index}"] if index else [])]
