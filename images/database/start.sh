@@ -10,8 +10,10 @@ fail() {
 }
 
 # statements FOLDER: run SQL from standard input, one statement a line, while no server runs. None of it is logged.
+# After a crash a lock names process 1. That was PostgreSQL then and is this shell now, whom PostgreSQL takes for a live
+# server unless it is told that this is its grandparent.
 statements() {
-  postgres --single -D "$1" -c exit_on_error=on -c log_min_error_statement=panic postgres > /dev/null
+  PG_GRANDPARENT_PID=$$ postgres --single -D "$1" -c exit_on_error=on -c log_min_error_statement=panic postgres > /dev/null
 }
 
 file=${PALAESTRA_DATABASE_PASSWORD_FILE:-}
