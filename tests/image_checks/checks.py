@@ -175,13 +175,8 @@ def the_database_is_reached_by_the_record_alone(deployment: Deployment) -> None:
     network = json.loads(deployment.docker("network", "inspect", f"{PROJECT}_record").stdout)[0]
     assert network["Internal"]
     assert set(deployment.inspect("server")["NetworkSettings"]["Networks"]) == {f"{PROJECT}_published"}
-    program = (
-        "import psycopg, sys\n"
-        "try: psycopg.connect(f'postgresql://{sys.argv[1]}@database/palaestra', password='wrong')\n"
-        "except psycopg.OperationalError as error: print(error)"
-    )
     for user, why in (("palaestra", "password authentication failed"), ("postgres", "no pg_hba.conf entry")):
-        assert why in deployment.execute("dashboard", [PYTHON, "-c", program, user])
+        assert why in try_password(deployment, "wrong", user=user)
 
 
 def no_secret_is_in_a_log_or_a_description(deployment: Deployment) -> None:
@@ -199,14 +194,20 @@ def no_secret_is_in_a_log_or_a_description(deployment: Deployment) -> None:
         assert held == [], f"{what} holds: {held}"
 
 
-def new_containers_have_the_old_state(deployment: Deployment) -> None:
+def new_containers_have_the_old_state_and_a_new_password(deployment: Deployment) -> None:
     handles, recorded = deployment_handles(deployment), deployment.query(RECORDED)
+    former = deployment.secrets["password"]
     deployment.remove(volumes=False)
+    deployment.change_password()
     deployment.compose("up", "--detach")
     for service in USERS:
         deployment.wait_until_healthy(service)
     assert deployment_handles(deployment) == handles
     assert deployment.query(RECORDED) == recorded != ""
+    shown = httpx.get(f"{deployment.url('dashboard')}/episodes/1/json", headers=bearer(deployment, "reader"))
+    assert shown.status_code == 200, shown.text
+    for password, accepted in ((former, False), (deployment.secrets["password"], True)):
+        assert (try_password(deployment, password) == "") == accepted
 
 
 def sigterm_ends_sessions_and_the_server(deployment: Deployment) -> None:
@@ -268,7 +269,7 @@ CHECKS: tuple[Check, ...] = (
     the_images_hold_no_tools_for_intruders,
     the_database_is_reached_by_the_record_alone,
     no_secret_is_in_a_log_or_a_description,
-    new_containers_have_the_old_state,
+    new_containers_have_the_old_state_and_a_new_password,
     sigterm_ends_sessions_and_the_server,
     sigterm_ends_a_server_that_is_starting,
     the_others_end_cleanly,
@@ -297,6 +298,16 @@ def deployment_handles(deployment: Deployment) -> list[str]:
     answer = httpx.post(url, json=body, headers=bearer(deployment, "trainer"), timeout=60)
     assert answer.status_code == 200, answer.text
     return [str(task) for task in answer.json()["results"][0]["ok"]["tasks"][:3]]
+
+
+def try_password(deployment: Deployment, password: str, *, user: str = "palaestra") -> str:
+    """Why the database refuses a client of the dashboard's container; empty where it does not."""
+    program = (
+        "import psycopg, sys\n"
+        "try: psycopg.connect(f'postgresql://{sys.argv[1]}@database/palaestra', password=sys.argv[2]).close()\n"
+        "except psycopg.OperationalError as error: print(error)"
+    )
+    return deployment.execute("dashboard", [PYTHON, "-c", program, user, password])
 
 
 def kill(deployment: Deployment, service: str) -> None:

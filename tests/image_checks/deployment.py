@@ -42,11 +42,8 @@ class Deployment:
         self.runs.mkdir(parents=True)
         self._password_file = folder / "secrets" / "database-password"
         self._password_file.parent.mkdir(mode=0o700)
-        # Characters that a shell, SQL or a URL would read as their own.
-        password = f"it's-%s-$HOME-\\-@/{token_hex(16)}"
-        self._password_file.write_text(password + "\n", encoding="utf-8")
-        self._password_file.chmod(0o444)
-        self.secrets = {"password": password}
+        self.secrets: dict[str, str] = {}
+        self.change_password()
         self.ports = {"server": free_port(), "dashboard": free_port()}
         self.measured: dict[str, float] = {}
         self.variables = {
@@ -57,6 +54,13 @@ class Deployment:
             "PALAESTRA_PORT": str(self.ports["server"]),
             "PALAESTRA_DASHBOARD_PORT": str(self.ports["dashboard"]),
         }
+
+    def change_password(self) -> None:
+        """Write another password of the database into its file."""
+        # Characters that a shell, SQL or a URL would read as their own.
+        self.secrets["password"] = f"it's-%s-$HOME-\\-@/{token_hex(16)}"
+        self._password_file.write_text(self.secrets["password"] + "\n", encoding="utf-8")
+        self._password_file.chmod(0o444)
 
     def compose(
         self, *arguments: str, check: bool = True, variables: Mapping[str, str] | None = None
