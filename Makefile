@@ -98,8 +98,8 @@ soak: .venv/test.stamp
 	  $(BIN)/python -m tests.soak; [ $$status = 0 ] || [ $$status = 5 ]
 
 check: .venv/test.stamp
-	$(BIN)/ruff format --check src tests
-	$(BIN)/ruff check src tests
+	$(BIN)/ruff format --check src tests images
+	$(BIN)/ruff check src tests images
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 	$(BIN)/pyright
