@@ -64,7 +64,7 @@ def describe_images(deployment: Deployment) -> dict[str, object]:
     """Sizes, and versions of what the images hold."""
     sizes = {
         name: round(int(deployment.docker("image", "inspect", "--format", "{{.Size}}", image).stdout) / _MEBIBYTE)
-        for name, image in (("server", SERVER), ("database", DATABASE), ("base", BASE))
+        for name, image in (("server", SERVER), ("database", DATABASE))
     }
     program = (
         "import importlib.metadata as m, json, sys; "
