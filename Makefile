@@ -15,7 +15,7 @@ LAYOUTS := appworld webshop
 INTEROP ?= $(abspath .interop)
 FRAMEWORKS := inspect verifiers
 
-.PHONY: demo test soak check bench pages interop docker-test clean
+.PHONY: demo test soak check bench pages interop docker-test image-test clean
 .DEFAULT_GOAL := help
 
 help:
@@ -26,6 +26,7 @@ help:
 	@echo "make pages   both renderers of pages compared, episodes repeated, every solution played on them; goes on where it was killed"
 	@echo "make interop adapters for other people's trainers with their real packages; writes docs/interop/log.md; goes on where it was killed"
 	@echo "make docker-test  the sandbox's tests on Docker too; starts an engine of its own, as root; see docs/sandbox.md"
+	@echo "make image-test   the images of the server and its database, built and run; starts an engine of its own, as root; see docs/serving.md"
 	@echo "make bench   what one step, reset, fork and snapshot cost"
 
 # A stamp newer than pyproject.toml means the environment is the one it describes.
@@ -97,8 +98,8 @@ soak: .venv/test.stamp
 	  $(BIN)/python -m tests.soak; [ $$status = 0 ] || [ $$status = 5 ]
 
 check: .venv/test.stamp
-	$(BIN)/ruff format --check src tests
-	$(BIN)/ruff check src tests
+	$(BIN)/ruff format --check src tests images
+	$(BIN)/ruff check src tests images
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 	$(BIN)/pyright
@@ -138,6 +139,17 @@ docker-test: .venv/test.stamp
 	  apt-get update -q && apt-get install -q -y --no-install-recommends $$package || exit 1; \
 	done
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.docker_engine
+
+# Not part of `make test`, for the same reasons. It writes docs/serving-images.json, which `make test` checks.
+image-test: .venv/test.stamp
+	@for program in dockerd debootstrap docker-compose; do \
+	  command -v $$program > /dev/null && continue; \
+	  package=$$( [ $$program = dockerd ] && echo docker.io || echo $$program ); \
+	  [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null \
+	    || { echo "the checks of images need $$program; as root: apt-get install --no-install-recommends $$package" >&2; exit 1; }; \
+	  apt-get update -q && apt-get install -q -y --no-install-recommends $$package || exit 1; \
+	done
+	PYTHONPATH=tests OMP_NUM_THREADS=1 $(BIN)/python -m image_checks.run
 
 clean:
 	rm -rf .venv .venv-vllm .benchmarks .interop .docker build dist runs .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage*

@@ -70,8 +70,8 @@ def docker(address: str, *arguments: str, check: bool = True) -> "subprocess.Com
     return subprocess.run(command, check=check, capture_output=True, text=True)
 
 
-def build_image(address: str) -> None:
-    """Make the sandbox's image, from a base that is made once."""
+def make_base(address: str) -> None:
+    """Make the Debian that images are built from, where the engine has none."""
     if docker(address, "image", "inspect", BASE, check=False).returncode != 0:
         folder = WORK / DEBIAN
         shutil.rmtree(folder, ignore_errors=True)
@@ -80,6 +80,11 @@ def build_image(address: str) -> None:
         with subprocess.Popen(["tar", "-C", str(folder), "-c", "."], stdout=subprocess.PIPE) as packed:
             subprocess.run(["docker", "--host", address, "import", "-", BASE], stdin=packed.stdout, check=True)
         shutil.rmtree(folder)
+
+
+def build_image(address: str) -> None:
+    """Make the sandbox's image, from a base that is made once."""
+    make_base(address)
     docker(address, "build", "--network=none", "--build-arg", f"BASE={BASE}", "-t", IMAGE, str(IMAGE_FOLDER))
 
 
