@@ -168,6 +168,26 @@ def test_json_that_is_no_call_is_explained(text: str, says: str) -> None:
     assert says in error
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        'Sure! {"tool": "get_order", "arguments": {}}',
+        'I will look.\n```json\n{"name": "get_order"}\n```',
+        'So: [{"tool":"a"}]',
+    ],
+)
+def test_a_call_behind_prose_is_not_something_said(text: str) -> None:
+    turn = JSON.parse(text)
+    assert turn.error == "a call stands alone, without text around it; this one has some"
+    assert not turn.calls
+    assert not turn.prose
+
+
+def test_prose_may_quote_json_that_is_no_call() -> None:
+    said = 'Your order is {"id": "ORD-1", "name of the tool": 3}.'
+    assert JSON.parse(said).prose == said
+
+
 def test_formats_are_known_by_name() -> None:
     planners = ["planner", "planner-qwen", "planner-qwen-facts", "planner-smollm2", "planner-smollm2-facts"]
     qwen = ["qwen", "qwen-facts", "qwen-thinking", "qwen-thinking-facts"]

@@ -1,5 +1,6 @@
 """Calls as bare JSON."""
 
+import re
 from collections.abc import Sequence
 from typing import cast
 
@@ -9,17 +10,22 @@ from palaestra.tools.formats.calls import decode_json, encode_call, turn_of
 from palaestra.tools.formats.format import ParsedTurn
 from palaestra.tools.formats.hermes import THINKING, strip_fence
 
+_CALL = re.compile(r'\{\s*"(?:tool|name)"\s*:\s*"')
+
 
 class JsonFormat:
     """A bare JSON object `{"tool": ..., "arguments": {...}}`, or a list of them; a code fence around it is ignored.
 
-    Calls and messages in OpenAI's and Anthropic's form are read as well. Text that does not begin as JSON is prose.
+    Calls and messages in OpenAI's and Anthropic's form are read as well. Text that does not begin as JSON is prose,
+    unless a call follows in it: what was meant as a call must not pass for something said.
     """
 
     def parse(self, text: str) -> ParsedTurn:
         """Read one turn."""
         text = strip_fence(THINKING.sub("", text).strip())
         if not text.startswith(("{", "[")):
+            if _CALL.search(text):
+                return ParsedTurn(error="a call stands alone, without text around it; this one has some")
             return turn_of((), text)
         value = decode_json(text)
         said = read_model_value(value)
