@@ -1,14 +1,14 @@
 """Cells of an experiment, run beside each other: each in a process of its own, and none begun after a time."""
 
 import fcntl
-import multiprocessing
 from collections.abc import Callable, Generator, Mapping
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
 
 from palaestra.durable import make_folder
+from palaestra.process_pool import process_pool
 from palaestra.trainers.progress import OpenProgressBar
 
 
@@ -32,10 +32,9 @@ def run_in_pool(
         say: Told what begins, and what does not fit in the time.
     """
     until = None if minutes is None else monotonic() + 60 * minutes
-    context = multiprocessing.get_context("spawn")  # a forked torch waits for threads that it has not
     left = list(cells)
     running: dict[Future[None], str] = {}
-    with bar("cells", len(left)) as shown, ProcessPoolExecutor(jobs, context) as pool:
+    with bar("cells", len(left)) as shown, process_pool(jobs) as pool:
         while left or running:
             while left and len(running) < jobs and (until is None or monotonic() < until):
                 name = left.pop(0)

@@ -1,8 +1,6 @@
 """The same judgement of many tasks: one after the other, or in several processes, with the same result."""
 
-import multiprocessing
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -13,6 +11,7 @@ from gymnasium.envs.registration import EnvSpec
 from palaestra import register_world
 from palaestra.envs import ToolEnv
 from palaestra.packs import PACKS
+from palaestra.process_pool import process_pool
 
 T = TypeVar("T")
 
@@ -53,9 +52,7 @@ def _how(env: ToolEnv) -> _How | None:
 
 
 def _spread(how: _How, ids: Sequence[str], judge: Callable[[ToolEnv, str], T], jobs: int) -> Iterator[T]:
-    # Not by fork: a process that holds threads, as one with torch does, must not be forked.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(how,)) as pool:
+    with process_pool(jobs, initializer=_begin, initargs=(how,)) as pool:
         yield from pool.map(partial(_judge_here, judge), ids, chunksize=CHUNK)
 
 

@@ -1,8 +1,6 @@
 """Records of generated worlds in a folder: a world a line, so that the same command continues where it stopped."""
 
-import multiprocessing
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
@@ -11,6 +9,7 @@ from pydantic import TypeAdapter
 
 from palaestra.envs.synthesis import generate_blueprint
 from palaestra.log import Log, read_log
+from palaestra.process_pool import process_pool
 
 
 class WorldRecord(Protocol):
@@ -76,6 +75,5 @@ def _judge_each(numbers: Sequence[int], judge: Callable[[int], R], jobs: int) ->
     if jobs == 1:
         yield from map(judge, numbers)
         return
-    # Not by fork: a process that holds threads must not be forked.
-    with ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn")) as pool:
+    with process_pool(jobs) as pool:
         yield from pool.map(judge, numbers)

@@ -5,9 +5,10 @@ Processes leave their parts where `learn` finds them, so the result is read afte
 
 import multiprocessing
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
+from multiprocessing.managers import SyncManager
 from pathlib import Path
 from time import monotonic
 from typing import Protocol
@@ -25,6 +26,7 @@ from palaestra.benchmarks.learning.run import (
     Training,
     learn,
 )
+from palaestra.process_pool import end_with_parent, process_pool
 from palaestra.trainers import OpenProgressBar, ProgressBar, env_id_of
 
 _STAGES = "stages"
@@ -114,7 +116,8 @@ def _train_ahead(
     say: Callable[[str], None],
 ) -> None:
     place = place_of(material)
-    context = multiprocessing.get_context("spawn")  # a forked torch waits for threads that it has not
+    manager = SyncManager(ctx=multiprocessing.get_context("spawn"))
+    manager.start(end_with_parent)
     waiting = [_Job(seed, _STAGES) for seed in range(seeds)]
     controls = CONTROLS if config.controls else ()
     parts = (*STAGES.values(), *controls, *([] if config.base is None else [BASE]))
@@ -132,8 +135,8 @@ def _train_ahead(
     total = seeds * (1 + len(controls) + len(parts) * len(config.temperatures))
     with (
         bar("policies", total) as shown,
-        context.Manager() as manager,
-        ProcessPoolExecutor(jobs, context) as pool,
+        manager,
+        process_pool(jobs) as pool,
     ):
         news: _News = manager.Queue()
         while waiting or running:

@@ -5,9 +5,7 @@ Each learner has a process of its own, and so has each resumption: memory is wha
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -18,6 +16,7 @@ import torch
 from palaestra.benchmarks.speed.training.learners import LearnerStep
 from palaestra.benchmarks.speed.training.machine import machine
 from palaestra.benchmarks.speed.training.scale import QWEN3_06B, SMALL, TrainScale
+from palaestra.process_pool import process_pool
 from palaestra.records import JsonObject
 from palaestra.table import Table
 from palaestra.tools import CHAT_FORMATS
@@ -107,7 +106,7 @@ def bench_saves(*, scale: TrainScale, bar: OpenProgressBar = silent) -> SavesRep
 def _in_a_process(
     work: Callable[[str, TrainScale, Path, int], T], who: str, scale: TrainScale, folder: Path, threads: int
 ) -> T:
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+    with process_pool(1) as pool:
         return pool.submit(work, who, scale, folder, threads).result()
 
 
