@@ -3,14 +3,11 @@
 import asyncio
 import logging
 import pickle
-import signal
-import socket
-import subprocess
-import sys
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from palaestra.child_process import ChildProcess, describe_exit
 from palaestra.errors import InfrastructureError
 from palaestra.record import record
 from palaestra.serving.core import SessionCounts
@@ -18,13 +15,6 @@ from palaestra.serving.workers.frames import LENGTH, Header, read_counts, read_f
 from palaestra.serving.workers.worker_host import GRACE, WorkerSettings
 
 _LOG = logging.getLogger("palaestra.serving")
-_PROGRAM = """
-import sys
-descriptor, sys.path[:] = int(sys.argv[1]), sys.argv[2:]
-from palaestra.serving.workers.worker_host import serve_sessions
-serve_sessions(descriptor)
-"""
-_BUFFER = 2**20
 _NOTHING = SessionCounts(sessions=0, snapshots=0, begun=0, running=0, outcomes={})
 
 
@@ -67,8 +57,6 @@ class SessionWorker:
     Args:
         settings: What it is told.
         process: The process.
-        reader: What it writes.
-        writer: What it reads.
         on_end: Is called once when it can do nothing more, before its calls fail.
 
     Attributes:
@@ -82,9 +70,7 @@ class SessionWorker:
     def __init__(
         self,
         settings: WorkerSettings,
-        process: "subprocess.Popen[bytes]",
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
+        process: ChildProcess,
         on_end: Callable[["SessionWorker"], None],
     ) -> None:
         self.name = settings.name
@@ -93,8 +79,6 @@ class SessionWorker:
         self.lost: str | None = None
         self.growth: Counter[str] = Counter()
         self._process = process
-        self._reader = reader
-        self._writer = writer
         self._on_end = on_end
         self._loop = asyncio.get_running_loop()
         self._alarm: asyncio.TimerHandle | None = None
@@ -116,20 +100,8 @@ class SessionWorker:
         Raises:
             InfrastructureError: no process can be started.
         """
-        ours, theirs = socket.socketpair()
-        with theirs:
-            try:
-                process = subprocess.Popen(  # noqa: S603  our own program
-                    [sys.executable, "-c", _PROGRAM, str(theirs.fileno()), *sys.path],
-                    pass_fds=[theirs.fileno()],
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                )
-            except OSError as error:
-                ours.close()
-                raise InfrastructureError(f"no worker process can be started: {error}") from error
-        reader, writer = await asyncio.open_connection(sock=ours, limit=_BUFFER)
-        worker = cls(settings, process, reader, writer, on_end)
+        process = await ChildProcess.start("palaestra.serving.workers.worker_host:serve_sessions", prints=False)
+        worker = cls(settings, process, on_end)
         first = pickle.dumps(settings)
         worker._send("start", len(first).to_bytes(LENGTH) + first, seconds=seconds, growth={})
         return worker
@@ -178,7 +150,7 @@ class SessionWorker:
         self.growth.update(growth)
         if len(self._calls) == 1:
             self._watch()
-        self._writer.write(frame)
+        self._process.writer.write(frame)
         return answer
 
     def _watch(self) -> None:
@@ -197,18 +169,18 @@ class SessionWorker:
         reason = "it ended"
         try:
             while True:
-                length = int.from_bytes(await self._reader.readexactly(LENGTH))
-                self._take(*read_frame(await self._reader.readexactly(length)))
+                length = int.from_bytes(await self._process.reader.readexactly(LENGTH))
+                self._take(*read_frame(await self._process.reader.readexactly(length)))
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
         except Exception:
             _LOG.exception("worker answered nonsense", extra={"worker": str(self.name)})
             reason = "it answered nonsense"
         self._fail(reason)
-        code = await asyncio.to_thread(self._reap)
+        code = await self._process.reap(2 * GRACE)
         if not self._is_closing:
-            _LOG.warning("worker ended", extra={"worker": str(self.name), "reason": _exit(code)})
-        self._writer.close()
+            _LOG.warning("worker ended", extra={"worker": str(self.name), "reason": describe_exit(code)})
+        self._process.writer.close()
 
     def _take(self, header: Header, body: bytes) -> None:
         if self.lost is not None:  # its sessions are given up, and what it still says would count twice
@@ -242,23 +214,12 @@ class SessionWorker:
                 call.answer.set_exception(WorkerLostError(f"worker {self.name}: {reason}"))
                 call.answer.exception()  # whoever asked may have gone
 
-    def _reap(self) -> int:
-        try:
-            return self._process.wait(2 * GRACE)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            return self._process.wait()
-
     async def close(self) -> None:
         """Let it end, and wait until nothing of it is left."""
         self._is_closing = True
-        self._writer.transport.abort()  # whatever was not sent yet is not waited for
+        self._process.writer.transport.abort()  # whatever was not sent yet is not waited for
         await self.wait()
 
     async def wait(self) -> None:
         """Wait until nothing of it is left."""
         await self._listening
-
-
-def _exit(code: int) -> str:
-    return signal.Signals(-code).name if code < 0 else f"exit code {code}"

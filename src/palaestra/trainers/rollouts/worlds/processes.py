@@ -1,93 +1,45 @@
-"""Worlds in other processes of this machine: a crash costs the worlds of one process, and the run goes on.
-
-Processes are started afresh, not forked and not from the main module, so that they hold nothing of this one: no
-threads, no locks, no accelerator. They end when this process does, however it does.
-"""
+"""Worlds in other processes of this machine: a crash costs the worlds of one process, and the run goes on."""
 
 import asyncio
 import os
-import signal
-import socket
-import subprocess
-import sys
 
 from palaestra.agents.host import GRACE, LENGTH
 from palaestra.agents.hosted import WorldSpec
-from palaestra.errors import InfrastructureError
+from palaestra.child_process import ChildProcess, describe_exit
 from palaestra.trainers.rollouts.worlds.remote import RemoteWorlds, Timeouts, WorldWorker
-
-_PROGRAM = """
-import sys
-descriptor, sys.path[:] = int(sys.argv[1]), sys.argv[2:]
-from palaestra.agents.host import serve
-serve(descriptor)
-"""
 
 
 class _Process(WorldWorker):
-    def __init__(
-        self,
-        process: subprocess.Popen[bytes],
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-    ) -> None:
+    def __init__(self, process: ChildProcess) -> None:
         super().__init__(f"worker process {process.pid}")
         self._process = process
-        self._reader = reader
-        self._writer = writer
         self._next = 0
         self._listening = asyncio.create_task(self._listen())
 
-    @classmethod
-    async def start(cls) -> "_Process":
-        ours, theirs = socket.socketpair()
-        with theirs:
-            try:
-                process = subprocess.Popen(  # noqa: S603  our own program
-                    [sys.executable, "-c", _PROGRAM, str(theirs.fileno()), *sys.path],
-                    pass_fds=[theirs.fileno()],
-                    stdin=subprocess.DEVNULL,
-                )
-            except OSError as error:
-                ours.close()
-                raise InfrastructureError(f"no worker process can be started: {error}") from error
-        reader, writer = await asyncio.open_connection(sock=ours)
-        return cls(process, reader, writer)
-
     def send(self, number: int, frame: bytes) -> None:
         del number  # answers come in the order of calls
-        self._writer.write(len(frame).to_bytes(LENGTH) + frame)
+        self._process.writer.write(len(frame).to_bytes(LENGTH) + frame)
 
     async def _listen(self) -> None:
         """Pass answers on until there are no more, and see to the end of the process."""
+        reader = self._process.reader
         try:
             while True:
-                length = int.from_bytes(await self._reader.readexactly(LENGTH))
-                self.pass_answer(self._next, await self._reader.readexactly(length))
+                length = int.from_bytes(await reader.readexactly(LENGTH))
+                self.pass_answer(self._next, await reader.readexactly(length))
                 self._next += 1
         except (asyncio.IncompleteReadError, ConnectionError):
             pass
-        code = await asyncio.to_thread(self._reap)
-        self.fail(f"{self.name} ended with exit code {code}{_signal(code)}; it is replaced")
-        self._writer.close()
-
-    def _reap(self) -> int:
-        try:
-            return self._process.wait(2 * GRACE)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            return self._process.wait()
+        code = await self._process.reap(2 * GRACE)
+        self.fail(f"{self.name} ended with {describe_exit(code)}; it is replaced")
+        self._process.writer.close()
 
     def kill(self) -> None:
         self._process.kill()
 
     async def end(self) -> None:
-        self._writer.close()
+        self._process.writer.close()
         await self._listening
-
-
-def _signal(code: int) -> str:
-    return f" ({signal.Signals(-code).name})" if code < 0 else ""
 
 
 class ProcessWorlds(RemoteWorlds):
@@ -107,4 +59,4 @@ class ProcessWorlds(RemoteWorlds):
 
     async def start(self) -> WorldWorker:
         """A new process."""
-        return await _Process.start()
+        return _Process(await ChildProcess.start("palaestra.agents.host:serve"))
