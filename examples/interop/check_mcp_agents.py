@@ -19,6 +19,11 @@ import palaestra
 from palaestra.envs import ToolEnv
 
 
+def attribute(message: dict[str, str]) -> str:
+    """What others than tools say, as MCP shows it."""
+    return f"[{message.get('name', message['role'])}] {message['content']}"
+
+
 def compare(client: str, python: str, url: str, world: str, env: ToolEnv) -> None:
     """Compare the episodes of one world.
 
@@ -36,15 +41,13 @@ def compare(client: str, python: str, url: str, world: str, env: ToolEnv) -> Non
     command = [python, str(Path(__file__).with_name(client))]
     played = subprocess.run(command, input=json.dumps(asked), check=True, capture_output=True, text=True)  # noqa: S603
     for line, session, episode in zip(played.stdout.splitlines(), served, expected, strict=True):
-        opening, *answers = episode["messages"]
+        opening, answers = episode["messages"][0], [message for said in episode["messages"][1:] for message in said]
         judged = {"digest": session.unwrapped.digest(), "points": session.unwrapped.score().points}
         found = {**json.loads(line), **judged}
         wanted = {
-            "briefing": "\n\n".join(
-                f"[{message.get('name', message['role'])}] {message['content']}" for message in opening
-            ),
+            "briefing": "\n\n".join(map(attribute, opening)),
             "tools": episode["tools"],
-            "answers": [message["content"] for answer in answers for message in answer],
+            "answers": [message["content"] if message["role"] == "tool" else attribute(message) for message in answers],
             "digest": episode["digest"],
             "points": episode["points"],
         }

@@ -45,10 +45,11 @@ async def play(url: str, calls: list[dict[str, Any]]) -> dict[str, Any]:
         opening = [SystemMessage(briefing.as_string()), HumanMessage("Begin.")]
         limit = {"recursion_limit": 2 * len(calls) + 2}
         result = await graph.compile().ainvoke({"messages": opening}, limit)
+    outputs = [message.content for message in result["messages"] if isinstance(message, ToolMessage)]
     return {
         "briefing": opening[0].content,
         "tools": [tool.name for tool in tools],
-        "answers": [message.text for message in result["messages"] if isinstance(message, ToolMessage)],
+        "answers": [part["text"] for output in outputs for part in output],
     }
 
 

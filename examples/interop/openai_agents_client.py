@@ -31,10 +31,11 @@ async def play(url: str, calls: list[dict[str, Any]]) -> dict[str, Any]:
         await Runner.run(agent, "Begin.", max_turns=len(calls) + 1, run_config=config)
     last = model.last_call
     assert last is not None
+    outputs = [item["output"] for item in last.input if item.get("type") == "function_call_output"]
     return {
         "briefing": last.system_instructions,
         "tools": [tool.name for tool in last.tools],
-        "answers": [item["output"] for item in last.input if item.get("type") == "function_call_output"],
+        "answers": [part["text"] for output in outputs for part in output],
     }
 
 
