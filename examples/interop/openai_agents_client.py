@@ -35,8 +35,13 @@ async def play(url: str, calls: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "briefing": last.system_instructions,
         "tools": [tool.name for tool in last.tools],
-        "answers": [part["text"] for output in outputs for part in output],
+        "answers": [text for output in outputs for text in read_output(output)],
     }
+
+
+def read_output(output: str | list[dict[str, Any]]) -> list[str]:
+    """The texts of an answer; where there is none, what the SDK tells the model instead."""
+    return [output] if isinstance(output, str) else [part["text"] for part in output]
 
 
 async def main() -> None:

@@ -72,7 +72,8 @@ def test_the_tokens_of_a_rollout_are_those_that_engine_and_policy_saw(tmp_path: 
     stream = [*prompt.tolist()[-len(engine.asked[0]) :], *response.tolist()]
     for asked, drawn in zip(engine.asked, engine.drawn, strict=True):
         assert stream[: len(asked) + len(drawn)] == asked + drawn
-    assert int(batch.batch["attention_mask"].sum()) == len(asked) + len(drawn), "nothing stands behind the last turn"
+    seen = len(engine.asked[-1]) + len(engine.drawn[-1])
+    assert int(batch.batch["attention_mask"].sum()) == seen, "nothing stands behind the last turn"
 
 
 def test_the_prompt_is_what_the_chat_template_gives(tmp_path: Path) -> None:

@@ -158,20 +158,22 @@ class PalaestraAgentLoop(AgentLoopBase):
     ) -> None:
         limits = self.rollout_config.multi_turn
         most = min((limit for limit in (limits.max_assistant_turns, limits.max_user_turns) if limit), default=None)
-        while not episode.is_over and (most is None or stream.turns < most):
+        while most is None or stream.turns < most:
             written = await self._draw_turn(stream, sampling_params, request_id)
             if len(stream.mask) >= self.rollout_config.response_length:
                 return
             with simple_timer("tool_calls", stream.metrics):
                 messages = await asyncio.to_thread(episode.act, self._decode(written))
-            if not episode.is_over and episode.tools != stream.tools:
+            if episode.is_over:
+                return
+            if episode.tools != stream.tools:
                 raise CapabilityError(
                     "the tools change on the way, and the prompt states them once; switch off noise that changes tools"
                 )
-            if episode.is_over or not await self._add_answer(stream, messages):
+            if not await self._add_answer(stream, messages):
                 return
 
-    async def _draw_turn(self, stream: _TokenStream, sampling_params: dict[str, Any], request_id: str) -> Sequence[int]:
+    async def _draw_turn(self, stream: _TokenStream, sampling_params: dict[str, Any], request_id: str) -> list[int]:
         """Have the engine write a turn; its tokens."""
         with simple_timer("generate_sequences", stream.metrics):
             drawn = await self.server_manager.generate(
@@ -179,9 +181,10 @@ class PalaestraAgentLoop(AgentLoopBase):
             )
         if drawn.stop_reason in ("abort", "aborted"):
             raise ReplyError("the engine gave up a turn; the rollout does not count")
+        written: list[int] = drawn.token_ids
         merged, stream.mask, logprobs = await self.ct_merge_assistant_token(
             stream.ids,
-            drawn.token_ids,
+            written,
             stream.mask,
             (stream.logprobs or []) if stream.logprobs or drawn.log_probs else None,
             assistant_logprobs=drawn.log_probs or None,
@@ -189,7 +192,7 @@ class PalaestraAgentLoop(AgentLoopBase):
         stream.ids, stream.logprobs = merged.token_ids, logprobs
         stream.turns += 1
         _take_facts(stream, drawn)
-        return drawn.token_ids
+        return written
 
     async def _add_answer(self, stream: _TokenStream, messages: Sequence[Message]) -> bool:
         """Add what the world says; whether it fits and leaves room for a turn."""
