@@ -1,5 +1,5 @@
 # verl lives under another Python than the one that checks types; `make interop` runs this file there.
-# mypy: disable-error-code="import-not-found, misc, unused-ignore"
+# mypy: disable-error-code="import-not-found, import-untyped, misc, unused-ignore"
 # pyright: reportMissingImports=false, reportUnknownVariableType=false, reportUnknownMemberType=false
 # pyright: reportUnknownArgumentType=false, reportUnknownParameterType=false
 """Rollouts of verl's own: its settings, its data set, its agent-loop worker. Only the engine is a script."""
