@@ -13,7 +13,12 @@ LAYOUTS := appworld webshop
 
 # Frameworks whose adapters are checked in environments of their own; TRL is in the project's.
 INTEROP ?= $(abspath .interop)
-FRAMEWORKS := inspect verifiers
+FRAMEWORKS := inspect verifiers verl
+# Clients of a served world, which need nothing of ours.
+CLIENTS := langgraph openai-agents openenv
+PINS_langgraph := langgraph==1.2.24 langchain-mcp-adapters==0.3.2
+PINS_openai-agents := openai-agents==0.24.0
+PINS_openenv := openenv-core==0.3.0
 
 .PHONY: demo test soak check bench pages interop docker-test image-test clean
 .DEFAULT_GOAL := help
@@ -113,21 +118,20 @@ pages: .venv/test.stamp .venv/suites.stamp
 	$(BIN)/palaestra bench pages $(PAGED) --out runs/pages --markdown runs/pages/pages.md
 	$(BIN)/palaestra bench pages-gate $(PAGED) --out runs/pages-gate --markdown runs/pages-gate/gate.md
 
+# verl needs torch, in the build that is pinned above.
 $(INTEROP)/%/interop.stamp: pyproject.toml
 	$(PYTHON) -m venv $(INTEROP)/$*
-	$(INTEROP)/$*/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[serve,$*]' 'hypothesis>=6.130' 'pytest>=8.4,<9.2'
+	$(INTEROP)/$*/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[serve,$*]' 'hypothesis>=6.130' 'pytest>=8.4,<9.2' $(if $(filter verl,$*),'$(TORCH)')
 	@touch $@
 
-# OpenEnv's clients need nothing of ours.
-$(INTEROP)/openenv.stamp:
-	$(PYTHON) -m venv $(INTEROP)/openenv
-	$(INTEROP)/openenv/bin/python -m pip install --quiet --disable-pip-version-check openenv-core==0.3.0
+$(CLIENTS:%=$(INTEROP)/%.stamp): $(INTEROP)/%.stamp:
+	$(PYTHON) -m venv $(INTEROP)/$*
+	$(INTEROP)/$*/bin/python -m pip install --quiet --disable-pip-version-check $(PINS_$*)
 	@touch $@
 
-# A framework that passed under the same code is not run again.
-interop: .venv/test.stamp $(FRAMEWORKS:%=$(INTEROP)/%/interop.stamp) $(INTEROP)/openenv.stamp
+# What passed under the same code is not run again.
+interop: .venv/test.stamp $(FRAMEWORKS:%=$(INTEROP)/%/interop.stamp) $(CLIENTS:%=$(INTEROP)/%.stamp)
 	PYTHONPATH=tests OMP_NUM_THREADS=1 $(BIN)/python -m adapted.frameworks --environments $(INTEROP)
-	OMP_NUM_THREADS=1 $(BIN)/python examples/interop/check_openenv.py $(INTEROP)/openenv/bin/python
 
 # Not part of `make test`: it needs root, and an engine. It writes docs/sandbox-docker.json, which `make test` checks.
 docker-test: .venv/test.stamp

@@ -1,10 +1,12 @@
 """Environments that are watched while an adapter plays them: what they were asked, and how they ended."""
 
+from contextlib import suppress
 from typing import Any, ClassVar
 
 import gymnasium as gym
 
 import palaestra
+from palaestra.errors import EpisodeOverError
 from palaestra.protocols import Action
 from palaestra.records import Message
 from worlds.registration import LIBRARY_ID, register
@@ -38,7 +40,8 @@ class WatchedEnv(gym.Wrapper[tuple[Message, ...], Action, tuple[Message, ...], A
 
     def close(self) -> None:
         if self.steps:
-            self.noted = self.ended
+            with suppress(EpisodeOverError):  # a void episode has no score
+                self.noted = self.ended
         super().close()
 
 

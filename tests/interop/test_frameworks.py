@@ -5,7 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from adapted.frameworks import FRAMEWORKS, CheckResult, Framework, log_markdown, read_counts
+from adapted.frameworks import (
+    CLIENTS,
+    FRAMEWORKS,
+    CheckResult,
+    Framework,
+    ServedClient,
+    count_episodes,
+    log_markdown,
+    read_counts,
+)
 
 ROOT = Path(__file__).parents[2]
 
@@ -27,6 +36,18 @@ def test_the_makefile_makes_an_environment_for_each_framework_that_needs_one() -
     assert f"FRAMEWORKS := {own}\n" in (ROOT / "Makefile").read_text()
 
 
+@pytest.mark.parametrize("client", CLIENTS, ids=lambda one: one.name)
+def test_a_client_is_pinned_and_the_document_states_its_version(client: ServedClient) -> None:
+    makefile, document = (ROOT / "Makefile").read_text(), (ROOT / "docs" / "interop.md").read_text()
+    assert f"CLIENTS := {' '.join(sorted(one.name for one in CLIENTS))}\n" in makefile
+    [pins] = [line for line in makefile.splitlines() if line.startswith(f"PINS_{client.name} := ")]
+    for pin in pins.partition(" := ")[2].split():
+        package, _, version = pin.partition("==")
+        assert f"{package} {version}" in document
+    assert f"{client.distribution}==" in pins
+    assert (ROOT / client.command[0]).exists()
+
+
 @pytest.mark.parametrize(
     ("output", "counts"),
     [
@@ -39,6 +60,12 @@ def test_the_makefile_makes_an_environment_for_each_framework_that_needs_one() -
 )
 def test_what_pytest_says_is_counted(output: str, counts: tuple[int, int]) -> None:
     assert read_counts(output) == counts
+
+
+def test_the_episodes_of_an_example_are_counted() -> None:
+    table = "x 1.0\n\n| world | seed | calls |\n|---|---:|---:|\n| storefront | 0 | 6 |\n| itdesk | 4 | 14 |\n"
+    assert count_episodes(table) == 2
+    assert count_episodes("") == 0
 
 
 def test_a_framework_without_a_test_that_passed_is_not_sound() -> None:

@@ -1,6 +1,6 @@
 """Palaestra's worlds behind the interfaces of other people's trainers and evaluators.
 
-Each module is for one framework and takes that framework to be installed: `trl`, `verifiers`, `inspect_ai`. What they
+Each module is for one framework and needs it installed: `trl`, `verifiers`, `verl`, `inspect_ai`. What they
 share is here and needs none of them. A policy is given messages and tool schemas and nothing else, as everywhere. A
 fault of the world is never a reward: each adapter reports it in its framework's way for an episode that does not count.
 """
