@@ -9,6 +9,7 @@ import torch
 from crash.loops import POLICY, demonstrations, run
 from palaestra.trainers.branching import GrpoBranchingConfig
 from palaestra.trainers.engines.native import NativeConfig
+from palaestra.trainers.engines.native.core import Core
 from palaestra.trainers.engines.native.memory import RowMemory
 from palaestra.trainers.learner import Learner, LearnerConfig, LoraConfig
 from palaestra.trainers.loops import GrpoConfig, SaveConfig, SftConfig, SftLoop, initial_policy
@@ -41,12 +42,13 @@ def kept_bytes(config: LearnerConfig) -> float:
 
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
         model(torch.arange(TOKENS), torch.arange(TOKENS), attend)
-    own = {weight.untyped_storage().data_ptr() for weight in model.parameters()}
+    packed = [part for one in model.projections() for part in one.packed or ()]
+    own = {weight.untyped_storage().data_ptr() for weight in [*model.parameters(), *packed]}
     sizes = {x.untyped_storage().data_ptr(): x.untyped_storage().nbytes() for x in kept}
     return sum(size for place, size in sizes.items() if place not in own) / TOKENS
 
 
-@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@pytest.mark.parametrize("precision", ["fp32", "bf16", "fp8"])
 def test_activations_are_what_autograd_keeps(precision: str) -> None:
     config = LearnerConfig(lr=1e-3, precision=precision)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     assert 1 <= kept_bytes(config) / activation_bytes(SHAPE, config) < 1.05
@@ -71,6 +73,13 @@ def test_keys_and_values_take_what_the_engine_allocates(dtype: torch.dtype, numb
     rows, context = 3, 200
     memory = RowMemory(SHAPE, rows=rows, context=context, dtype=dtype, device=torch.device("cpu"))
     assert memory._kv.nbytes == rows * context * cache_bytes(SHAPE, number=number)
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16", "fp8", "fp8-block"])
+def test_weights_of_the_engine_take_what_it_holds(precision: str) -> None:
+    config = NativeConfig(precision=precision)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    core = Core(fresh(SHAPE, seed=0), config)
+    assert sizes(GrpoConfig(engine=config))["weights of the engine"] == core.weight_bytes
 
 
 def sizes(config: SftConfig | GrpoConfig) -> dict[str, int]:
