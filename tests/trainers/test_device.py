@@ -100,11 +100,12 @@ def test_auto_is_half_precision_where_the_processor_multiplies_in_it(
 
 @pytest.mark.parametrize("capability", [(8, 0), (8, 9)])
 def test_fp8_needs_a_gpu_that_multiplies_it(capability: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: capability)
+    found = {"cuda": capability}
+    monkeypatch.setattr(torch.cuda, "get_device_capability", found.__getitem__)
     with pytest.raises(ConfigError, match=rf"this device of compute capability {capability[0]}.{capability[1]}; write"):
         resolve_precision("fp8", "cuda")
     assert resolve_precision("fp8-block", "cuda") == "fp8-block"  # multiplied in bfloat16
-    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: (9, 0))
+    found["cuda"] = (9, 0)
     assert resolve_precision("fp8", "cuda") == "fp8"
 
 

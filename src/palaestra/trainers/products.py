@@ -13,7 +13,7 @@ from torch.nn.functional import ScalingType
 
 from palaestra.errors import ConfigError
 from palaestra.trainers.flow import OperandFormat
-from palaestra.trainers.model.decoder import PackedWeight
+from palaestra.trainers.model.projection import PackedWeight
 from palaestra.trainers.model.shape import DecoderShape
 from palaestra.trainers.quantisation import QuantisedMatrix, dequantise, quantise, round_to_e4m3
 
@@ -36,11 +36,11 @@ class QuantisedProducts:
         self._operands = operands
 
     def pack(self, weight_NC: Tensor) -> PackedWeight:
-        """See `Products`."""
+        """See `ProjectionProducts`."""
         return quantise(weight_NC, self._operands.weight)
 
     def product(self, x_TC: Tensor, weight_NC: Tensor, packed: PackedWeight) -> Tensor:
-        """See `Products`."""
+        """See `ProjectionProducts`."""
         product_TN: Tensor = _Product.apply(x_TC, weight_NC, *packed, self._operands)  # type: ignore[no-untyped-call]
         return product_TN
 

@@ -88,7 +88,8 @@ def _largest(x_RC: Tensor, block: BlockShape) -> Tensor:
     if block.rows == 1 and wide == columns:
         return size_RC.amax(-1, keepdim=True).float()
     padded = functional.pad(size_RC, (0, -columns % wide, 0, -rows % block.rows))
-    return padded.unflatten(1, (-1, wide)).unflatten(0, (-1, block.rows)).amax((1, 3)).float()
+    largest_rc: Tensor = padded.unflatten(1, (-1, wide)).unflatten(0, (-1, block.rows)).amax((1, 3)).float()
+    return largest_rc
 
 
 def _spread(scale_rc: Tensor, x_RC: Tensor, block: BlockShape) -> Tensor:

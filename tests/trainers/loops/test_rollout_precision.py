@@ -1,12 +1,19 @@
 """Rollouts in a lower precision than training are refused where nothing corrects for it; the message says what does."""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from crash.loops import SYNC, grpo_loop, run, sft_loop
 from palaestra.errors import ConfigError
+from palaestra.trainers.engines.native import NativeConfig
+from palaestra.trainers.flow import flow_of
 from palaestra.trainers.loops.placement import place, placements
 from palaestra.trainers.loops.reading import read_config
+from palaestra.trainers.objectives import ObjectiveConfig
+from palaestra.trainers.products import packed_bytes
 
 BLIND = {"parts": {"ratio": {"anchor": "old"}}}
 """A ratio to the weights that the step began with; what drew the tokens is not looked at."""
@@ -88,3 +95,30 @@ def test_the_invariant_mode_takes_it_for_both_or_neither(precision: str) -> None
     assert config.grpo.engine.invariant
     with pytest.raises(ConfigError, match="write the same precision for both, or leave `invariant` out"):
         place(read_config({"invariant": True, **settings(precision, "bf16")}))
+
+
+@pytest.mark.parametrize(("rollouts", "training"), [("fp8", "bf16"), ("fp8-block", "fp8-block")])
+def test_a_run_reports_mismatch_and_the_bytes_and_time_of_quantised_weights(
+    rollouts: Any, training: Any, tmp_path: Path
+) -> None:
+    start = run(sft_loop(steps=40), tmp_path / "sft").policy
+    shape = start.model.shape
+    config = replace(
+        SYNC,
+        steps=2,
+        engine=NativeConfig(precision=rollouts),
+        learner=replace(SYNC.learner, precision=training),
+        objective=ObjectiveConfig(preset="token_tis"),
+    )
+    rows = run(grpo_loop(start, config), tmp_path / "grpo").progress.history
+    rest = 2 * (shape.parameters - shape.projection_parameters)
+    operands = flow_of(rollouts, invariant=False).operands
+    assert operands is not None
+    for row in rows:
+        assert row["memory/engine_weights"] == packed_bytes(operands, shape) + rest
+        assert row["speed/engine_update_ms"] > 0
+    trained = [row for row in rows if "mismatch/max" in row]
+    assert trained
+    for row in trained:
+        assert row["mismatch/mean"] > 0
+        assert ("memory/learner_quantised" in row) == (training == "fp8-block")

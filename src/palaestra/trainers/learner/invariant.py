@@ -18,7 +18,8 @@ from palaestra.trainers.engines.native.invariant import InvariantFunctions
 from palaestra.trainers.engines.native.kernels import InvariantKernels
 from palaestra.trainers.learner.logprobs import ScoreFunction, TokenScores
 from palaestra.trainers.learner.norms import RmsNorm
-from palaestra.trainers.model.decoder import Attend, PackedWeight, Rotation
+from palaestra.trainers.model.decoder import Attend, Rotation
+from palaestra.trainers.model.projection import PackedWeight
 from palaestra.trainers.quantisation import round_to_e4m3
 
 
@@ -26,14 +27,14 @@ class TrainedFunctions(InvariantFunctions):
     """The engine's arithmetic with gradients; see `ForwardFunctions`."""
 
     def pack(self, weight_NC: Tensor) -> PackedWeight:
-        """See `Products`; beside what the kernels read, what a quantised weight was rounded to."""
+        """See `ProjectionProducts`; beside what the kernels read, what a quantised weight was rounded to."""
         packed = super().pack(weight_NC)
         if self.operands is None:
             return packed
         return (*packed, round_to_e4m3(weight_NC, self.operands.weight).bfloat16())
 
     def product(self, x_TC: Tensor, weight_NC: Tensor, packed: PackedWeight) -> Tensor:
-        """See `Products`; gradients pass the rounding straight through, as those of `QuantisedProducts` do."""
+        """See `ProjectionProducts`; gradients pass the rounding as those of `QuantisedProducts` do."""
         if self.operands is not None:
             x_TC = _StraightThrough.apply(x_TC, round_to_e4m3(x_TC, self.operands.activation))  # type: ignore[no-untyped-call]
             weight_NC = _StraightThrough.apply(weight_NC, packed[1])  # type: ignore[no-untyped-call]

@@ -25,7 +25,7 @@ from palaestra.trainers.device import resolve_device, resolve_precision, wait_fo
 from palaestra.trainers.engines.engine import Weights
 from palaestra.trainers.engines.native.invariant import kernels_for
 from palaestra.trainers.engines.native.kernels import InvariantKernels
-from palaestra.trainers.flow import OperandFormat, flow_of
+from palaestra.trainers.flow import flow_of
 from palaestra.trainers.learner.checkpointing import checkpoint_blocks
 from palaestra.trainers.learner.config import LearnerConfig, LoraConfig
 from palaestra.trainers.learner.figures import StepFigures
@@ -33,14 +33,14 @@ from palaestra.trainers.learner.invariant import InvariantAttention, TrainedFunc
 from palaestra.trainers.learner.logprobs import TokenScores, score_tokens
 from palaestra.trainers.learner.norms import quicken_norms
 from palaestra.trainers.learner.optimiser import Optimiser, check_fit
-from palaestra.trainers.learner.precision import PrecisionCopy
+from palaestra.trainers.learner.precision import PrecisionCopy, check_quantised
 from palaestra.trainers.learner.processes import Processes
 from palaestra.trainers.learner.sharding import give_back, like, shard, whole
 from palaestra.trainers.learner.statistics import TokenStatistic, statistics
 from palaestra.trainers.model.decoder import Decoder
 from palaestra.trainers.model.temperature import ChoiceDistribution, TemperatureHead
 from palaestra.trainers.objectives.objective import Metrics, PreparedStep
-from palaestra.trainers.products import QuantisedProducts, check_sizes
+from palaestra.trainers.products import QuantisedProducts
 
 if TYPE_CHECKING:
     from palaestra.trainers.learner.lora import Adapters
@@ -81,8 +81,7 @@ class Learner:
         precision = resolve_precision(config.precision, model.lm_head.weight.device.type)
         flow = flow_of(precision, invariant=config.invariant)
         self._quantises = flow.operands is not None
-        if flow.operands is not None:
-            _check_quantised(model, flow.operands, mesh)
+        check_quantised(model, flow, several=mesh is not None)
         half = flow.weights == torch.bfloat16
         self._shadow = PrecisionCopy(self._model, flow) if half and mesh is None else None
         self._working = self._model if self._shadow is None else self._shadow.model
@@ -422,15 +421,6 @@ def _kernels_for(model: Decoder, mesh: DeviceMesh | None) -> InvariantKernels:
             "whole ones; train in one process, or leave invariant out"
         )
     return kernels_for(model.shape, model.lm_head.weight.device)
-
-
-def _check_quantised(model: Decoder, operands: OperandFormat, mesh: DeviceMesh | None) -> None:
-    if mesh is not None:
-        raise ConfigError(
-            "precision fp8: weights that are spread over processes are quantised by none of them, for scales are of "
-            'whole blocks; train in one process, or write precision = "bf16"'
-        )
-    check_sizes(operands, model.shape, model.lm_head.weight.device)
 
 
 def _adapt(model: Decoder, config: LoraConfig) -> "Adapters":

@@ -8,8 +8,31 @@ from copy import deepcopy
 
 import torch
 
+from palaestra.errors import ConfigError
 from palaestra.trainers.flow import PrecisionFlow
 from palaestra.trainers.model.decoder import Decoder
+from palaestra.trainers.products import check_sizes
+
+
+def check_quantised(model: Decoder, flow: PrecisionFlow, *, several: bool) -> None:
+    """Refuse quantised products of weights that are no whole matrices here, or that the device does not multiply.
+
+    Args:
+        model: Whose weights they would be.
+        flow: The learner's; another one passes.
+        several: Whether weights are spread over processes.
+
+    Raises:
+        ConfigError: it names the rule and the way out.
+    """
+    if flow.operands is None:
+        return
+    if several:
+        raise ConfigError(
+            f"precision of the flow {flow.name!r}: a scale is of a whole row or block, and weights are spread over "
+            'processes; train in one process, or write precision = "bf16"'
+        )
+    check_sizes(flow.operands, model.shape, model.lm_head.weight.device)
 
 
 class PrecisionCopy:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import torch
 
-from palaestra.trainers.device import AUTO
 from palaestra.trainers.engines.native import NativeConfig
 from palaestra.trainers.flow import PrecisionFlow, flow_of
 from palaestra.trainers.learner import LearnerConfig, LoraConfig
@@ -100,7 +99,7 @@ def _packed_bytes(flow: PrecisionFlow, shape: DecoderShape, *, forms: int) -> in
 
 
 def _flow_of(part: LearnerConfig | NativeConfig) -> PrecisionFlow:
-    precision = "fp32" if part.precision == AUTO else part.precision
+    precision = "fp32" if part.precision == "auto" else part.precision
     return flow_of(precision, invariant=part.invariant)
 
 

@@ -10,12 +10,13 @@ Axes: T tokens, C hidden, H heads, G key-value heads, D head dimension, V vocabu
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from palaestra.trainers.model.projection import JoinedProduct, Projection, ProjectionProducts, side_by_side
 from palaestra.trainers.model.shape import DecoderShape, TemperatureRange
 from palaestra.trainers.model.temperature import TemperatureHead
 
@@ -46,23 +47,7 @@ class Operations(Protocol):
         ...
 
 
-PackedWeight: TypeAlias = tuple[Tensor, ...]
-"""A weight as a product reads it."""
-
-
-class Products(Protocol):
-    """How the projections of blocks multiply, where it is not torch's product; what takes gradients gives them."""
-
-    def pack(self, weight_NC: Tensor) -> PackedWeight:
-        """A weight as `product` reads it."""
-        ...
-
-    def product(self, x_TC: Tensor, weight_NC: Tensor, packed: PackedWeight) -> Tensor:
-        """Each row times the transpose of a weight, [T, N]."""
-        ...
-
-
-class ForwardFunctions(Products, Protocol):
+class ForwardFunctions(ProjectionProducts, Protocol):
     """The arithmetic of a forward pass, where it is not torch's own."""
 
     def pack_head(self, weight_VC: Tensor) -> Tensor:
@@ -150,7 +135,7 @@ class Decoder(nn.Module):
                 module.functions = functions
         self.multiply_with(functions)
 
-    def multiply_with(self, products: Products | None) -> None:
+    def multiply_with(self, products: ProjectionProducts | None) -> None:
         """Compute the products of blocks with these; with torch's own where there are none.
 
         Call `refresh` whenever weights have changed, and this before `join`.
@@ -159,7 +144,7 @@ class Decoder(nn.Module):
             projection.products, projection.packed = products, None
         self.refresh()
 
-    def projections(self) -> "Iterator[Projection]":
+    def projections(self) -> Iterator[Projection]:
         """The linear modules of blocks, in the order of `parameters`."""
         return (module for module in self.modules() if isinstance(module, Projection))
 
@@ -230,40 +215,6 @@ class _Stack(nn.Module):
         return normed
 
 
-class Projection(nn.Linear):
-    """A linear module of a block, without bias."""
-
-    products: Products | None = None
-    packed: PackedWeight | None = None
-    """The weight as the products read it; as it was at the last `refresh`."""
-
-    def __init__(self, inputs: int, outputs: int) -> None:
-        super().__init__(inputs, outputs, bias=False)
-
-    def refresh(self) -> None:
-        """Take notice of a new weight."""
-        if self.products is not None and not self.weight.is_meta:
-            self.pack(self.weight)
-
-    @torch.no_grad()
-    def pack(self, weight_NC: Tensor) -> None:
-        """Lay a weight out for the products, where the last one stood: a captured graph reads it there."""
-        assert self.products is not None
-        if self.packed is None:
-            self.packed = self.products.pack(weight_NC)
-            return
-        new = self.products.pack(weight_NC.to(self.packed[0].device))
-        for own, other in zip(self.packed, new, strict=True):
-            own.copy_(other)
-
-    def forward(self, input: Tensor) -> Tensor:  # noqa: A002  the name that its parent gives it
-        """The product."""
-        if self.products is None:
-            return super().forward(input)
-        assert self.packed is not None
-        return self.products.product(input, self.weight, self.packed)
-
-
 class _Head(nn.Linear):
     functions: ForwardFunctions | None = None
     packed: Tensor | None = None
@@ -327,7 +278,7 @@ class _Attention(nn.Module):
 
     def join(self, operations: Operations | None) -> None:
         if self.o_proj.products is None:
-            _side_by_side(self.o_proj)
+            side_by_side(self.o_proj)
         self._joined = _JoinedHeads(self, operations)
 
     def refresh(self) -> None:
@@ -353,7 +304,7 @@ class _JoinedHeads:
 
     def __init__(self, attention: _Attention, operations: Operations | None) -> None:
         self._operations = operations
-        self._qkv = _JoinedProduct(attention.q_proj, attention.k_proj, attention.v_proj)
+        self._qkv = JoinedProduct(attention.q_proj, attention.k_proj, attention.v_proj)
         self._head_dim, self._epsilon = attention.head_dim, attention.epsilon
         self._heads = len(attention.q_proj.weight) // attention.head_dim
         self._groups = len(attention.k_proj.weight) // attention.head_dim
@@ -386,28 +337,6 @@ class _JoinedHeads:
         return q_THD, k_TGD, v_TGD
 
 
-class _JoinedProduct:
-    """What several projections give for the same states, side by side, [T, N]."""
-
-    def __init__(self, *projections: Projection) -> None:
-        own = any(one.products is not None for one in projections)  # which read weights in a form of their own
-        self._projections = projections if own else ()
-        self._weight_CN = None if own else _side_by_side(*projections)
-
-    def __call__(self, x_TC: Tensor) -> Tensor:
-        if self._weight_CN is not None:
-            return x_TC @ self._weight_CN
-        return torch.cat([one(x_TC) for one in self._projections], -1)
-
-
-def _side_by_side(*projections: nn.Linear) -> Tensor:
-    """One matrix of several projections' weights, [C, N]; each weight becomes its part of it."""
-    joined_CN = torch.cat([one.weight for one in projections]).T.contiguous()
-    for one, part in zip(projections, joined_CN.T.split([len(one.weight) for one in projections]), strict=True):
-        one.weight = nn.Parameter(part, requires_grad=False)
-    return joined_CN
-
-
 def _head_norm(shape: DecoderShape) -> nn.Module:
     return _Norm(shape.head_dim, eps=shape.norm_epsilon) if shape.qk_norm else nn.Identity()
 
@@ -420,14 +349,14 @@ class _SwiGlu(nn.Module):
         self.gate_proj = Projection(shape.hidden, shape.mlp)
         self.up_proj = Projection(shape.hidden, shape.mlp)
         self.down_proj = Projection(shape.mlp, shape.hidden)
-        self._joined: _JoinedProduct | None = None
+        self._joined: JoinedProduct | None = None
         self._operations: Operations | None = None
 
     def join(self, operations: Operations | None) -> None:
         self._operations = operations
-        self._joined = _JoinedProduct(self.gate_proj, self.up_proj)
+        self._joined = JoinedProduct(self.gate_proj, self.up_proj)
         if self.down_proj.products is None:
-            _side_by_side(self.down_proj)
+            side_by_side(self.down_proj)
 
     def forward(self, x_TC: Tensor) -> Tensor:
         out: Tensor = self.down_proj(self._gate(x_TC))

@@ -87,6 +87,6 @@ def test_a_decoder_that_cuda_does_not_multiply_is_refused(monkeypatch: pytest.Mo
     """Before anything is copied there: the device is asked for by name, and its products by the sizes."""
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
-    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: (9, 0))
+    monkeypatch.setattr(torch.cuda, "get_device_capability", {"cuda": (9, 0)}.__getitem__)
     with pytest.raises(ConfigError, match=r"hidden=37: CUDA's product of E4M3 takes sizes that are multiples of 16"):
         Core(decoder(), config("fp8", device="cuda"))

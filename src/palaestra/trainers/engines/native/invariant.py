@@ -13,7 +13,8 @@ from palaestra.errors import ConfigError
 from palaestra.trainers.engines.native.kernels import HEAD_DIMS, InvariantKernels, invariant_kernels
 from palaestra.trainers.engines.native.memory import RowMemory
 from palaestra.trainers.flow import OperandFormat
-from palaestra.trainers.model.decoder import PackedWeight, Rotation
+from palaestra.trainers.model.decoder import Rotation
+from palaestra.trainers.model.projection import PackedWeight
 from palaestra.trainers.model.shape import DecoderShape
 from palaestra.trainers.quantisation import round_to_e4m3
 
@@ -52,13 +53,13 @@ class InvariantFunctions:
         self.operands = operands
 
     def pack(self, weight_NC: Tensor) -> PackedWeight:
-        """See `Products`."""
+        """See `ProjectionProducts`."""
         if self.operands is not None:
             weight_NC = round_to_e4m3(weight_NC, self.operands.weight).bfloat16()
         return (self.kernels.pack(weight_NC),)
 
     def product(self, x_TC: Tensor, weight_NC: Tensor, packed: PackedWeight) -> Tensor:
-        """See `Products`."""
+        """See `ProjectionProducts`."""
         if self.operands is not None:
             x_TC = round_to_e4m3(x_TC, self.operands.activation)
         return self.kernels.product(x_TC, packed[0], len(weight_NC))
