@@ -82,6 +82,17 @@ def test_weights_of_the_engine_take_what_it_holds(precision: str) -> None:
     assert sizes(GrpoConfig(engine=config))["weights of the engine"] == core.weight_bytes
 
 
+@pytest.mark.parametrize("precision", ["fp32", "bf16", "fp8", "fp8-block"])
+def test_in_the_invariant_mode_it_holds_no_more_than_that(precision: str) -> None:
+    config = NativeConfig(precision=precision, invariant=True)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    learner = LearnerConfig(lr=1e-3, precision=precision, invariant=True)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    core = Core(fresh(replace(SHAPE, vocabulary=512), seed=0), config)  # a vocabulary that fills the kernels' panels
+    estimate = {
+        item.what: item.bytes for item in estimate_memory(GrpoConfig(engine=config, learner=learner), core._model.shape)
+    }
+    assert 0.9 * estimate["weights of the engine"] < core.weight_bytes <= estimate["weights of the engine"]
+
+
 def sizes(config: SftConfig | GrpoConfig) -> dict[str, int]:
     return {item.what: item.bytes for item in estimate_memory(config, SHAPE)}
 

@@ -68,6 +68,7 @@ def test_vllm_is_held_to_the_same_rule(training: str, vllm: dict[str, Any], name
     with pytest.raises(ConfigError) as raised:
         place(read_config(of_vllm(training, **vllm)))
     assert named in str(raised.value)
+    assert "let both compute in bf16, or in fp32" in str(raised.value)
 
 
 def test_vllm_in_the_learners_precision_passes() -> None:

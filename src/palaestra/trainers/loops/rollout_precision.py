@@ -40,7 +40,7 @@ def check_rollout_precision(
         return
     if training in QUANTISED_PRECISIONS or _ORDER.index(rollouts) < _ORDER.index(training):
         drawn = f"engine.precision={rollouts!r}" if vllm is None else f"vllm in {rollouts}"
-        same = "write the same precision for both" if vllm is None else "write the precision of vLLM for the learner"
+        same = "write the same precision for both" if vllm is None else "let both compute in bf16, or in fp32"
         raise ValueError(
             f"{drawn}, learner.precision={training!r}: rollouts have other log-probabilities than the forward pass of "
             f"training, and nothing in the objective corrects for it; {same}, {_WAY_OUT}"

@@ -72,5 +72,6 @@ def load_weights(model: Decoder, weights: Mapping[str, Tensor], *, version: int)
 def weight_bytes(model: Decoder) -> int:
     """Bytes of a decoder's weights, in each form that it holds them in."""
     packed = [part for one in model.projections() for part in one.packed or ()]
+    head = [] if model.lm_head.packed is None else [model.lm_head.packed]
     own = [weight for weight in model.parameters() if not weight.is_meta]
-    return sum(one.nbytes for one in [*packed, *own])
+    return sum(one.nbytes for one in [*packed, *head, *own])
