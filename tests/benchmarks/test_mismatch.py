@@ -35,9 +35,11 @@ def test_a_unified_invariant_flow_has_no_mismatch_and_lower_rollouts_have(figure
 
 def test_a_pair_says_what_its_flows_are() -> None:
     engine, learner = FLOW_PAIRS[-1].flows
-    assert (engine.name, learner.name) == ("bf16 invariant", "fp32 invariant")
-    assert FLOW_PAIRS[-1].name == "bf16 rollouts, fp32 training, invariant"
+    assert (engine.name, learner.name) == ("fp8-block invariant", "bf16 invariant")
+    assert FLOW_PAIRS[-1].name == "fp8-block rollouts, bf16 training, invariant"
     assert engine.fixed_order
+    assert engine.operands is not None
+    assert learner.operands is None
 
 
 def test_a_price_is_the_median_of_its_rounds_against_the_free_flow() -> None:
@@ -50,5 +52,7 @@ def test_a_price_is_the_median_of_its_rounds_against_the_free_flow() -> None:
 def test_tables_have_a_row_for_each_flow_and_a_price_for_each_unified_one(figures: Sequence[MismatchFigures]) -> None:
     mismatch, prices = mismatch_tables(figures)
     assert [row[0] for row in mismatch.rows] == [pair.name for pair in FLOW_PAIRS]
-    assert [row[0] for row in prices.rows] == ["fp32 unified, invariant", "bf16 unified, invariant"]
+    assert [row[0] for row in prices.rows] == [
+        f"{one} unified, invariant" for one in ("fp32", "bf16", "fp8", "fp8-block")
+    ]
     assert "| fp32 unified, invariant | 128 | 0 | 0 | 100.0% | 0 |" in mismatch_markdown(figures)

@@ -98,5 +98,22 @@ def test_auto_is_half_precision_where_the_processor_multiplies_in_it(
     assert learner._working.lm_head.weight.dtype == (torch.bfloat16 if precision == "bf16" else torch.float32)
 
 
+@pytest.mark.parametrize("capability", [(8, 0), (8, 9)])
+def test_fp8_needs_a_gpu_that_multiplies_it(capability: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    found = {"cuda": capability}
+    monkeypatch.setattr(torch.cuda, "get_device_capability", found.__getitem__)
+    with pytest.raises(ConfigError, match=rf"this device of compute capability {capability[0]}.{capability[1]}; write"):
+        resolve_precision("fp8", "cuda")
+    assert resolve_precision("fp8-block", "cuda") == "fp8-block"  # multiplied in bfloat16
+    found["cuda"] = (9, 0)
+    assert resolve_precision("fp8", "cuda") == "fp8"
+
+
+def test_fp8_is_of_processors_and_cuda_alone() -> None:
+    assert resolve_precision("fp8", "cpu") == "fp8"
+    with pytest.raises(ConfigError, match=r"precision='fp8', device='meta': .* not on this device; write"):
+        resolve_precision("fp8", "meta")
+
+
 def test_auto_is_single_precision_on_a_device_that_is_none() -> None:
     assert resolve_precision("auto", "meta") == "fp32"

@@ -8,7 +8,13 @@ from palaestra.errors import ConfigError
 
 AUTO = "auto"
 """The first CUDA device where there is one, otherwise the CPU; the precision that the device multiplies fastest in."""
-Precision: TypeAlias = Literal["auto", "fp32", "bf16"]
+ResolvedPrecision: TypeAlias = Literal["fp32", "bf16", "fp8", "fp8-block"]
+"""Names of flows; see `flow_of`."""
+QUANTISED_PRECISIONS: frozenset[str] = frozenset({"fp8", "fp8-block"})
+"""Those whose products have operands in E4M3."""
+Precision: TypeAlias = Literal["auto"] | ResolvedPrecision
+_E4M3_ON_CUDA = (9, 0)
+"""The least compute capability whose products take E4M3 with a scale for each row: Hopper's."""
 _HALF_ON_CPU = ("avx512_bf16", "amx_bf16", "bf16")
 """Of a processor's capabilities, those that multiply in bfloat16; without one torch emulates it, slower than fp32."""
 
@@ -49,19 +55,43 @@ def _check_backend(device: torch.device, name: str, setting: str, way_out: str) 
         raise ConfigError(f"{setting}={name!r}: it cannot be used here ({first}); {way_out}") from error
 
 
-def resolve_precision(name: Precision, device: str) -> Literal["fp32", "bf16"]:
+def wait_for(device: torch.device) -> None:
+    """Return once a device has done what it was given, so that a clock tells how long it took."""
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+
+
+def resolve_precision(name: Precision, device: str) -> ResolvedPrecision:
     """The precision that a name means on a device.
 
     Args:
         name: "auto" for bfloat16 where the device multiplies in it, otherwise single precision.
         device: In torch's words.
+
+    Raises:
+        ConfigError: the device has no such products.
     """
+    kind = torch.device(device).type
+    if name == "fp8":
+        _check_e4m3(kind, device)
     if name != "auto":
         return name
-    kind = torch.device(device).type
     if kind == "cuda":
         half = torch.cuda.is_available() and torch.cuda.is_bf16_supported()
     else:
         capabilities = torch.cpu.get_capabilities()
         half = kind == "cpu" and any(capabilities.get(one, False) for one in _HALF_ON_CPU)
     return "bf16" if half else "fp32"
+
+
+def _check_e4m3(kind: str, device: str) -> None:
+    if kind == "cpu":
+        return
+    found = torch.cuda.get_device_capability(device) if kind == "cuda" else None
+    if found is None or found < _E4M3_ON_CUDA:
+        what = "" if found is None else f" of compute capability {found[0]}.{found[1]}"
+        least = f"{_E4M3_ON_CUDA[0]}.{_E4M3_ON_CUDA[1]}"
+        raise ConfigError(
+            f"precision='fp8', device={device!r}: torch multiplies E4M3 with a scale for each row on processors and on "
+            f'CUDA from compute capability {least} on, and not on this device{what}; write precision = "bf16"'
+        )

@@ -27,7 +27,7 @@ from unified import batch_of, draw_together
 
 SHAPE = tiny(hidden=37, head_dim=16, mlp=51)
 PLAIN = LearnerConfig(lr=1e-3, invariant=True)
-PRECISIONS: tuple[Precision, ...] = ("fp32", "bf16")
+PRECISIONS: tuple[Precision, ...] = ("fp32", "bf16", "fp8", "fp8-block")
 
 
 @cache

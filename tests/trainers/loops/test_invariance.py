@@ -91,7 +91,7 @@ def test_the_copies_that_kernels_read_are_counted(precision: Any, number: int) -
     assert more == 2 * number * shape.parameters
 
 
-@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@pytest.mark.parametrize("precision", ["fp32", "bf16", "fp8"])
 def test_every_step_of_a_run_trains_on_exactly_what_was_drawn(precision: Any, tmp_path: Path) -> None:
     start = run(sft_loop(steps=40), tmp_path / "sft").policy
     config = replace(

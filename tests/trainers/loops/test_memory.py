@@ -9,6 +9,7 @@ import torch
 from crash.loops import POLICY, demonstrations, run
 from palaestra.trainers.branching import GrpoBranchingConfig
 from palaestra.trainers.engines.native import NativeConfig
+from palaestra.trainers.engines.native.core import Core
 from palaestra.trainers.engines.native.pages import PagedMemory, page_count
 from palaestra.trainers.learner import Learner, LearnerConfig, LoraConfig
 from palaestra.trainers.loops import GrpoConfig, SaveConfig, SftConfig, SftLoop, initial_policy
@@ -41,12 +42,13 @@ def kept_bytes(config: LearnerConfig) -> float:
 
     with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
         model(torch.arange(TOKENS), torch.arange(TOKENS), attend)
-    own = {weight.untyped_storage().data_ptr() for weight in model.parameters()}
+    packed = [part for one in model.projections() for part in one.packed or ()]
+    own = {weight.untyped_storage().data_ptr() for weight in [*model.parameters(), *packed]}
     sizes = {x.untyped_storage().data_ptr(): x.untyped_storage().nbytes() for x in kept}
     return sum(size for place, size in sizes.items() if place not in own) / TOKENS
 
 
-@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@pytest.mark.parametrize("precision", ["fp32", "bf16", "fp8"])
 def test_activations_are_what_autograd_keeps(precision: str) -> None:
     config = LearnerConfig(lr=1e-3, precision=precision)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     assert 1 <= kept_bytes(config) / activation_bytes(SHAPE, config) < 1.05
@@ -70,6 +72,24 @@ def test_what_is_trained_is_counted_as_the_learner_has_it(lora: LoraConfig | Non
 def test_keys_and_values_take_what_the_engine_allocates(dtype: torch.dtype, number: int) -> None:
     memory = PagedMemory(SHAPE, tokens=200, sequences=3, places=16, dtype=dtype, device=torch.device("cpu"))
     assert memory._pages.nbytes == page_count(200, 3, 16) * 16 * cache_bytes(SHAPE, number=number)
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16", "fp8", "fp8-block"])
+def test_weights_of_the_engine_take_what_it_holds(precision: str) -> None:
+    config = NativeConfig(precision=precision)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    core = Core(fresh(SHAPE, seed=0), config)
+    assert sizes(GrpoConfig(engine=config))["weights of the engine"] == core.weight_bytes
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16", "fp8", "fp8-block"])
+def test_in_the_invariant_mode_it_holds_no_more_than_that(precision: str) -> None:
+    config = NativeConfig(precision=precision, invariant=True)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    learner = LearnerConfig(lr=1e-3, precision=precision, invariant=True)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    core = Core(fresh(replace(SHAPE, vocabulary=512), seed=0), config)  # a vocabulary that fills the kernels' panels
+    estimate = {
+        item.what: item.bytes for item in estimate_memory(GrpoConfig(engine=config, learner=learner), core._model.shape)
+    }
+    assert 0.9 * estimate["weights of the engine"] < core.weight_bytes <= estimate["weights of the engine"]
 
 
 def sizes(config: SftConfig | GrpoConfig) -> dict[str, int]:

@@ -1,20 +1,26 @@
 """The pairs of flows that are measured: what the engine draws with, and what the learner computes."""
 
-from typing import Literal, TypeAlias
-
 from palaestra.record import record
+from palaestra.trainers.device import ResolvedPrecision
 from palaestra.trainers.flow import PrecisionFlow, flow_of
 
-_Precision: TypeAlias = Literal["fp32", "bf16"]
-_PRECISIONS: tuple[tuple[_Precision, _Precision], ...] = (("fp32", "fp32"), ("bf16", "bf16"), ("bf16", "fp32"))
+_PRECISIONS: tuple[tuple[ResolvedPrecision, ResolvedPrecision], ...] = (
+    ("fp32", "fp32"),
+    ("bf16", "bf16"),
+    ("bf16", "fp32"),
+    ("fp8", "fp8"),
+    ("fp8", "bf16"),
+    ("fp8-block", "fp8-block"),
+    ("fp8-block", "bf16"),
+)
 
 
 @record
 class FlowPair:
     """An engine's flow and a learner's."""
 
-    rollouts: _Precision
-    training: _Precision
+    rollouts: ResolvedPrecision
+    training: ResolvedPrecision
     invariant: bool
 
     @property
@@ -42,4 +48,4 @@ FLOW_PAIRS = tuple(
     for rollouts, training in _PRECISIONS
     for invariant in (False, True)
 )
-"""Single and half precision in one flow each, and rollouts in half with training in single precision."""
+"""Each precision in one flow, and each lower one with training in the next higher: free and invariant."""

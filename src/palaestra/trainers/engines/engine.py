@@ -88,6 +88,10 @@ class EngineStats:
     """Spent on the model, whatever else went on meanwhile."""
     version: int
     """Of the weights."""
+    weight_bytes: int = 0
+    """Bytes of the weights in each form that is held; 0 where it does not say."""
+    update_seconds: float = 0.0
+    """Spent on taking the last new weights, to quantise them included; 0 where it does not say."""
 
 
 class Engine(ABC):

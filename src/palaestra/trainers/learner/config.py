@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from palaestra.trainers.data.layouts import LayoutName
-from palaestra.trainers.device import Precision
+from palaestra.trainers.device import QUANTISED_PRECISIONS, Precision
 from palaestra.trainers.limits import check_above_zero, check_at_least
 
 
@@ -49,8 +49,8 @@ class LearnerConfig:
     checkpointing: bool = False
     """Keep the states between blocks alone, and work out the blocks' own once more on the way back."""
     precision: Precision = "fp32"
-    """Of the products: "fp32", "bf16", or "auto" for bfloat16 where the device multiplies in it. Weights, their
-    gradients and the optimiser are held in single precision whichever it is."""
+    """Of the products: "fp32", "bf16", "fp8", "fp8-block" (see `NativeConfig`), or "auto" for bfloat16 where the
+    device multiplies in it. Weights, their gradients and the optimiser are held in single precision whichever it is."""
     invariant: bool = False
     """Whether the forward pass is that of an engine with the same setting and precision, to the bit; see
     `NativeConfig`. Gradients are of torch's ordinary functions. On a CPU, in one process, without adapters. In a run,
@@ -68,6 +68,12 @@ class LearnerConfig:
             raise ValueError(
                 "invariant=True, lora: an engine draws with adapters worked into the weights, which is another forward "
                 "pass than a learner's with adapters beside them; leave one of the two out"
+            )
+        if self.precision in QUANTISED_PRECISIONS and self.lora is not None:
+            raise ValueError(
+                f"precision={self.precision!r}, lora: an engine quantises weights with adapters worked in, which is "
+                "another forward pass than a learner's with adapters beside quantised weights; leave lora out, or "
+                'write precision = "bf16"'
             )
         if not all(0 <= beta < 1 for beta in self.betas):
             raise ValueError(f"betas={list(self.betas)}: both are 0 or more and below 1, such as [0.9, 0.95]")

@@ -19,14 +19,26 @@ from palaestra.trainers.engines.native.kernels import BLOCK_PLACES, InvariantKer
 from palaestra.trainers.learner.logprobs import ScoreFunction, TokenScores
 from palaestra.trainers.learner.norms import RmsNorm
 from palaestra.trainers.model.decoder import Attend, Rotation
+from palaestra.trainers.model.projection import PackedWeight
+from palaestra.trainers.quantisation import round_to_e4m3
 
 
 class TrainedFunctions(InvariantFunctions):
     """The engine's arithmetic with gradients; see `ForwardFunctions`."""
 
-    def product(self, x_TC: Tensor, weight_NC: Tensor, packed: Tensor) -> Tensor:
-        """See `ForwardFunctions`."""
-        product_TN: Tensor = _Product.apply(x_TC, weight_NC, packed, self.kernels)  # type: ignore[no-untyped-call]
+    def pack(self, weight_NC: Tensor) -> PackedWeight:
+        """See `ProjectionProducts`; beside what the kernels read, what a quantised weight was rounded to."""
+        packed = super().pack(weight_NC)
+        if self.operands is None:
+            return packed
+        return (*packed, round_to_e4m3(weight_NC, self.operands.weight).bfloat16())
+
+    def product(self, x_TC: Tensor, weight_NC: Tensor, packed: PackedWeight) -> Tensor:
+        """See `ProjectionProducts`; gradients pass the rounding as those of `QuantisedProducts` do."""
+        if self.operands is not None:
+            x_TC = _StraightThrough.apply(x_TC, round_to_e4m3(x_TC, self.operands.activation))  # type: ignore[no-untyped-call]
+            weight_NC = _StraightThrough.apply(weight_NC, packed[1])  # type: ignore[no-untyped-call]
+        product_TN: Tensor = _Product.apply(x_TC, weight_NC, packed[0], self.kernels)  # type: ignore[no-untyped-call]
         return product_TN
 
     def norm(self, x: Tensor, weight_C: Tensor, epsilon: float) -> Tensor:
@@ -43,6 +55,23 @@ class TrainedFunctions(InvariantFunctions):
         """See `ForwardFunctions`."""
         gated_TN: Tensor = _Gate.apply(gate_TN, up_TN, self.kernels)  # type: ignore[no-untyped-call]
         return gated_TN
+
+
+class _StraightThrough(torch.autograd.Function):
+    # Any: torch does not declare its context.
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, value: Tensor) -> Tensor:
+        ctx.dtype = x.dtype
+        return value.view_as(value)
+
+    @staticmethod
+    @once_differentiable
+    def backward(  # pyright: ignore[reportIncompatibleMethodOverride]  the decorator takes its first by place alone
+        ctx: Any, *grad_outputs: Any
+    ) -> tuple[Tensor, None]:
+        """That of the value."""
+        return grad_outputs[0].to(ctx.dtype), None
 
 
 class _Product(torch.autograd.Function):

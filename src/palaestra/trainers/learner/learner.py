@@ -21,7 +21,7 @@ from palaestra.errors import CheckpointError, ConfigError, DivergedError
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.layouts import LAYOUTS
 from palaestra.trainers.data.micro import split
-from palaestra.trainers.device import resolve_device, resolve_precision
+from palaestra.trainers.device import resolve_device, resolve_precision, wait_for
 from palaestra.trainers.engines.engine import Weights
 from palaestra.trainers.engines.native.invariant import kernels_for
 from palaestra.trainers.engines.native.kernels import InvariantKernels
@@ -33,13 +33,14 @@ from palaestra.trainers.learner.invariant import InvariantAttention, TrainedFunc
 from palaestra.trainers.learner.logprobs import TokenScores, score_tokens
 from palaestra.trainers.learner.norms import quicken_norms
 from palaestra.trainers.learner.optimiser import Optimiser, check_fit
-from palaestra.trainers.learner.precision import PrecisionCopy
+from palaestra.trainers.learner.precision import PrecisionCopy, check_quantised
 from palaestra.trainers.learner.processes import Processes
 from palaestra.trainers.learner.sharding import give_back, like, shard, whole
 from palaestra.trainers.learner.statistics import TokenStatistic, statistics
 from palaestra.trainers.model.decoder import Decoder
 from palaestra.trainers.model.temperature import ChoiceDistribution, TemperatureHead
 from palaestra.trainers.objectives.objective import Metrics, PreparedStep
+from palaestra.trainers.products import QuantisedProducts
 
 if TYPE_CHECKING:
     from palaestra.trainers.learner.lora import Adapters
@@ -79,14 +80,19 @@ class Learner:
         """In place of the weights; `None` where those are trained themselves."""
         precision = resolve_precision(config.precision, model.lm_head.weight.device.type)
         flow = flow_of(precision, invariant=config.invariant)
+        self._quantises = flow.operands is not None
+        check_quantised(model, flow, several=mesh is not None)
         half = flow.weights == torch.bfloat16
-        self._shadow = PrecisionCopy(self._model, flow.weights) if half and mesh is None else None
+        self._shadow = PrecisionCopy(self._model, flow) if half and mesh is None else None
         self._working = self._model if self._shadow is None else self._shadow.model
         self._invariant = _kernels_for(model, mesh) if flow.fixed_order else None
         if self._invariant is not None:
-            self._working.use(TrainedFunctions(self._invariant))
-        elif model.lm_head.weight.device.type == "cpu":
-            quicken_norms(self._working)
+            self._working.use(TrainedFunctions(self._invariant, flow.operands))
+        else:
+            if flow.operands is not None:
+                self._working.multiply_with(QuantisedProducts(flow.operands))
+            if model.lm_head.weight.device.type == "cpu":
+                quicken_norms(self._working)
         if config.checkpointing:
             checkpoint_blocks(self._working)
         if mesh is not None:
@@ -105,7 +111,7 @@ class Learner:
 
         Returns:
             `loss`, `gradient_norm` (before it was scaled down), `tokens` (trained), `seconds`, what the objective says
-            of itself, and the figures of `StepFigures.metrics`.
+            of itself, the figures of `StepFigures.metrics`, and bytes and time of weights that are quantised.
 
         Raises:
             ValueError: there is no trajectory.
@@ -114,7 +120,7 @@ class Learner:
         begun = time.perf_counter()
         figures = StepFigures()
         self._optimiser.forget()  # what a step that was broken off left
-        self._refresh()
+        weights = self._refresh()
         for micro in self._micro_batches(prepared.batch):
             scores = self._scores(micro, temperature)
             loss, shares = prepared.loss(*scores, micro)
@@ -126,7 +132,7 @@ class Learner:
         self._check_finite(metrics)
         self._optimiser.step((self.config.lr if lr is None else lr) * prepared.rate)
         self.steps += 1
-        return prepared.metrics | metrics | {"seconds": time.perf_counter() - begun}
+        return prepared.metrics | metrics | weights | {"seconds": time.perf_counter() - begun}
 
     def logprobs(self, batch: TokenBatch, *, temperature: float = 1.0) -> TokenScores:
         """Log-probability and entropy of each trained token under the weights as they are, [T] each; 0 elsewhere."""
@@ -326,11 +332,20 @@ class Learner:
         """The optimiser itself."""
         return self._optimiser.adamw
 
-    def _refresh(self) -> None:
+    def _refresh(self) -> Metrics:
+        """Take the weights over as they are now; bytes and time of those that are quantised."""
         if self._shadow is not None:
             self._shadow.refresh()
-        if self._invariant is not None:
-            self._working.refresh()
+        device, begun = self._model.lm_head.weight.device, time.perf_counter()
+        self._working.refresh()
+        if not self._quantises:
+            return {}
+        wait_for(device)
+        packed = [part for one in self._working.projections() for part in one.packed or ()]
+        return {
+            "memory/learner_quantised": float(sum(part.nbytes for part in packed)),
+            "speed/learner_quantise_ms": 1e3 * (time.perf_counter() - begun),
+        }
 
     def _micro_batches(self, batch: TokenBatch) -> Generator[TokenBatch]:
         """This process's share of the batch in passes: as many as any other process has, if it takes empty ones."""

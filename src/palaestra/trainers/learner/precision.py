@@ -1,4 +1,4 @@
-"""Products in half precision, over weights that are held in single.
+"""Products in half precision or in E4M3, over weights that are held in single precision.
 
 Half of single precision has no room for small updates: 1 + 0.003 is 1 again in bfloat16. So what works is a copy, made
 anew before each step, and what it learns goes back to the weights that it is a copy of.
@@ -8,20 +8,51 @@ from copy import deepcopy
 
 import torch
 
+from palaestra.errors import ConfigError
+from palaestra.trainers.flow import PrecisionFlow
 from palaestra.trainers.model.decoder import Decoder
+from palaestra.trainers.products import check_sizes
+
+
+def check_quantised(model: Decoder, flow: PrecisionFlow, *, several: bool) -> None:
+    """Refuse quantised products of weights that are no whole matrices here, or that the device does not multiply.
+
+    Args:
+        model: Whose weights they would be.
+        flow: The learner's; another one passes.
+        several: Whether weights are spread over processes.
+
+    Raises:
+        ConfigError: it names the rule and the way out.
+    """
+    if flow.operands is None:
+        return
+    if several:
+        raise ConfigError(
+            f"precision of the flow {flow.name!r}: a scale is of a whole row or block, and weights are spread over "
+            'processes; train in one process, or write precision = "bf16"'
+        )
+    check_sizes(flow.operands, model.shape, model.lm_head.weight.device)
 
 
 class PrecisionCopy:
-    """A copy of a decoder in another type, that is put to work in its place.
+    """A copy of a decoder in the formats of a flow, that is put to work in its place.
+
+    Where products are quantised it shares the weights of blocks with `master`: products read what they were quantised
+    to, and give their gradients to the weights themselves.
 
     Args:
         master: Whose weights are trained.
-        dtype: The copy's.
+        flow: The copy's.
     """
 
-    def __init__(self, master: Decoder, dtype: torch.dtype) -> None:
-        self.model = deepcopy(master).to(dtype)
-        self._pairs = list(zip(master.parameters(), self.model.parameters(), strict=True))
+    def __init__(self, master: Decoder, flow: PrecisionFlow) -> None:
+        self.model = deepcopy(master).to(flow.weights)
+        if flow.operands is not None:
+            for own, other in zip(self.model.projections(), master.projections(), strict=True):
+                own.weight = other.weight
+        pairs = zip(master.parameters(), self.model.parameters(), strict=True)
+        self._pairs = [(one, own) for one, own in pairs if one is not own]
 
     @torch.no_grad()
     def refresh(self) -> None:

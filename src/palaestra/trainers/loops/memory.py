@@ -6,16 +6,23 @@ What is not counted: the allocator's reserve, attention's own buffers, the Pytho
 
 from dataclasses import dataclass
 
+import torch
+
+from palaestra.trainers.engines.native import NativeConfig
 from palaestra.trainers.engines.native.kernels import BLOCK_PLACES
 from palaestra.trainers.engines.native.pages import PLACES_ON_CUDA, page_count
+from palaestra.trainers.flow import PrecisionFlow, flow_of
 from palaestra.trainers.learner import LearnerConfig, LoraConfig
 from palaestra.trainers.loops.config import StageConfig
 from palaestra.trainers.loops.imitation_config import SftConfig
 from palaestra.trainers.loops.rollout_config import GroupStageConfig, GrpoConfig
 from palaestra.trainers.model.shape import DecoderShape
+from palaestra.trainers.products import packed_bytes
 
 _SINGLE = 4
 """Bytes of a number in single precision; weights, gradients and moments are held in it."""
+_HALF = 2
+"""Bytes of a number in bfloat16."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,11 +57,7 @@ def estimate_memory(config: StageConfig, shape: DecoderShape) -> list[MemoryItem
         ),
         MemoryItem(what="logits of a chunk", bytes=3 * learner.logits_chunk * shape.vocabulary * _SINGLE, where=device),
     ]
-    if learner.precision == "bf16":
-        items.append(MemoryItem(what="copy in bf16, with gradients", bytes=(weights + trained) // 2, where=device))
-    if learner.invariant:
-        laid_out = weights // 2 if learner.precision == "bf16" else weights
-        items.append(MemoryItem(what="weights as the invariant kernels read them", bytes=laid_out, where=device))
+    items += _of_working_weights(learner, shape, trained, device)
     if learner.lora is None:
         items.append(MemoryItem(what="the policy at the start", bytes=weights, where="cpu"))
     if isinstance(config, GrpoConfig):
@@ -69,15 +72,47 @@ def estimate_memory(config: StageConfig, shape: DecoderShape) -> list[MemoryItem
     return items
 
 
+def _of_working_weights(learner: LearnerConfig, shape: DecoderShape, trained: int, device: str) -> list[MemoryItem]:
+    """The forms of the weights that products read, beside the weights that are trained."""
+    weights = _SINGLE * shape.parameters
+    items: list[MemoryItem] = []
+    flow = _flow_of(learner)
+    if flow.operands is not None:
+        forms = 2 if trained else 1
+        rest = forms * _HALF * (shape.parameters - shape.projection_parameters)
+        items.append(MemoryItem(what="copy in bf16 of all but projections, with gradients", bytes=rest, where=device))
+        packed = _packed_bytes(flow, shape, forms=2)
+        items.append(MemoryItem(what="weights as quantised products read them", bytes=packed, where=device))
+        return items
+    if flow.weights == torch.bfloat16:
+        items.append(MemoryItem(what="copy in bf16, with gradients", bytes=(weights + trained) // 2, where=device))
+    if learner.invariant:
+        laid_out = flow.weights.itemsize * shape.parameters
+        items.append(MemoryItem(what="weights as the invariant kernels read them", bytes=laid_out, where=device))
+    return items
+
+
+def _packed_bytes(flow: PrecisionFlow, shape: DecoderShape, *, forms: int) -> int:
+    """Bytes of projections that are quantised; in the invariant mode so many forms in bf16, and the output layer's."""
+    assert flow.operands is not None
+    if not flow.fixed_order:
+        return packed_bytes(flow.operands, shape)
+    return _HALF * (forms * shape.projection_parameters + shape.vocabulary * shape.hidden)
+
+
+def _flow_of(part: LearnerConfig | NativeConfig) -> PrecisionFlow:
+    precision = "fp32" if part.precision == "auto" else part.precision
+    return flow_of(precision, invariant=part.invariant)
+
+
 def _of_objective(config: GrpoConfig, shape: DecoderShape) -> list[MemoryItem]:
     weights, device = _SINGLE * shape.parameters, config.learner.device or "cpu"
     items: list[MemoryItem] = []
     built = config.objective.build()
     if "ref_T" in built.requires:  # its weights are those at the start, or those that adapters adapt
-        half = weights // 2 if config.learner.precision == "bf16" else 0
         moved = weights if config.learner.lora is None and device != "cpu" else 0
-        laid_out = (half or weights) if config.learner.invariant else 0
-        items.append(MemoryItem(what="reference policy", bytes=moved + half + laid_out, where=device))
+        working = sum(one.bytes for one in _of_working_weights(config.learner, shape, 0, device))
+        items.append(MemoryItem(what="reference policy", bytes=moved + working, where=device))
     if built.critic is not None:
         on = config.critic.learner.device or "cpu"
         items.append(MemoryItem(what="critic, with gradients and moments", bytes=4 * weights, where=on))
@@ -90,10 +125,8 @@ def _of_rollouts(config: GroupStageConfig, shape: DecoderShape) -> list[MemoryIt
         items.append(MemoryItem(what="keys and values of vLLM", bytes=config.vllm.cache_bytes, where="vLLM's own"))
         return items
     engine, on = config.engine, config.engine.device or "cpu"
-    copies = 2 if engine.invariant else 1  # the mode keeps the weights as its kernels read them, too
-    weights = copies * shape.parameters * _engine_number(config)
-    items.append(MemoryItem(what="weights of the engine", bytes=weights, where=on))
-    token = cache_bytes(shape, number=_engine_number(config))
+    items.append(MemoryItem(what="weights of the engine", bytes=_engine_weights(engine, shape), where=on))
+    token = cache_bytes(shape, number=_flow_of(engine).keys_and_values.itemsize)
     items.append(MemoryItem(what="keys and values, at most", bytes=token * _held_places(config), where=on))
     return items
 
@@ -107,8 +140,13 @@ def _held_places(config: GroupStageConfig) -> int:
     return min(pool, config.pool.agents * (config.play.context + places)) if on_cpu else pool
 
 
-def _engine_number(config: GroupStageConfig) -> int:
-    return 2 if config.engine.precision == "bf16" else _SINGLE
+def _engine_weights(engine: NativeConfig, shape: DecoderShape) -> int:
+    flow = _flow_of(engine)
+    if flow.operands is not None:
+        rest = _HALF * (shape.parameters - shape.projection_parameters)
+        return rest + _packed_bytes(flow, shape, forms=1)
+    copies = 2 if engine.invariant else 1  # the mode keeps the weights as its kernels read them, too
+    return copies * shape.parameters * flow.weights.itemsize
 
 
 def _longest(config: StageConfig) -> int:
@@ -147,7 +185,7 @@ def activation_bytes(shape: DecoderShape, learner: LearnerConfig) -> int:
     width (queries before norm and rotation and behind them, and what attention gave), 3 of the key-value heads' width,
     and 4 of the middle width. With checkpointing, every block keeps its input and one block keeps all.
     """
-    number = 2 if learner.precision == "bf16" else _SINGLE
+    number = _flow_of(learner).states.itemsize
     heads, narrow = shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
     block = 4 * shape.hidden + 3 * heads + 3 * narrow + 4 * shape.mlp
     if learner.checkpointing:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from palaestra.trainers.branching import GrpoBranchingConfig
 from palaestra.trainers.choice import ChoiceConfig
 from palaestra.trainers.critic import CriticConfig
+from palaestra.trainers.device import QUANTISED_PRECISIONS
 from palaestra.trainers.engines.engine import InFlight
 from palaestra.trainers.engines.native import NativeConfig
 from palaestra.trainers.engines.vllm import VllmConfig
@@ -16,6 +17,7 @@ from palaestra.trainers.limits import check_above_zero, check_at_least
 from palaestra.trainers.loops.branching_parts import check_branching
 from palaestra.trainers.loops.compared import comparing_parts
 from palaestra.trainers.loops.invariance import check_invariance
+from palaestra.trainers.loops.rollout_precision import check_rollout_precision
 from palaestra.trainers.loops.saves import SaveConfig
 from palaestra.trainers.loops.temperatures import check_temperature_head
 from palaestra.trainers.monitors import AlarmConfig
@@ -64,6 +66,11 @@ class GroupStageConfig:
             raise ValueError(
                 f"play.temperature={self.play.temperature}: the trajectories of a group would be alike, and nothing "
                 "could be learnt from them; train with 1, and evaluate with 0"
+            )
+        if self.vllm is not None and self.engine.precision in QUANTISED_PRECISIONS:
+            raise ValueError(
+                f"engine.precision={self.engine.precision!r}, vllm: vLLM draws, and reads no setting of our engine; "
+                'write vllm.arguments = { quantization = "fp8" }, or leave one of the two out'
             )
         if self.in_flight == "drain" and self.limits.window:
             raise ValueError(
@@ -156,6 +163,7 @@ class GrpoConfig(GroupStageConfig):
             vllm=self.vllm is not None,
             temperature_head=built.temperature is not None,
         )
+        check_rollout_precision(self.engine, self.learner, vllm=self.vllm, corrects=corrects_stale(built.recipe))
         fillers = self.fillers(built)
         if self.branching is not None:
             check_branching(built, fillers)

@@ -334,8 +334,11 @@ class StageRollouts:
 
     def metrics(self) -> Metrics:
         """How rollouts are doing, what has become of every trajectory and group, and where sampling went."""
-        gauge = self._source.gauge()
+        gauge, engine = self._source.gauge(), self._engine.stats()
+        weights = {"memory/engine_weights": float(engine.weight_bytes)} if engine.weight_bytes else {}
         return {
+            **weights,
+            "speed/engine_update_ms": 1e3 * engine.update_seconds,
             **self._chosen,
             **self._branched,
             "speed/busy": gauge.engine_busy,

@@ -8,6 +8,7 @@ Axes: T tokens, C hidden, H heads, G key-value heads, D head dimension, V vocabu
 """
 
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Protocol
 
@@ -15,6 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from palaestra.trainers.model.projection import JoinedProduct, Projection, ProjectionProducts, side_by_side
 from palaestra.trainers.model.shape import DecoderShape, TemperatureRange
 from palaestra.trainers.model.temperature import TemperatureHead
 
@@ -45,19 +47,15 @@ class Operations(Protocol):
         ...
 
 
-class ForwardFunctions(Protocol):
-    """The arithmetic of a forward pass, where it is not torch's own; what takes gradients gives them."""
+class ForwardFunctions(ProjectionProducts, Protocol):
+    """The arithmetic of a forward pass, where it is not torch's own."""
 
-    def pack(self, weight_NC: Tensor) -> Tensor:
-        """A weight as `product` reads it."""
+    def pack_head(self, weight_VC: Tensor) -> Tensor:
+        """The output layer's weight as `logits` reads it."""
         ...
 
-    def product(self, x_TC: Tensor, weight_NC: Tensor, packed: Tensor) -> Tensor:
-        """Each row times the transpose of a weight, [T, N]."""
-        ...
-
-    def logits(self, x_TC: Tensor, weight_NC: Tensor, packed: Tensor) -> Tensor:
-        """The same for the output layer."""
+    def logits(self, x_TC: Tensor, weight_VC: Tensor, packed: Tensor) -> Tensor:
+        """Each row times the transpose of the output layer's weight, [T, V]."""
         ...
 
     def norm(self, x: Tensor, weight_C: Tensor, epsilon: float) -> Tensor:
@@ -88,7 +86,7 @@ class Decoder(nn.Module):
         super().__init__()
         self.shape = shape
         self.model = _Stack(shape)
-        self.lm_head = _Linear(shape.hidden, shape.vocabulary)
+        self.lm_head = _Head(shape.hidden, shape.vocabulary)
         self.temperature_head = None if shape.temperature is None else TemperatureHead(shape.hidden, shape.temperature)
         """Chooses the temperatures of tokens, where the shape has one; `forward` and `logits` do without it."""
         self.tie()
@@ -133,15 +131,46 @@ class Decoder(nn.Module):
         Call `refresh` whenever weights have changed. It does not go with `join`.
         """
         for module in self.modules():
-            if isinstance(module, _Linear | _Norm | _Attention | _SwiGlu | Rotary):
+            if isinstance(module, _Head | _Norm | _Attention | _SwiGlu | Rotary):
                 module.functions = functions
+        self.multiply_with(functions)
+
+    def multiply_with(self, products: ProjectionProducts | None) -> None:
+        """Compute the products of blocks with these; with torch's own where there are none.
+
+        Call `refresh` whenever weights have changed, and this before `join`.
+        """
+        for projection in self.projections():
+            projection.products, projection.packed = products, None
+        self.refresh()
+
+    def projections(self) -> Iterator[Projection]:
+        """The linear modules of blocks, in the order of `parameters`."""
+        return (module for module in self.modules() if isinstance(module, Projection))
+
+    def keep_packed(self) -> None:
+        """Hold the weights of blocks as their products read them, and in no other form; `load` gives them new ones."""
+        for projection in self.projections():
+            empty = torch.empty_like(projection.weight, device="meta")
+            projection.weight = nn.Parameter(empty, requires_grad=False)
+
+    @torch.no_grad()
+    def load(self, weights: Mapping[str, Tensor]) -> None:
+        """Overwrite weights, and take notice of them; names and shapes are those of `state_dict`."""
+        own = self.state_dict()
+        packed = {f"{name}.weight": one for name, one in self.named_modules() if isinstance(one, Projection)}
+        for name, weight in weights.items():
+            if own[name].is_meta:
+                packed[name].pack(weight)
+            else:
+                own[name].copy_(weight)
         self.refresh()
 
     def refresh(self) -> None:
         """Take notice of new weights, where more depends on them than views."""
-        for module in self.modules():
-            if isinstance(module, _Linear):
-                module.refresh()
+        self.lm_head.refresh()
+        for projection in self.projections():
+            projection.refresh()
         for block in self.model.layers:
             assert isinstance(block, _Block)
             block.self_attn.refresh()
@@ -186,7 +215,7 @@ class _Stack(nn.Module):
         return normed
 
 
-class _Linear(nn.Linear):
+class _Head(nn.Linear):
     functions: ForwardFunctions | None = None
     packed: Tensor | None = None
     """The weight as the functions read it; as it was at the last `refresh`."""
@@ -196,13 +225,7 @@ class _Linear(nn.Linear):
 
     @torch.no_grad()
     def refresh(self) -> None:
-        self.packed = None if self.functions is None else self.functions.pack(self.weight)
-
-    def forward(self, input: Tensor) -> Tensor:  # noqa: A002  the name that its parent gives it
-        if self.functions is None:
-            return super().forward(input)
-        assert self.packed is not None
-        return self.functions.product(input, self.weight, self.packed)
+        self.packed = None if self.functions is None else self.functions.pack_head(self.weight)
 
     def logits(self, x_TC: Tensor) -> Tensor:
         assert self.functions is not None
@@ -245,16 +268,17 @@ class _Attention(nn.Module):
         self.layer = layer
         self.head_dim, self.epsilon = shape.head_dim, shape.norm_epsilon
         width, narrow = shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
-        self.q_proj = _Linear(shape.hidden, width)
-        self.k_proj = _Linear(shape.hidden, narrow)
-        self.v_proj = _Linear(shape.hidden, narrow)
-        self.o_proj = _Linear(width, shape.hidden)
+        self.q_proj = Projection(shape.hidden, width)
+        self.k_proj = Projection(shape.hidden, narrow)
+        self.v_proj = Projection(shape.hidden, narrow)
+        self.o_proj = Projection(width, shape.hidden)
         self.q_norm = _head_norm(shape)
         self.k_norm = _head_norm(shape)
         self._joined: _JoinedHeads | None = None
 
     def join(self, operations: Operations | None) -> None:
-        _side_by_side(self.o_proj)
+        if self.o_proj.products is None:
+            side_by_side(self.o_proj)
         self._joined = _JoinedHeads(self, operations)
 
     def refresh(self) -> None:
@@ -280,7 +304,7 @@ class _JoinedHeads:
 
     def __init__(self, attention: _Attention, operations: Operations | None) -> None:
         self._operations = operations
-        self._qkv_CN = _side_by_side(attention.q_proj, attention.k_proj, attention.v_proj)
+        self._qkv = JoinedProduct(attention.q_proj, attention.k_proj, attention.v_proj)
         self._head_dim, self._epsilon = attention.head_dim, attention.epsilon
         self._heads = len(attention.q_proj.weight) // attention.head_dim
         self._groups = len(attention.k_proj.weight) // attention.head_dim
@@ -299,7 +323,7 @@ class _JoinedHeads:
             self._norm_HD.copy_(spread)
 
     def __call__(self, x_TC: Tensor, rotation: "Rotation") -> tuple[Tensor, Tensor, Tensor]:
-        qkv_THD = (x_TC @ self._qkv_CN).unflatten(-1, (-1, self._head_dim))
+        qkv_THD = self._qkv(x_TC).unflatten(-1, (-1, self._head_dim))
         turned = self._heads + self._groups
         if self._operations is not None:
             cos_T1D, sin_T1D = rotation
@@ -313,14 +337,6 @@ class _JoinedHeads:
         return q_THD, k_TGD, v_TGD
 
 
-def _side_by_side(*projections: nn.Linear) -> Tensor:
-    """One matrix of several projections' weights, [C, N]; each weight becomes its part of it."""
-    joined_CN = torch.cat([one.weight for one in projections]).T.contiguous()
-    for one, part in zip(projections, joined_CN.T.split([len(one.weight) for one in projections]), strict=True):
-        one.weight = nn.Parameter(part, requires_grad=False)
-    return joined_CN
-
-
 def _head_norm(shape: DecoderShape) -> nn.Module:
     return _Norm(shape.head_dim, eps=shape.norm_epsilon) if shape.qk_norm else nn.Identity()
 
@@ -330,16 +346,17 @@ class _SwiGlu(nn.Module):
 
     def __init__(self, shape: DecoderShape) -> None:
         super().__init__()
-        self.gate_proj = _Linear(shape.hidden, shape.mlp)
-        self.up_proj = _Linear(shape.hidden, shape.mlp)
-        self.down_proj = _Linear(shape.mlp, shape.hidden)
-        self._joined_CN: Tensor | None = None
+        self.gate_proj = Projection(shape.hidden, shape.mlp)
+        self.up_proj = Projection(shape.hidden, shape.mlp)
+        self.down_proj = Projection(shape.mlp, shape.hidden)
+        self._joined: JoinedProduct | None = None
         self._operations: Operations | None = None
 
     def join(self, operations: Operations | None) -> None:
         self._operations = operations
-        self._joined_CN = _side_by_side(self.gate_proj, self.up_proj)
-        _side_by_side(self.down_proj)
+        self._joined = JoinedProduct(self.gate_proj, self.up_proj)
+        if self.down_proj.products is None:
+            side_by_side(self.down_proj)
 
     def forward(self, x_TC: Tensor) -> Tensor:
         out: Tensor = self.down_proj(self._gate(x_TC))
@@ -348,10 +365,10 @@ class _SwiGlu(nn.Module):
     def _gate(self, x_TC: Tensor) -> Tensor:
         if self.functions is not None:
             return self.functions.gate(self.gate_proj(x_TC), self.up_proj(x_TC))
-        if self._joined_CN is None:
+        if self._joined is None:
             gated_TN: Tensor = functional.silu(self.gate_proj(x_TC)) * self.up_proj(x_TC)
             return gated_TN
-        both_TN: Tensor = x_TC @ self._joined_CN
+        both_TN = self._joined(x_TC)
         if self._operations is not None:
             return self._operations.gate(both_TN)
         gate_TN, up_TN = both_TN.chunk(2, -1)

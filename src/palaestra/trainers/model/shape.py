@@ -34,14 +34,25 @@ class DecoderShape:
             raise ValueError(f"head_dim is {self.head_dim}, and rotary positions turn pairs; give an even number")
 
     @property
+    def projections(self) -> tuple[tuple[int, int], ...]:
+        """Rows and columns of the weights of a block's projections."""
+        width, narrow = self.heads * self.head_dim, self.kv_heads * self.head_dim
+        attention = ((width, self.hidden), (narrow, self.hidden), (narrow, self.hidden), (self.hidden, width))
+        return (*attention, (self.mlp, self.hidden), (self.mlp, self.hidden), (self.hidden, self.mlp))
+
+    @property
+    def projection_parameters(self) -> int:
+        """How many numbers the weights of all projections are."""
+        return self.layers * sum(rows * columns for rows, columns in self.projections)
+
+    @property
     def parameters(self) -> int:
         """How many numbers the weights are."""
-        attention = self.hidden * self.head_dim * (2 * self.heads + 2 * self.kv_heads)
-        norms = 2 * self.hidden + 2 * self.head_dim * self.qk_norm
-        block = attention + 3 * self.hidden * self.mlp + norms
+        norms = self.layers * (2 * self.hidden + 2 * self.head_dim * self.qk_norm)
         width = max(1, self.hidden // 2)
         head = 0 if self.temperature is None else (self.hidden + 1) * width + 3 * (width + 1)
-        return self.layers * block + self.hidden + self.vocabulary * self.hidden * (1 if self.tied else 2) + head
+        embeddings = self.vocabulary * self.hidden * (1 if self.tied else 2)
+        return self.projection_parameters + norms + self.hidden + embeddings + head
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

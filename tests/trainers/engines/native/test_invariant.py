@@ -20,7 +20,7 @@ from palaestra.trainers.model.decoder import Decoder
 from unified import Played, draw_together, draw_turns, prompt
 
 SHAPE = tiny(hidden=37, head_dim=16, mlp=51)
-PRECISIONS: tuple[Precision, ...] = ("fp32", "bf16")
+PRECISIONS: tuple[Precision, ...] = ("fp32", "bf16", "fp8", "fp8-block")
 
 
 @cache

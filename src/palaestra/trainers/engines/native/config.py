@@ -26,7 +26,9 @@ class NativeConfig:
     are drawn at once; 0 for none."""
     precision: Precision = "fp32"
     """Of weights, states, keys and values: "fp32", "bf16", or "auto" for bfloat16 where the device multiplies in it.
-    Sums of norms, of attention and of the draw are in single precision."""
+    With "fp8" and "fp8-block" the products of blocks are of numbers in E4M3, with a scale for each row or for each
+    128x128 weights and 128 activations; all else is as with "bf16". Sums of norms, of attention and of the draw are in
+    single precision."""
     invariant: bool = False
     """Whether what a token comes to depends on its sequence and the weights alone, to the bit: not on the batch, the
     chunks of a context, prefixes that are shared, or threads. A learner with the same setting and precision computes

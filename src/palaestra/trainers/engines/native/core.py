@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from palaestra.errors import EngineError
-from palaestra.trainers.device import resolve_device, resolve_precision
+from palaestra.trainers.device import resolve_device, resolve_precision, wait_for
 from palaestra.trainers.engines.engine import Completion, InFlight, TurnRequest, Weights
 from palaestra.trainers.engines.native.attention import Pass, SequenceSpan
 from palaestra.trainers.engines.native.block_tables import BlockTablePass, reads_pages
@@ -30,10 +30,11 @@ from palaestra.trainers.engines.native.kernels import BLOCK_PLACES, HEAD_DIMS, C
 from palaestra.trainers.engines.native.pages import PLACES_ON_CUDA, PagedMemory
 from palaestra.trainers.engines.native.prefixes import BLOCK, Holding, Prefixes, common_beginning
 from palaestra.trainers.engines.native.turns import Drawing, EndedTurn
-from palaestra.trainers.engines.native.weights import drawing_copy, load_weights
+from palaestra.trainers.engines.native.weights import drawing_copy, load_weights, weight_bytes
 from palaestra.trainers.engines.noise import noise_from
 from palaestra.trainers.flow import flow_of
 from palaestra.trainers.model.decoder import Decoder
+from palaestra.trainers.products import check_sizes
 from palaestra.trajectory import Stop
 
 _PADDING_ON_CPU, _PADDING = 256, 16_384
@@ -83,15 +84,17 @@ class Core:
             )
         precision = resolve_precision(config.precision, self._device.type)
         flow = flow_of(precision, invariant=config.invariant)
+        if flow.operands is not None:
+            check_sizes(flow.operands, model.shape, self._device)
         self._invariant = kernels_for(model.shape, self._device) if flow.fixed_order else None
         self._kernels: Kernels | None = None
         if self._invariant is not None:
-            functions = InvariantFunctions(self._invariant)
-            self._model = drawing_copy(model, dtype=flow.weights, device=self._device, functions=functions)
+            functions = InvariantFunctions(self._invariant, flow.operands)
+            self._model = drawing_copy(model, flow=flow, device=self._device, functions=functions)
         else:
             known = self._device.type == "cpu" and model.shape.head_dim in HEAD_DIMS
             self._kernels = kernels() if known else None
-            self._model = drawing_copy(model, dtype=flow.weights, device=self._device, operations=self._kernels)
+            self._model = drawing_copy(model, flow=flow, device=self._device, operations=self._kernels)
         # Torch's attention on a processor is slower in half precision, by more than memory it saves.
         plain = self._device.type == "cpu" and self._kernels is None and self._invariant is None
         self._memory = PagedMemory(
@@ -126,6 +129,11 @@ class Core:
         self.running: list[Drawing] = []
         self.version = 0
         self.counts = CoreCounts()
+
+    @property
+    def weight_bytes(self) -> int:
+        """Bytes of the weights, in each form that is held."""
+        return weight_bytes(self._model)
 
     def resident(self, *, without: Iterable[str] = ()) -> int:
         """Tokens whose keys and values are held, apart from what is held for idle trajectories among `without`."""
@@ -195,6 +203,7 @@ class Core:
             CheckpointError: they do not fit; everything is as it was.
         """
         load_weights(self._model, weights, version=version)
+        wait_for(self._device)
         self.version = version
         if in_flight == "keep":
             self._idle.seal()
@@ -215,6 +224,8 @@ class Core:
         self._idle.make_room(0)
         self._graphs = None
         self._memory.free()
+        for projection in self._model.projections():
+            projection.packed = None
         if self._invariant is not None:
             self._model.use(None)
         self._model.to("meta")

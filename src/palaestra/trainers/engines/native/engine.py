@@ -94,6 +94,7 @@ class NativeEngine(Engine):
         self._step = 0
         self._paused = False
         self._busy_seconds = 0.0
+        self._update_seconds = 0.0
         self._fault: PalaestraError | None = None
         self._wake = asyncio.Event()
         self._driver: asyncio.Task[None] | None = None
@@ -183,6 +184,8 @@ class NativeEngine(Engine):
             reused=counts.reused,
             busy_seconds=self._busy_seconds,
             version=self._core.version,
+            weight_bytes=self._core.weight_bytes,
+            update_seconds=self._update_seconds,
         )
 
     async def close(self) -> None:
@@ -277,13 +280,14 @@ class NativeEngine(Engine):
             ticket.done.set_exception(_late(ticket.request))
 
     def _update(self, delivery: _Delivery) -> None:
-        update = delivery.update
+        update, began = delivery.update, perf_counter()
         try:
             self._core.update(delivery.weights, update.version, update.in_flight)
         except CheckpointError as error:
             if not delivery.done.done():
                 delivery.done.set_exception(error)
         else:
+            self._update_seconds = perf_counter() - began
             if not delivery.done.done():
                 delivery.done.set_result(None)
 

@@ -12,8 +12,11 @@ from palaestra.errors import ConfigError
 from palaestra.trainers.engines.native.attention import PassPlaces, SequenceSpan
 from palaestra.trainers.engines.native.kernels import HEAD_DIMS, InvariantKernels, invariant_kernels
 from palaestra.trainers.engines.native.pages import PagedMemory
+from palaestra.trainers.flow import OperandFormat
 from palaestra.trainers.model.decoder import Rotation
+from palaestra.trainers.model.projection import PackedWeight
 from palaestra.trainers.model.shape import DecoderShape
+from palaestra.trainers.quantisation import round_to_e4m3
 
 
 def kernels_for(shape: DecoderShape, device: torch.device) -> InvariantKernels:
@@ -38,24 +41,36 @@ def kernels_for(shape: DecoderShape, device: torch.device) -> InvariantKernels:
 class InvariantFunctions:
     """A decoder's arithmetic by the invariant kernels, without gradients; see `ForwardFunctions`.
 
+    Operands of quantised products are rounded to E4M3 and multiplied in bfloat16, which holds them exactly.
+
     Args:
         kernels: Of this machine.
+        operands: Of the products of blocks, where they are quantised.
     """
 
-    def __init__(self, kernels: InvariantKernels) -> None:
+    def __init__(self, kernels: InvariantKernels, operands: OperandFormat | None = None) -> None:
         self.kernels = kernels
+        self.operands = operands
 
-    def pack(self, weight_NC: Tensor) -> Tensor:
+    def pack(self, weight_NC: Tensor) -> PackedWeight:
+        """See `ProjectionProducts`."""
+        if self.operands is not None:
+            weight_NC = round_to_e4m3(weight_NC, self.operands.weight).bfloat16()
+        return (self.kernels.pack(weight_NC),)
+
+    def product(self, x_TC: Tensor, weight_NC: Tensor, packed: PackedWeight) -> Tensor:
+        """See `ProjectionProducts`."""
+        if self.operands is not None:
+            x_TC = round_to_e4m3(x_TC, self.operands.activation)
+        return self.kernels.product(x_TC, packed[0], len(weight_NC))
+
+    def pack_head(self, weight_VC: Tensor) -> Tensor:
         """See `ForwardFunctions`."""
-        return self.kernels.pack(weight_NC)
+        return self.kernels.pack(weight_VC)
 
-    def product(self, x_TC: Tensor, weight_NC: Tensor, packed: Tensor) -> Tensor:
-        """See `ForwardFunctions`."""
-        return self.kernels.product(x_TC, packed, len(weight_NC))
-
-    def logits(self, x_TC: Tensor, weight_NC: Tensor, packed: Tensor) -> Tensor:
+    def logits(self, x_TC: Tensor, weight_VC: Tensor, packed: Tensor) -> Tensor:
         """See `ForwardFunctions`; in single precision, whatever the weights are in."""
-        return self.kernels.product(x_TC, packed, len(weight_NC), single=True)
+        return self.kernels.product(x_TC, packed, len(weight_VC), single=True)
 
     def norm(self, x: Tensor, weight_C: Tensor, epsilon: float) -> Tensor:
         """See `ForwardFunctions`."""

@@ -7,7 +7,9 @@ import torch
 from torch import Tensor
 
 from palaestra.errors import CheckpointError
+from palaestra.trainers.flow import PrecisionFlow
 from palaestra.trainers.model.decoder import Decoder, ForwardFunctions, Operations
+from palaestra.trainers.products import QuantisedProducts
 
 _OUTPUT = "lm_head.weight"
 
@@ -15,24 +17,30 @@ _OUTPUT = "lm_head.weight"
 def drawing_copy(
     model: Decoder,
     *,
-    dtype: torch.dtype,
+    flow: PrecisionFlow,
     device: torch.device,
     operations: Operations | None = None,
     functions: ForwardFunctions | None = None,
 ) -> Decoder:
     """A decoder of the same weights that shares none with `model` and takes no gradients.
 
-    It uses the functions where there are some; otherwise it is joined.
+    It uses the functions where there are some; otherwise it is joined. Weights of quantised products are held in the
+    form that those read, made of the weights of `model` as they are.
     """
-    copy = deepcopy(model).to(device=device, dtype=dtype).eval().requires_grad_(requires_grad=False)
+    copy = deepcopy(model).to(device=device, dtype=flow.weights).eval().requires_grad_(requires_grad=False)
     if model.temperature_head is not None:  # it works in single precision, as the learner's does
         head = deepcopy(model.temperature_head).to(device=device, dtype=torch.float32)
         copy.temperature_head = head.requires_grad_(requires_grad=False)
     copy.tie()
+    if functions is not None:
+        copy.use(functions)
+    elif flow.operands is not None:
+        copy.multiply_with(QuantisedProducts(flow.operands))
+    if flow.operands is not None:
+        copy.keep_packed()
+        copy.load(model.state_dict())
     if functions is None:
         copy.join(operations)
-    else:
-        copy.use(functions)
     return copy
 
 
@@ -58,8 +66,12 @@ def load_weights(model: Decoder, weights: Mapping[str, Tensor], *, version: int)
             f"version {version} of the weights does not fit the engine's model ({'; '.join(faults[:3])}); "
             "the old weights stay. Give the state dict of a decoder of the same shape"
         )
-    with torch.no_grad():
-        for name, weight in weights.items():
-            if name not in optional:
-                own[name].copy_(weight)
-    model.refresh()
+    model.load({name: weight for name, weight in weights.items() if name not in optional})
+
+
+def weight_bytes(model: Decoder) -> int:
+    """Bytes of a decoder's weights, in each form that it holds them in."""
+    packed = [part for one in model.projections() for part in one.packed or ()]
+    head = [] if model.lm_head.packed is None else [model.lm_head.packed]
+    own = [weight for weight in model.parameters() if not weight.is_meta]
+    return sum(one.nbytes for one in [*packed, *head, *own])

@@ -1,0 +1,85 @@
+"""The linear modules of a decoder's blocks, and products that are not torch's own.
+
+Axes: T tokens, C channels that are summed over, N columns of a product.
+"""
+
+from typing import Protocol, TypeAlias
+
+import torch
+from torch import Tensor, nn
+
+PackedWeight: TypeAlias = tuple[Tensor, ...]
+"""A weight as a product reads it."""
+
+
+class ProjectionProducts(Protocol):
+    """How the projections of blocks multiply, where it is not torch's product; what takes gradients gives them."""
+
+    def pack(self, weight_NC: Tensor) -> PackedWeight:
+        """A weight as `product` reads it."""
+        ...
+
+    def product(self, x_TC: Tensor, weight_NC: Tensor, packed: PackedWeight) -> Tensor:
+        """Each row times the transpose of a weight, [T, N]."""
+        ...
+
+
+class Projection(nn.Linear):
+    """A linear module of a block, without bias."""
+
+    products: ProjectionProducts | None = None
+    packed: PackedWeight | None = None
+    """The weight as the products read it; as it was at the last `refresh`."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__(inputs, outputs, bias=False)
+
+    def refresh(self) -> None:
+        """Take notice of a new weight."""
+        if self.products is not None and not self.weight.is_meta:
+            self.pack(self.weight)
+
+    @torch.no_grad()
+    def pack(self, weight_NC: Tensor) -> None:
+        """Lay a weight out for the products, where the last one stood: a captured graph reads it there."""
+        assert self.products is not None
+        if self.packed is None:
+            self.packed = self.products.pack(weight_NC)
+            return
+        new = self.products.pack(weight_NC.to(self.packed[0].device))
+        for own, other in zip(self.packed, new, strict=True):
+            own.copy_(other)
+
+    def forward(self, input: Tensor) -> Tensor:  # noqa: A002  the name that its parent gives it
+        """The product."""
+        if self.products is None:
+            return super().forward(input)
+        assert self.packed is not None
+        return self.products.product(input, self.weight, self.packed)
+
+
+class JoinedProduct:
+    """Several projections of the same states, as one product where they are torch's.
+
+    Args:
+        projections: Their weights become parts of one matrix, unless products of their own read them.
+    """
+
+    def __init__(self, *projections: Projection) -> None:
+        own = any(one.products is not None for one in projections)
+        self._projections = projections if own else ()
+        self._weight_CN = None if own else side_by_side(*projections)
+
+    def __call__(self, x_TC: Tensor) -> Tensor:
+        """What each projection gives, side by side, [T, N]."""
+        if self._weight_CN is not None:
+            return x_TC @ self._weight_CN
+        return torch.cat([one(x_TC) for one in self._projections], -1)
+
+
+def side_by_side(*projections: nn.Linear) -> Tensor:
+    """One matrix of several projections' weights, [C, N]; each weight becomes its part of it."""
+    joined_CN = torch.cat([one.weight for one in projections]).T.contiguous()
+    for one, part in zip(projections, joined_CN.T.split([len(one.weight) for one in projections]), strict=True):
+        one.weight = nn.Parameter(part, requires_grad=False)
+    return joined_CN
