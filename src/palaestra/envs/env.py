@@ -439,7 +439,7 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
             TaskError: the snapshot is of another world, or of an environment with other switches.
             TypeError: it is no snapshot.
         """
-        if not isinstance(snapshot, Snapshot):
+        if not isinstance(snapshot, Snapshot):  # pyright: ignore[reportUnnecessaryIsInstance]  pickled bytes are an easy slip
             raise TypeError(f"a {type(snapshot).__name__} is no snapshot; give what `snapshot()` gave, unpickled")
         snapshot.check_fit(
             world=self.world.name,
