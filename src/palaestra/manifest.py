@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, Strict, ValidationError
 from palaestra.errors import PackError, UnknownNameError
 from palaestra.record import record
 from palaestra.records import JsonObject
+from palaestra.validation import plain_rule
 
 WORDINGS = ("casual", "formal", "garbled", "typos", "verbose")
 TEMPERS = ("calm", "furious", "heated", "terse")
@@ -114,6 +115,7 @@ def _fault(fault: Any) -> str:
     path = fault["loc"][1:]
     if fault["type"] != "unexpected_keyword_argument":
         given = "" if fault["type"] == "missing" else f", not {reprlib.repr(fault['input'])}"
-        return f"{'.'.join(map(str, path))}: {fault['msg'][0].lower()}{fault['msg'][1:]}{given}"
+        rule = plain_rule(fault["msg"])
+        return f"{'.'.join(map(str, path))}: {rule[0].lower()}{rule[1:]}{given}"
     kind = Capabilities if len(path) > 1 else Manifest
     return str(UnknownNameError.of("key", str(path[-1]), [one.name for one in fields(kind)]))

@@ -26,6 +26,7 @@ from palaestra.records import (
     ToolEvent,
 )
 from palaestra.steps import InjectionReport
+from palaestra.validation import plain_rule
 
 SpanKind: TypeAlias = Literal["turn", "plan", "switch", "action"]
 Stop: TypeAlias = Literal["end", "length"]
@@ -191,6 +192,6 @@ def read_episodes(path: str | Path) -> Iterator[Episode]:
             first = error.errors()[0]
             where = ".".join(str(part) for part in first["loc"]) or "the line"
             raise RecordError(
-                f"{path}, line {number}: {where}: {first['msg']}; a line is one whole episode as JSON. "
+                f"{path}, line {number}: {where}: {plain_rule(first['msg'])}; a line is one whole episode as JSON. "
                 "Delete the line to read the rest"
             ) from error

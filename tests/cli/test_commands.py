@@ -279,6 +279,20 @@ def test_play_takes_words_and_survives_mistakes() -> None:
     assert "0 of 100 points; not solved (left)" in result.stdout
 
 
+def test_play_names_an_unknown_tool_before_its_arguments_and_takes_a_json_object() -> None:
+    typed = "\n".join(
+        ["foo bar", "get_ordr ORD-1245", 'get_order {"order_id": "ORD-1245"}', 'get_order {"order_id": ', "quit"]
+    )
+    result = run("play", "storefront/cancel-order/0000", stdin=typed)
+    assert result.returncode == 0, result.stderr
+    shown = " ".join(result.stdout.split())
+    assert "cannot do that: unknown tool 'foo'; " in shown
+    assert "cannot do that: unknown tool 'get_ordr'; did you mean 'get_order'" in shown
+    assert '"order_id": "ORD-1245"' in shown or '"id": "ORD-1245"' in shown
+    assert "the arguments of get_order are no JSON object: " in shown
+    assert "has no name; write" not in shown
+
+
 def test_play_on_pages_takes_values_without_names_and_shows_pages_as_text() -> None:
     typed = "\n".join(
         (

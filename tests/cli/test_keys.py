@@ -56,6 +56,13 @@ def test_what_is_no_key_or_no_file_of_keys_is_told(tmp_path: Path) -> None:
         run("keys", "list", str(file))
 
 
+def test_a_scope_that_does_not_exist_is_refused_in_plain_words(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["keys", "add", str(tmp_path / "keys.json"), "x", "--scope", "bogus"])
+    shown = " ".join(result.output.replace("│", " ").split())
+    assert result.exit_code == 2
+    assert "Invalid value for '--scope': 'bogus' is not one of 'play', 'author', 'read', 'admin'." in shown
+
+
 def test_a_server_for_other_machines_does_not_start_without_keys() -> None:
     with pytest.raises(ConfigError, match="needs keys"):
         run("serve", "--host", "0.0.0.0", "--port", "0")  # noqa: S104

@@ -68,7 +68,15 @@ BAD = (
         name="an oracle that does not solve",
         body="return Task(prompt=prompt, rubric=rubric, oracle=ending)",
         says=r"storefront/bad/0000: the oracle gets 0 of 100 points; "
-        "moved: not met; told: done before what had to come first; resolved: ",
+        r"moved: not met(; \w+: not met)*; and \d that wait for (it|them)$",
+    ),
+    Bad(
+        name="an oracle that misses a look-up",
+        body="""
+    late = expect_change(order, {"ship_street": "Ringstr. 4", "ship_city": "Wien"}, id="moved", after=["saw"])
+    return Task(prompt=prompt, rubric=[expect_read(order, id="saw"), late, *rubric[1:]], oracle=oracle)
+""",
+        says=r"storefront/bad/0000: the oracle gets \d+ of 100 points; saw: not met; and 3 that wait for it$",
     ),
     Bad(
         name="a rubric without the outcome",

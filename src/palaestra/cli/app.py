@@ -2,10 +2,11 @@
 
 import os
 import sys
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import typer
 from rich.console import Console
+from typer.core import TyperGroup
 
 from palaestra.cli import (
     ablations,
@@ -43,10 +44,24 @@ from palaestra.cli import (
 )
 from palaestra.cli.extra import missing_extra
 from palaestra.errors import PalaestraError, StoppedError
+from palaestra.validation import plain_rule
 from palaestra.version import __version__
+
+
+class _PlainGroup(TyperGroup):
+    """The commands, whose refusals of a value are worded without pydantic's prefixes."""
+
+    def invoke(self, ctx: typer.Context) -> Any:  # Any: whatever a command returns
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            error.message = plain_rule(error.message)
+            raise
+
 
 app = typer.Typer(
     name="palaestra",
+    cls=_PlainGroup,
     help="Train and evaluate tool-using agents: deterministic worlds, proved tasks, dense rewards.",
     no_args_is_help=True,
     rich_markup_mode="markdown",

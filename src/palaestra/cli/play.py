@@ -32,6 +32,7 @@ from palaestra.trajectory import dump_episode
 HELP = """\
   TOOL name=value ...   call a tool; a value is JSON, or text as it stands
   TOOL value ...        the same, without names in the order of its arguments: click nav.orders
+  TOOL {"name": ...}    the same, with the arguments as a JSON object
   {"tool": ..., ...}    the same as JSON; a list makes several calls in one turn
   > some text           say something to the user
   tools [WORDS]         list the tools, those whose name or description has WORDS
@@ -171,7 +172,11 @@ def _action(line: str, names: Mapping[str, Sequence[str]]) -> Action:
     if line.startswith(">"):
         return line[1:].strip()
     tool, *parts = line.split()
-    known = names.get(tool, ())
+    if tool not in names:
+        raise UnknownNameError.of("tool", tool, names, "(`tools` lists them, `help` shows what to write)")
+    if line.removeprefix(tool).lstrip().startswith("{"):
+        return {"tool": tool, "arguments": _read_object(tool, line.removeprefix(tool))}
+    known = names[tool]
     arguments: dict[str, str] = {}
     left = list(known)
     name = ""
@@ -188,6 +193,18 @@ def _action(line: str, names: Mapping[str, Sequence[str]]) -> Action:
         else:
             raise ActionError(f"{part!r} has no name; write name={part}")
     return {"tool": tool, "arguments": {key: _value(value) for key, value in arguments.items()}}
+
+
+def _read_object(tool: str, text: str) -> Json:
+    """The arguments of a call as one JSON object."""
+    try:
+        read: Json = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise ActionError(
+            f"the arguments of {tool} are no JSON object: {error}; "
+            f'write {tool} {{"name": "value"}} or {tool} name=value'
+        ) from error
+    return read
 
 
 def _value(text: str) -> Json:

@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from palaestra.durable import write_file
 from palaestra.envs.world import World
 from palaestra.errors import RecordError
+from palaestra.validation import plain_rule
 
 _DECIDED: TypeAdapter[dict[str, int]] = TypeAdapter(dict[str, int])
 
@@ -28,8 +29,9 @@ def load_decided(world: World) -> Mapping[str, int] | None:
     try:
         return _DECIDED.validate_json(world.decided.read_bytes())
     except ValidationError as error:
+        rule = plain_rule(error.errors()[0]["msg"])
         raise RecordError(
-            f"{world.decided}: no record of decided tasks: {error.errors()[0]['msg']}; run `palaestra tasks decide`"
+            f"{world.decided}: no record of decided tasks: {rule}; run `palaestra tasks decide`"
         ) from error
 
 

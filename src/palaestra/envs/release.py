@@ -15,6 +15,7 @@ from palaestra.durable import write_file
 from palaestra.envs.task import Split
 from palaestra.envs.world import World
 from palaestra.errors import RecordError
+from palaestra.validation import plain_rule
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +60,7 @@ def load(world: World) -> Release | None:
         release = _RELEASE.validate_json(world.release.read_bytes())
     except ValidationError as error:
         raise RecordError(
-            f"{world.release}: not a release: {error.errors()[0]['msg']}; prove the world again"
+            f"{world.release}: not a release: {plain_rule(error.errors()[0]['msg'])}; prove the world again"
         ) from error
     if release.world != world.name:
         raise RecordError(f"{world.release}: the release of {release.world!r}, not of {world.name!r}")

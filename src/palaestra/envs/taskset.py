@@ -229,8 +229,7 @@ class TaskSet:
     def _parse(self, task_id: str) -> tuple[Family[Any], int]:
         family_id, _, index = task_id.rpartition("/")
         if family_id not in self.families or not index.isdecimal():
-            known = [f"{f}/{FIRST_INDEX[s]:04d}" for f, family in self.families.items() for s in family.splits]
-            raise UnknownNameError.of("task", task_id, known, "(`palaestra tasks list` lists all)")
+            raise UnknownNameError(self._describe_unknown(task_id))
         if int(index) > LAST_INDEX or f"{int(index):04d}" != index:
             raise TaskError(f"task {task_id!r}: an index has four digits, 0000 to {LAST_INDEX}")
         family = self.families[family_id]
@@ -245,6 +244,30 @@ class TaskSet:
                 f"{self.world.name} has no world seed; its splits are {', '.join(self.splits)}"
             )
         return family, int(index)
+
+    def _describe_unknown(self, task_id: str) -> str:
+        """Why an id is none, with near ids: of near families, with its own index where the family has that task."""
+        if task_id in self.families:
+            return f"task {task_id!r} has no index; add one, such as {self._near_id(task_id, '')}"
+        family, _, index = task_id.rpartition("/")
+        if family in self.families:
+            near = [family]
+        else:
+            wanted = family if index.isdecimal() else task_id
+            near = get_close_matches(wanted, sorted(self.families), n=3, cutoff=0.5)
+        way_out = (
+            f"did you mean {' or '.join(repr(self._near_id(one, index)) for one in near)}?"
+            if near
+            else f"there are {len(self.families)} families"
+        )
+        return f"unknown task {task_id!r}; {way_out} (`palaestra tasks list` lists all)"
+
+    def _near_id(self, family: str, index: str) -> str:
+        """A task of a family: that of the index where there is one, else the first of train, or of its first split."""
+        if index.isdecimal() and self.has(f"{family}/{index}"):
+            return f"{family}/{index}"
+        splits = self.families[family].splits
+        return f"{family}/{FIRST_INDEX['train' if 'train' in splits else splits[0]]:04d}"
 
 
 @lru_cache(maxsize=64)

@@ -42,13 +42,16 @@ def faults_of(proof: ProofTotals) -> list[Fault]:
 def _of_tasks(proof: ProofTotals) -> Iterator[Fault]:
     for p in proof.tasks:
         if not p.solved:
-            reasons = "".join(f"; {c}: {p.oracle.verdicts[c].reason}" for c in p.oracle_fails)
+            causes = [c for c in p.oracle_fails if c not in p.oracle_waits]
+            reasons = "".join(f"; {c}: {p.oracle.verdicts[c].reason}" for c in causes)
+            count, cause = len(p.oracle_waits), "it" if len(causes) == 1 else "them"
+            waits = f"; and {count} that wait for {cause}" if count else ""
             yield Fault(
                 kind="oracle",
                 family=p.spec.family,
                 task=p.spec.id,
-                criterion=next(iter(p.oracle_fails), None),
-                sentence=f"the oracle gets {p.oracle.points} of {p.oracle.total} points{reasons}",
+                criterion=next(iter(causes), None),
+                sentence=f"the oracle gets {p.oracle.points} of {p.oracle.total} points{reasons}{waits}",
             )
     for p in proof.tasks:
         if not p.repeats:

@@ -1,7 +1,7 @@
 """The proof of one task: that its oracle solves it, that nothing else does, and that right work always does."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from palaestra.agents import rollout
@@ -20,7 +20,9 @@ from palaestra.proof.rule_twins import RuleTwinProof, prove_rule_twin
 from palaestra.proof.trial import Trial, TrialOutcome
 from palaestra.proof.twins import TwinProof, prove_twin
 from palaestra.proof.variants import MUTANT_KINDS, ROUTE_KINDS, SolutionVariant
-from palaestra.records import ANY_TABLE, Score, TaskSpec
+from palaestra.records import ANY_TABLE, Score, TaskSpec, Verdict
+from palaestra.rubrics.checklist import EARLY
+from palaestra.rubrics.criterion import Criterion
 from palaestra.seeding import Stream
 
 SHOWN_IDS = 3
@@ -35,6 +37,8 @@ class TaskProof:
     oracle: Score
     oracle_fails: tuple[str, ...]
     """The criteria that the oracle fails."""
+    oracle_waits: frozenset[str]
+    """Those of them that fail only because another one does: their work was done before what they wait for."""
     criteria: tuple[str, ...]
     forbidding: frozenset[str]
     """Those of them that are prohibitions."""
@@ -124,10 +128,12 @@ def _begin(env: ToolEnv, trial: Trial) -> TaskProof:
     families = env.task_set.families
     family = families[spec.family]
     made_again = env.task_set.rebuild(spec.id, trial.instance.handbook)
+    fails = failures(trial, trial.outcome)
     return TaskProof(
         spec=spec,
         oracle=trial.outcome.score,
-        oracle_fails=tuple(failures(trial, trial.outcome)),
+        oracle_fails=tuple(fails),
+        oracle_waits=_list_waiting(criteria, fails, trial.outcome.score.verdicts),
         criteria=tuple(c.id for c in criteria),
         forbidding=frozenset(c.id for c in criteria if c.kind == "forbid"),
         no_twin=family.no_twin,
@@ -189,6 +195,13 @@ def _whole(outcome: TrialOutcome) -> bool:
 
 def _finding(proof: TaskProof, work: SolutionVariant, outcome: TrialOutcome) -> Finding:
     return Finding(task=proof.spec.id, kind=work.kind, what=work.what, points=outcome.score.points)
+
+
+def _list_waiting(
+    criteria: Sequence[Criterion], fails: Sequence[str], verdicts: Mapping[str, Verdict]
+) -> frozenset[str]:
+    """The criteria that fail only because one that they wait for fails as well."""
+    return frozenset(c.id for c in criteria if verdicts.get(c.id) == EARLY and not set(c.after).isdisjoint(fails))
 
 
 def failures(trial: Trial, outcome: TrialOutcome) -> list[str]:

@@ -15,7 +15,8 @@ from palaestra.rubrics.criterion import UNMET, Criterion
 from palaestra.rubrics.evidence import Evidence
 from palaestra.rubrics.rubric import ADMITTED, TOTAL, UNFINISHED, Rubric
 
-_EARLY = Verdict(met=False, reason="done before what had to come first")
+EARLY = Verdict(met=False, reason="done before what had to come first")
+"""The verdict on what was done before a criterion that it waits for."""
 _KEPT = Verdict(met=False, reason="not violated")
 _OTHER_REASONS = 3
 """How many other records a reason for giving up may name: naming all that was read is no reason."""
@@ -217,7 +218,7 @@ class Checklist:
                 self.early[position] = max(self.early[position], self._part(position, before))
                 # A later call may do it again, in order; a state that came too early must first be undone.
                 self._holds[position] = self.rubric.criteria[position].about == "state"
-        self._verdicts[position] = _EARLY if verdict.met and not self.counts[position] else verdict
+        self._verdicts[position] = EARLY if verdict.met and not self.counts[position] else verdict
 
     def _part(self, position: int, before: Sequence[bool]) -> int:
         """The points of an expectation that was met too early: none where work that it waits for is missing."""

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from palaestra.agents import PatientAgent, finish_at_once, no_op, oracle, rollout
 from palaestra.benchmarks.evaluation.suite import Cell, Suite
 from palaestra.benchmarks.suites import SuiteOptions, suite_of
-from palaestra.benchmarks.suites.ood import AXES, suite
+from palaestra.benchmarks.suites.ood import AXES, SWITCH_AXES, suite
 from palaestra.benchmarks.suites.ood.family import distance
 from palaestra.benchmarks.suites.ood.pool import BASE, TaskPool, even, families_of
 from palaestra.envs import ToolEnv
@@ -190,6 +190,14 @@ def test_axes_choose_ladders_and_unknown_ones_are_told_near_names() -> None:
     assert [ladder.axis for ladder in made.ladders] == ["surface", "wording"]
     with pytest.raises(UnknownNameError, match="unknown axis 'wordings'; did you mean 'wording'"):
         suite(axes=["wordings"])
+
+
+@pytest.mark.parametrize(("switch", "axis"), SWITCH_AXES.items())
+def test_a_switch_that_is_no_axis_is_answered_with_the_axis_that_measures_it(switch: str, axis: str) -> None:
+    assert axis in AXES
+    assert switch not in AXES
+    with pytest.raises(UnknownNameError, match=rf"unknown axis '{switch}'.*the axis '{axis}' measures it"):
+        suite(axes=[switch])
 
 
 def test_families_that_nobody_can_train_on_and_empty_limits_are_refused() -> None:

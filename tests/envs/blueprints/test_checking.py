@@ -14,11 +14,17 @@ LIBRARY = Path("examples/blueprints/tool_library.yaml").read_text(encoding="utf-
 # What is replaced in the tool library, by what, and what the report says. The line is that of the replaced text.
 BROKEN = {
     "no YAML": ("id: tool-library", "id: [tool-library", "this is no YAML"),
+    "a column of its own": ("team: lending", "  team: lending", "keys of one mapping begin in the same column"),
     "an alias": ("team: lending", "team: &t lending", "anchors and aliases are not read"),
     "a tag": ("team: lending", "team: !!python/name:os.system lending", "the tag"),
     "a key twice": ("team: lending", "id: lending", "stands twice"),
     "an unknown key": ("    prefix: LN-", "    prefx: LN-", "unknown key 'prefx'; did you mean 'prefix'"),
     "a missing key": ("    prefix: LN-\n", "", "`prefix` is missing; add it"),
+    "a refusal without a plant": (
+        "        plant: [{set: loan.extensions, to: rules.most_extensions}]\n",
+        "",
+        "`plant` is missing; add it, such as `plant: [{set: loan.extensions, to: rules.most_extensions}]`",
+    ),
     "a wrong value": ("{tool: [1, 2]}", "{tool: many}", "'many'"),
     "a bad world id": ("id: tool-library", "id: Tool Library", "is no world id"),
     "an unknown team": ("team: lending", "team: lendign", "unknown team 'lendign'; did you mean 'lending'?"),

@@ -65,6 +65,20 @@ def test_a_scope_implies_what_lies_below_it_and_nothing_beside() -> None:
         caller("a", KeyScope.PLAY, KeyScope.ADMIN).require(KeyScope.AUTHOR)
 
 
+def test_a_refusal_for_a_scope_says_what_needs_it_and_how_to_get_it() -> None:
+    player = caller("a", KeyScope.PLAY)
+    with pytest.raises(KeyScopeError) as plain:
+        player.require(KeyScope.READ)
+    assert "or make a key with `palaestra keys add FILE OWNER --scope read`" in str(plain.value)
+    with pytest.raises(KeyScopeError) as worded:
+        player.require(KeyScope.AUTHOR, wanted="noise=3", without="leave it out")
+    assert str(worded.value) == (
+        "noise=3 needs a key of the scope 'author'; leave it out, or make a key with "
+        "`palaestra keys add FILE OWNER --scope author`"
+    )
+    player.require(KeyScope.PLAY, wanted="play", without="leave it out")
+
+
 def test_a_bucket_gives_its_burst_and_then_its_rate() -> None:
     bucket = TokenBucket(2.0, 3.0, 0.0)
     assert [bucket.spend(1, 0.0) for _ in range(6)] == [None] * 6

@@ -78,7 +78,7 @@ def test_a_section_changes_only_what_it_names(table: dict[str, Any], section: st
 @pytest.mark.parametrize(
     ("table", "says"),
     [
-        ({"grpo": {"steps": -3}}, "grpo: value error, steps=-3: it must be at least 1"),
+        ({"grpo": {"steps": -3}}, "grpo: steps=-3: it must be at least 1"),
         ({"grpo": {"steps": 0}}, "steps=0"),
         ({"grpo": {"tokens": 0}}, "tokens=0"),
         ({"grpo": {"updates": 0}}, "updates=0"),
@@ -110,7 +110,7 @@ def test_a_section_changes_only_what_it_names(table: dict[str, Any], section: st
         ({"grpo": {"cpu_seconds": -1.0}}, "cpu_seconds=-1.0"),
         ({"grpo": {"cpu_seconds": 5.0, "tokens": 9}}, "tokens=9, cpu_seconds=5: each is an end of the stage"),
         ({"sft": {"warmup_steps": -1}}, "warmup_steps=-1"),
-        ({"expert": {"steps": 0}}, "expert: value error, steps=0: it must be at least 1"),
+        ({"expert": {"steps": 0}}, "expert: steps=0: it must be at least 1"),
         ({"expert": {"updates": 0}}, "updates=0"),
         ({"expert": {"batch": 0}}, "batch=0"),
         ({"expert": {"group_size": 0}}, "group_size=0"),
@@ -157,12 +157,12 @@ def test_a_group_of_one_is_taken_where_nothing_is_compared() -> None:
         ({"grpo": {"stepz": 3}}, ("grpo.stepz: unknown", "did you mean 'steps'?")),
         ({"grpo": {}, "wrold": {}}, ("wrold: unknown", "did you mean 'world'?")),
         ({"grpo": {"learner": {"lr": 1e-3, "lorra": {}}}}, ("grpo.learner.lorra: unknown", "'lora'")),
-        ({"grpo": {"steps": "many"}}, ("grpo.steps", "integer")),
+        ({"grpo": {"steps": "many"}}, ("grpo.steps='many': input should be a valid integer",)),
         ({"grpo": {"in_flight": "drop"}}, ("grpo.in_flight", "'keep', 'retract' or 'wait'")),
         ({"grpo": {"limits": {"per_step": 0}}}, ("per_step = 0", "at least 1")),
         ({"grpo": {"play": {"context": 400, "turn": 24, "top_p": 0.9}}}, ("play.top_p=0.9", "train with 1")),
         ({"seed": 1}, ("nothing to do", "[sft], [expert], [rejection], [grpo]")),
-        ({"grpo": 3}, ("grpo: ",)),
+        ({"grpo": 3}, ("grpo=3: ",)),
     ],
 )
 def test_a_mistake_is_told_with_the_way_out(table: dict[str, Any], says: tuple[str, ...]) -> None:
@@ -215,6 +215,36 @@ def test_a_setting_of_the_command_goes_before_the_file_s(tmp_path: Path, setting
     (world,) = config.world
     section, _, key = name.partition(".")
     assert (getattr(world, key) if section == "world" else attrgetter(name)(config)) == value
+
+
+@pytest.mark.parametrize(
+    ("setting", "says"),
+    [
+        ("grpo.steps=four", "--set grpo.steps='four': input should be a valid integer, unable"),
+        ("grpo.steps=-1", "--set grpo.steps: steps=-1: it must be at least 1"),
+        ("grpo.play.temperature=-1.0", "--set grpo.play.temperature: temperature=-1.0: a number of 0 or more"),
+        ("grpo.play={ turn = 'long' }", "--set grpo.play.turn='long': input should be a valid integer"),
+        ("grpo.stepz=3", "--set grpo.stepz: unknown; did you mean 'steps'?"),
+        ("threads=0", "--set threads: threads=0"),
+    ],
+)
+def test_a_refused_setting_of_the_command_is_named_in_place_of_the_file(
+    tmp_path: Path, setting: str, says: str
+) -> None:
+    path = tmp_path / "run.toml"
+    path.write_text("[grpo]\nsteps = 3\n")
+    with pytest.raises(ConfigError) as raised:
+        load_config(path, settings=[setting])
+    assert str(raised.value).startswith(says)
+
+
+def test_a_fault_of_the_file_is_told_beside_one_of_the_command(tmp_path: Path) -> None:
+    path = tmp_path / "run.toml"
+    path.write_text("[grpo]\nupdates = 'two'\n")
+    with pytest.raises(ConfigError) as raised:
+        load_config(path, settings=["grpo.steps=four"])
+    assert str(raised.value).startswith(f"{path}: grpo.updates='two': ")
+    assert "; --set grpo.steps='four': " in str(raised.value)
 
 
 @pytest.mark.parametrize("setting", ["grpo.steps", "=3", "grpo.steps.more=3"])

@@ -43,6 +43,7 @@ from palaestra.trainers import (
 from palaestra.trainers.loops.config import StageConfig
 from palaestra.trainers.objectives import Metrics
 from palaestra.trainers.progress import OpenProgressBar, silent
+from palaestra.validation import plain_rule
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -114,7 +115,9 @@ def read_cells(folder: Path, config: AblationConfig, materials: Materials) -> di
         try:
             cell = _CELL.validate_json(file.read_bytes())
         except ValidationError as error:
-            raise RecordError(f"{file}: {error.errors()[0]['msg']}; remove it to run the cell anew") from error
+            raise RecordError(
+                f"{file}: {plain_rule(error.errors()[0]['msg'])}; remove it to run the cell anew"
+            ) from error
         if wanted.get(cell.arm) == cell.settings:
             found[CellKey(cell.arm, cell.seed)] = cell
     return found

@@ -32,6 +32,7 @@ from palaestra.errors import (
 )
 from palaestra.serving.access import KeyScope
 from palaestra.trajectory import dump_episode
+from palaestra.validation import plain_rule
 from palaestra.version import __version__
 
 _STATUS: tuple[tuple[type[PalaestraError], int], ...] = (
@@ -276,5 +277,5 @@ def _add_errors(app: FastAPI, dashboard: Dashboard) -> None:
     @app.exception_handler(RequestValidationError)
     async def mistake(request: Request, error: RequestValidationError) -> Response:  # pyright: ignore[reportUnusedFunction]
         first: Any = error.errors()[0]  # Any: what pydantic says
-        words = f"{first['loc'][-1]}: {first['msg']}. Change the address, or go back."
+        words = f"{first['loc'][-1]}: {plain_rule(first['msg'])}. Change the address, or go back."
         return await run_in_threadpool(show, request, "The address cannot be read", words, 422)

@@ -19,6 +19,7 @@ from palaestra.log import read_log
 from palaestra.record import record
 from palaestra.records import Json, JsonObject
 from palaestra.trajectory import Episode, read_episodes
+from palaestra.validation import plain_rule
 
 SETTINGS, OUTCOMES, TRAJECTORIES = "settings.json", "outcomes.jsonl", "trajectories.jsonl"
 JOURNAL = "journal.jsonl"
@@ -126,7 +127,7 @@ def read_settings(folder: Path) -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the file"
-        raise RecordError(f"{path}: {where}: {first['msg']}; evaluate into a new folder") from error
+        raise RecordError(f"{path}: {where}: {plain_rule(first['msg'])}; evaluate into a new folder") from error
 
 
 def parse_results(settings: bytes, outcomes: Iterable[bytes], blocks: Iterable[bytes]) -> Results:
@@ -169,7 +170,9 @@ def _records(path: Path, kind: TypeAdapter[R]) -> list[R]:
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"])) or "the line"
-            raise RecordError(f"{path}, line {number}: {where}: {first['msg']}; evaluate into a new folder") from error
+            raise RecordError(
+                f"{path}, line {number}: {where}: {plain_rule(first['msg'])}; evaluate into a new folder"
+            ) from error
     return records
 
 

@@ -17,6 +17,7 @@ from palaestra.benchmarks.record.sources import FileRole
 from palaestra.record import record
 from palaestra.records import INT_RANGE, JsonObject
 from palaestra.trajectory import Episode
+from palaestra.validation import plain_rule
 
 _EPISODE, _OUTCOME, _BLOCK = TypeAdapter(Episode), TypeAdapter(EpisodeOutcome), TypeAdapter(Block)
 _NOTHING = EpisodeCost(prompt_tokens=None, completion_tokens=None)
@@ -89,7 +90,7 @@ def read_line(content: bytes, role: FileRole, *, stage: str, number: int) -> Lin
         found = _READERS[role](content, stage, number)
     except ValidationError as error:
         first = error.errors()[0]
-        raise LineFault(f"{'.'.join(map(str, first['loc'])) or 'the line'}: {first['msg']}") from error
+        raise LineFault(f"{'.'.join(map(str, first['loc'])) or 'the line'}: {plain_rule(first['msg'])}") from error
     except orjson.JSONDecodeError as error:
         raise LineFault(f"no JSON: {error}") from error
     except (KeyError, TypeError, AttributeError, RecursionError) as error:

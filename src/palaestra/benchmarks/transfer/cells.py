@@ -41,6 +41,7 @@ from palaestra.trainers import (
 from palaestra.trainers.monitors.rollouts import DRAWN
 from palaestra.trainers.progress import silent
 from palaestra.trajectory import Episode, dump_episode, read_episodes
+from palaestra.validation import plain_rule
 
 STAGES = ("sft", "expert")
 """The stages of a run; policies are measured after each."""
@@ -126,7 +127,9 @@ def read_cells(folder: Path, config: TransferConfig, worlds: Sequence[int]) -> d
         try:
             cell = _CELL.validate_json(file.read_bytes())
         except ValidationError as error:
-            raise RecordError(f"{file}: {error.errors()[0]['msg']}; remove it to run the cell anew") from error
+            raise RecordError(
+                f"{file}: {plain_rule(error.errors()[0]['msg'])}; remove it to run the cell anew"
+            ) from error
         if wanted.get(cell.worlds) == cell.settings:
             found[TransferKey(cell.worlds, cell.seed)] = cell
     return dict(sorted(found.items()))

@@ -19,6 +19,7 @@ from palaestra.errors import RecordError
 from palaestra.proof.baselines import baselines
 from palaestra.record import record
 from palaestra.trajectory import Episode
+from palaestra.validation import plain_rule
 
 AGENTS = ("always-refuse", "reader", "legal-random", "schema-random")
 """They have a session of their own for each task, with the seed 0."""
@@ -52,7 +53,7 @@ def measure_floors(config: TransferConfig, file: Path) -> TransferFloors:
         try:
             found = _FLOORS.validate_json(file.read_bytes())
         except ValidationError as error:
-            raise RecordError(f"{file}: {error.errors()[0]['msg']}; remove it to measure anew") from error
+            raise RecordError(f"{file}: {plain_rule(error.errors()[0]['msg'])}; remove it to measure anew") from error
         if found.settings == settings:
             return found
     results = {agent: {group.name: _play_group(agent, group) for group in groups} for agent in AGENTS}

@@ -16,11 +16,19 @@ from pydantic import TypeAdapter, ValidationError
 from palaestra.envs.blueprints.blueprint import Blueprint
 from palaestra.envs.blueprints.problems import BlueprintProblem, Places, raise_problems
 from palaestra.errors import UnknownNameError
+from palaestra.validation import plain_rule
 
 MAX_BYTES = 262_144
 """The largest document."""
 MAX_DEPTH = 12
 """The deepest that mappings and lists stand within each other."""
+
+_YAML_RULE = (
+    "the keys of one mapping begin in the same column, and a text that holds a colon and a space stands in quotes; "
+    "correct this line or the one before"
+)
+_EXAMPLES: Mapping[str | int, str] = {"plant": ", such as `plant: [{set: loan.extensions, to: rules.most_extensions}]`"}
+"""By key: what a message on a missing one adds."""
 
 # Any: plain data as a document holds it; pydantic makes records of it at once.
 Plain: TypeAlias = Any
@@ -107,9 +115,9 @@ def _read_plain(text: str, places: Places) -> Plain:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark
         where = places.at_line(mark.line + 1) if mark is not None else places.at(())
-        raise_problems([BlueprintProblem(where, f"this is no YAML: {error.problem}; correct it")])
+        raise_problems([BlueprintProblem(where, f"this is no YAML: {error.problem}; {_YAML_RULE}")])
     except yaml.YAMLError as error:
-        raise_problems([BlueprintProblem(places.at(()), f"this is no YAML: {error}; correct it")])
+        raise_problems([BlueprintProblem(places.at(()), f"this is no YAML: {error}; {_YAML_RULE}")])
     if not isinstance(root, yaml.MappingNode):
         raise_problems([BlueprintProblem(places.at(()), "a blueprint is a mapping; begin with `id: my-world`")])
     return _plain(root, (), places)
@@ -167,14 +175,16 @@ def _problem(places: Places, plain: Plain, error: Any) -> BlueprintProblem:
         case "missing" | "missing_argument" | "missing_keyword_only_argument":
             name = error["loc"][-1]
             return BlueprintProblem(
-                places.at(path[:-1] if path and path[-1] == name else path), f"`{name}` is missing; add it"
+                places.at(path[:-1] if path and path[-1] == name else path),
+                f"`{name}` is missing; add it{_EXAMPLES.get(name, '')}",
             )
         case "unexpected_keyword_argument" | "extra_forbidden":
             known = _keys_beside(path)
             return BlueprintProblem(places.at(path), str(UnknownNameError.of("key", str(error["loc"][-1]), known)))
         case _:
             value = repr(error["input"])[:60]
-            said = error["msg"][:1].lower() + error["msg"][1:]
+            rule = plain_rule(error["msg"])
+            said = rule[:1].lower() + rule[1:]
             return BlueprintProblem(places.at(path), f"{value}: {said}; write what this key takes")
 
 

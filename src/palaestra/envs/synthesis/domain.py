@@ -10,6 +10,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from palaestra.envs.blueprints.document import read_plain
 from palaestra.errors import BlueprintError
+from palaestra.validation import plain_rule
 
 FOLDER = "domains"
 
@@ -88,4 +89,4 @@ def _read(name: str, text: str) -> DomainLexicon:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise BlueprintError(f"domain {name}: {place}: {first['msg']}; correct the document") from None
+        raise BlueprintError(f"domain {name}: {place}: {plain_rule(first['msg'])}; correct the document") from None

@@ -39,6 +39,7 @@ from palaestra.envs.blueprints.document import read_plain
 from palaestra.envs.kit.generated import has_initial_vowel_sound
 from palaestra.errors import BlueprintError
 from palaestra.seeding import Stream
+from palaestra.validation import plain_rule
 
 FOLDER = "mechanisms"
 
@@ -88,7 +89,9 @@ class Mechanism:
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             place = ".".join(str(part) for part in first["loc"])
-            raise BlueprintError(f"mechanism {self.name}: {place}: {first['msg']}; correct the document") from None
+            raise BlueprintError(
+                f"mechanism {self.name}: {place}: {plain_rule(first['msg'])}; correct the document"
+            ) from None
 
 
 def _with_articles(text: str, words: Mapping[str, str]) -> str:

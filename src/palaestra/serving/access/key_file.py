@@ -11,6 +11,7 @@ from palaestra.durable import write_file
 from palaestra.errors import RecordError
 from palaestra.record import record
 from palaestra.serving.access.keys import KeyRecord
+from palaestra.validation import plain_rule
 
 
 @record
@@ -45,7 +46,7 @@ def read_keys(path: Path) -> KeyFile:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the file"
-        raise RecordError(f"{path}: {where}: {first['msg']}; restore the file, or make new keys") from error
+        raise RecordError(f"{path}: {where}: {plain_rule(first['msg'])}; restore the file, or make new keys") from error
 
 
 def write_keys(path: Path, content: KeyFile) -> None:

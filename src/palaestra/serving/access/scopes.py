@@ -40,14 +40,22 @@ class Caller:
     scopes: frozenset[KeyScope]
     """With those that are implied."""
 
-    def require(self, scope: KeyScope) -> None:
+    def require(self, scope: KeyScope, *, wanted: str = "", without: str = "") -> None:
         """Check that the key has a scope.
+
+        Args:
+            scope: The scope.
+            wanted: What needs it, as the caller wrote it, such as `split='heldout'`.
+            without: How the caller goes on without `wanted`.
 
         Raises:
             KeyScopeError: it has not.
         """
         if scope not in self.scopes:
-            raise KeyScopeError(f"the key {self.key_id} has no scope {scope.value!r}; use a key that has it")
+            make = f"make a key with `palaestra keys add FILE OWNER --scope {scope.value}`"
+            if wanted:
+                raise KeyScopeError(f"{wanted} needs a key of the scope {scope.value!r}; {without}, or {make}")
+            raise KeyScopeError(f"the key {self.key_id} has no scope {scope.value!r}; use a key that has it, or {make}")
 
 
 LOCAL = Caller(key_id="local", owner="local", scopes=frozenset(KeyScope))

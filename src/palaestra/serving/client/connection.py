@@ -24,6 +24,8 @@ KEY_VARIABLE = "PALAESTRA_KEY"
 """The environment variable that holds the key where none is given."""
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 10.0
 _NOT_NOW = frozenset({408, 429, 502, 503, 504})
+_NOT_REACHED = "is the server running? start one with `palaestra serve`"
+_NO_ROOM = "the server is there and has no room; try again later"
 
 
 class ServerConnection:
@@ -96,7 +98,7 @@ class ServerConnection:
         return self._ask("GET", name, None)
 
     def _ask(self, method: str, name: str, body: bytes | None) -> dict[str, Any]:
-        wait, failure = _FIRST_WAIT, "it was not asked"
+        wait, failure, way_out = _FIRST_WAIT, "it was not asked", "give tries=1 or more"
         for number in range(self._tries):
             if number:
                 self._sleep(wait)
@@ -104,13 +106,13 @@ class ServerConnection:
             try:
                 response = self._open().request(method, f"{self.url}/v1/{name}", content=body)
             except httpx.TransportError as error:
-                failure = f"{type(error).__name__}: {error}"
+                failure, way_out = str(error) or type(error).__name__, _NOT_REACHED
                 continue
             if response.status_code not in _NOT_NOW:
                 return self._read(response)
-            failure = f"status {response.status_code}: {response.text[:200]}"
+            failure, way_out = f"status {response.status_code}: {response.text[:200]}", _NO_ROOM
             wait = max(wait, min(_retry_after(response), _LONGEST_WAIT))
-        raise ServerError(f"{self.url}: {name} was not answered in {self._tries} tries; the last: {failure}")
+        raise ServerError(f"{self.url}: no answer to `{name}` in {self._tries} tries ({failure}); {way_out}")
 
     def _read(self, response: httpx.Response) -> dict[str, Any]:
         try:

@@ -17,6 +17,7 @@ from palaestra.errors import (
 from palaestra.records import EndReason
 from palaestra.serving.access import Caller, KeyScope
 from palaestra.serving.core import views
+from palaestra.serving.core.author_settings import check_author_settings, check_split_choice
 from palaestra.serving.core.depth import check_depth
 from palaestra.serving.core.inspection import inspect_session, snapshot_facts
 from palaestra.serving.core.items import (
@@ -111,8 +112,7 @@ class SessionCore:
 
     def _terms(self, caller: Caller, item: CreateItem) -> SessionTerms:
         is_author = KeyScope.AUTHOR in caller.scopes
-        if item.switches or item.player is not None or item.reward is not None or item.view == "author":
-            caller.require(KeyScope.AUTHOR)
+        check_author_settings(caller, item)
         if item.lease is not None and item.lease > self.limits.longest_lease:
             raise RequestError(f"lease={item.lease:g}: the longest is {self.limits.longest_lease:g} seconds")
         world = self.worlds.find(item.world)
@@ -383,7 +383,7 @@ class SessionCore:
         """
         world = self.worlds.find(item.world)
         if item.split is not None:
-            caller.require(KeyScope.AUTHOR)
+            check_split_choice(caller, item.split)
         handles = self.worlds.handles(world, item.split or self.worlds.split(world, {}))
         if KeyScope.AUTHOR in caller.scopes:
             return views.dump({"tasks": [{"handle": handle, "id": task} for handle, task in handles.items()]})

@@ -9,6 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 from palaestra.errors import RequestError
 from palaestra.record import record
 from palaestra.serving.core.operations import OPERATIONS, Operation
+from palaestra.validation import plain_rule
 
 
 @record
@@ -91,5 +92,5 @@ class ItemReader:
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             where = ".".join(map(str, ("items", *first["loc"])))
-            raise RequestError(f"{where}: {first['msg']}") from error
+            raise RequestError(f"{where}: {plain_rule(first['msg'])}") from error
         return ItemBatch(operation=operation, items=items, listed=known)

@@ -28,6 +28,8 @@ from palaestra.tools.wire import glimpse, plain_name, plain_text
 _CUT_OFF = "the turn was cut off by its limit of tokens, and nothing of it is run"
 _DEEPEST = 2
 _ARGUMENTS = ("arguments", "parameters", "input")
+_NEAR_ARGUMENTS = frozenset({"args", "argument", "input", "kwargs", "parameters", "params"})
+"""What a call calls its arguments by mistake."""
 _IGNORED = frozenset({"reasoning", "thinking", "redacted_thinking"})
 _TEXTS = {"text": "text", "output_text": "text", "refusal": "refusal"}
 """By type: the field of a block that holds text."""
@@ -173,7 +175,8 @@ class _Turn:
     def _own(self, fields: Mapping[str, Any]) -> None:
         name, arguments = fields["tool"], fields.get("arguments", {})
         if unknown := sorted(map(glimpse, fields.keys() - {"tool", "arguments", "id"})):
-            raise ActionError(f"a call has `tool` and `arguments`, and no {', '.join(unknown[:3])}")
+            hint = "" if "arguments" in fields or _NEAR_ARGUMENTS.isdisjoint(fields) else "; did you mean 'arguments'?"
+            raise ActionError(f"a call has `tool` and `arguments`, and no {', '.join(unknown[:3])}{hint}")
         if not isinstance(name, str) or not isinstance(arguments, (dict, Mapping, str)):
             raise ActionError(f'a call is {{"tool": "name", "arguments": {{...}}}}, not {glimpse(dict(fields), 120)}')
         self._add(name, cast("object", arguments), fields.get("id"))
@@ -246,6 +249,8 @@ class _Turn:
         self._error = self._error or why
 
     def _refuse(self, fields: Mapping[str, Any]) -> None:
+        if not fields:
+            raise ActionError(f"an empty mapping is no action; {_FORMS}")
         kind = fields.get("type")
         what = (
             f"of the type {plain_name(kind)!r}"

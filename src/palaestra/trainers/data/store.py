@@ -19,6 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from palaestra.errors import RecordError, UnknownNameError
 from palaestra.trajectory import Episode, Segment, dump_episode
+from palaestra.validation import plain_rule
 
 _ROWS = 256
 """Episodes that are held in memory at once, beside those of the caller."""
@@ -125,7 +126,7 @@ def _episode(fields: Mapping[str, Any], where: str) -> Episode:
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"]) or "the whole"
-        raise RecordError(f"{where}: {_RECORD}: {field}: {first['msg']}; {_AGAIN}") from error
+        raise RecordError(f"{where}: {_RECORD}: {field}: {plain_rule(first['msg'])}; {_AGAIN}") from error
     except (TypeError, ValueError) as error:
         raise RecordError(f"{where}: its token arrays do not fit its record ({error}); {_AGAIN}") from error
     return replace(bare, segments=segments)

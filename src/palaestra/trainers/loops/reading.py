@@ -4,9 +4,11 @@ A section of the file changes the settings that it names and leaves the stage's 
 whose name is a kind of stage, alone or before a hyphen, is a stage: `[grpo]`, `[grpo-late]`.
 """
 
+import re
+import reprlib
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from types import UnionType
@@ -14,11 +16,13 @@ from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
 import orjson
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic_core import ErrorDetails
 
 from palaestra.errors import ConfigError, UnknownNameError
 from palaestra.trainers.loops.config import STAGE_CLASSES, StageConfig, TrainConfig
 from palaestra.trainers.monitors import tracker_named
 from palaestra.trainers.stage_kinds import ORDER, STAGE_KINDS, default_order, kind_of
+from palaestra.validation import plain_rule
 from palaestra.version import __version__
 
 RENAMED = {
@@ -46,6 +50,23 @@ _STAGE_FILES: Mapping[str, type[BaseModel]] = {
 """The same for a stage of each kind."""
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Fault:
+    """What pydantic found wrong, and where the settings have it."""
+
+    loc: tuple[int | str, ...]
+    details: ErrorDetails
+
+    @property
+    def place(self) -> str:
+        return ".".join(map(str, self.loc))
+
+    @property
+    def is_rule_of_section(self) -> bool:
+        """Whether a section's own rule is broken, whose message names the values, or a setting is missing."""
+        return self.details["type"] in ("value_error", "missing")
+
+
 def load_config(path: Path, *, settings: Sequence[str] = ()) -> TrainConfig:
     """Read a TOML file of settings.
 
@@ -62,13 +83,18 @@ def load_config(path: Path, *, settings: Sequence[str] = ()) -> TrainConfig:
         raise ConfigError(f"{path}: cannot be read ({error.strerror}); give a TOML file of settings") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is no TOML: {error}") from error
-    for setting in settings:
-        _set(table, setting)
-    return read_config(table, where=str(path))
+    names = [_set(table, setting) for setting in settings]
+    return read_config(table, where=str(path), set_names=names)
 
 
-def read_config(table: Mapping[str, Any], *, where: str = "the settings") -> TrainConfig:
-    """The run that a table of settings describes; raises as `load_config` does."""
+def read_config(table: Mapping[str, Any], *, where: str = "the settings", set_names: Sequence[str] = ()) -> TrainConfig:
+    """The run that a table of settings describes; raises as `load_config` does.
+
+    Args:
+        table: The settings.
+        where: How messages call the place that the settings are from.
+        set_names: Names of settings that are from the command line instead, such as `grpo.steps`.
+    """
     single = isinstance(table.get("world"), dict)
     if single:
         table = {**table, "world": [table["world"]]}
@@ -76,20 +102,20 @@ def read_config(table: Mapping[str, Any], *, where: str = "the settings") -> Tra
     order = _order(table.get(ORDER), sections, where)
     rest = {name: value for name, value in table.items() if not kind_of(name) and name != ORDER}
     stages: dict[str, StageConfig] = {}
-    faults: list[str] = []
+    faults: list[_Fault] = []
     for name in order:
         try:
             stages[name] = _read_stage(name, sections[name])
         except ValidationError as error:
-            faults += [_describe((name, *fault["loc"][1:]), fault["msg"], fault["type"]) for fault in error.errors()]
+            faults += [_Fault((name, *fault["loc"][1:]), fault) for fault in error.errors()]
     try:
         laid = _lay_over_defaults(TrainConfig, rest)
         config = _File.model_validate({"run": {**laid, "stages": stages}}).run
     except ValidationError as error:
-        faults += [_describe(_place(fault["loc"][1:], single), fault["msg"], fault["type"]) for fault in error.errors()]
-        raise ConfigError(f"{where}: {'; '.join(faults)}") from error
+        faults += [_Fault(_place(fault["loc"][1:], single), fault) for fault in error.errors()]
+        raise ConfigError(_describe_all(faults, where, set_names)) from error
     if faults:
-        raise ConfigError(f"{where}: {'; '.join(faults)}")
+        raise ConfigError(_describe_all(faults, where, set_names))
     if not config.world:
         raise ConfigError(f"{where}: there is no world to learn in; add a section [world]")
     for name in config.trackers:
@@ -153,8 +179,8 @@ def config_document(config: TrainConfig) -> bytes:
     return orjson.dumps({**document, ORDER: list(stages), **stages}, option=orjson.OPT_INDENT_2)
 
 
-def _set(table: dict[str, Any], setting: str) -> None:
-    """Put `section.name=VALUE` into the table."""
+def _set(table: dict[str, Any], setting: str) -> str:
+    """Put `section.name=VALUE` into the table; gives `section.name`."""
     name, equals, text = setting.partition("=")
     *path, last = name.strip().split(".")
     if not equals or not last:
@@ -170,6 +196,7 @@ def _set(table: dict[str, Any], setting: str) -> None:
         table[last] = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         table[last] = text
+    return ".".join((*path, last))
 
 
 def _lay_over_defaults(kind: type, table: Mapping[str, Any], default: object = None) -> dict[str, Any]:
@@ -214,17 +241,50 @@ def _place(loc: tuple[int | str, ...], single: bool) -> tuple[int | str, ...]:  
     return (loc[0], *loc[2:]) if single and len(loc) > 1 and loc[0] == "world" else loc
 
 
-def _describe(loc: tuple[int | str, ...], message: str, kind: str) -> str:
-    place = ".".join(map(str, loc))
+def _describe_all(faults: Sequence[_Fault], where: str, set_names: Sequence[str]) -> str:
+    """Every fault, after the place that its setting is from: the file, or an option `--set`."""
+    origins = {fault: _find_set_name(fault, set_names) for fault in faults}
+    of_file = [_describe(fault) for fault, name in origins.items() if name is None]
+    of_command = [
+        f"--set {_describe(fault)}" if fault.place.startswith(name) else f"--set {name}: {_rule(fault)}"
+        for fault, name in origins.items()
+        if name is not None
+    ]
+    return "; ".join(([f"{where}: {'; '.join(of_file)}"] if of_file else []) + of_command)
+
+
+def _find_set_name(fault: _Fault, set_names: Sequence[str]) -> str | None:
+    """The name given with `--set` that a fault is about; `None` where there is none.
+
+    The rule of a section stands at the section, and names its settings as in `steps=0`.
+    """
+    for name in set_names:
+        if f"{fault.place}.".startswith(f"{name}."):
+            return name
+        if fault.is_rule_of_section and name.startswith(f"{fault.place}." if fault.place else ""):
+            inner = name.removeprefix(f"{fault.place}.").rpartition(".")[2]
+            if re.search(rf"\b{re.escape(inner)} ?=", fault.details["msg"]):
+                return name
+    return None
+
+
+def _describe(fault: _Fault) -> str:
+    loc, place = fault.loc, fault.place
     kind_of_stage = kind_of(str(loc[0])) if loc else None
     former = place if kind_of_stage is None else ".".join((kind_of_stage, *map(str, loc[1:])))
     if former in RENAMED:
         return f"{place}: in version {__version__} it is called {RENAMED[former]!r}; rename it"
-    if kind != "unexpected_keyword_argument":
-        return f"{place}: {message[0].lower()}{message[1:]}"
+    if fault.details["type"] != "unexpected_keyword_argument":
+        given = "" if fault.is_rule_of_section else f"={reprlib.repr(fault.details['input'])}"
+        return f"{place}{given}: {_rule(fault)}"
     known = _list_known(loc[:-1])
     near = get_close_matches(str(loc[-1]), known, n=1)
     return f"{place}: unknown; " + (f"did you mean {near[0]!r}?" if near else f"there are: {', '.join(known)}")
+
+
+def _rule(fault: _Fault) -> str:
+    rule = plain_rule(fault.details["msg"])
+    return f"{rule[:1].lower()}{rule[1:]}"
 
 
 def _list_known(loc: Sequence[int | str]) -> list[str]:

@@ -23,6 +23,7 @@ from palaestra.trainers.loops.saves import CHECKPOINT, StageProgress, read_progr
 from palaestra.trainers.rollouts.groups import RolloutGroup
 from palaestra.trainers.rollouts.pressure import PressureState
 from palaestra.trajectory import Episode
+from palaestra.validation import plain_rule
 
 _BATCHES, _SCHEDULE, _QUARANTINE = "batches.jsonl", "schedule-{}.jsonl", "quarantine.jsonl"
 
@@ -148,7 +149,7 @@ def recorded_batches(directory: Path) -> Iterator[RecordedBatch]:
             yield _BATCH.validate_json(line)
         except ValidationError as error:
             raise RecordError(
-                f"{path}, line {number}: {error.errors()[0]['msg']}; remove the folder to begin anew"
+                f"{path}, line {number}: {plain_rule(error.errors()[0]['msg'])}; remove the folder to begin anew"
             ) from error
 
 
@@ -162,7 +163,7 @@ def quarantined_batches(directory: Path) -> list[QuarantinedBatch]:
     try:
         return [_QUARANTINED.validate_json(line) for line in (read_log(path) if path.exists() else ())]
     except ValidationError as error:
-        raise RecordError(f"{path}: {error.errors()[0]['msg']}; remove the folder to begin anew") from error
+        raise RecordError(f"{path}: {plain_rule(error.errors()[0]['msg'])}; remove the folder to begin anew") from error
 
 
 def _episodes(groups: Sequence[RolloutGroup]) -> Iterator[Episode]:

@@ -9,6 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from palaestra.errors import ConfigError
+from palaestra.validation import plain_rule
 
 TO_BE_SAID = "to be said"
 """In place of the default of a setting that has none."""
@@ -61,4 +62,4 @@ def make_with_settings(make: Callable[..., Any], settings: Mapping[str, Any], *,
 def describe_fault(fault: ErrorDetails) -> str:
     """A fault that pydantic found, in words."""
     place = ".".join(map(str, fault["loc"]))
-    return f"{place + ': ' if place else ''}{fault['msg']} (it is {fault['input']!r})"
+    return f"{place + ': ' if place else ''}{plain_rule(fault['msg'])} (it is {fault['input']!r})"

@@ -14,6 +14,7 @@ from palaestra.record import record
 from palaestra.trainers.rollouts.groups import Fate, GroupPlan, GroupRule, Member, OpenGroup
 from palaestra.trainers.rollouts.script import PartialRollout
 from palaestra.trajectory import Episode, Tokens
+from palaestra.validation import plain_rule
 
 
 @record
@@ -173,6 +174,7 @@ def load_state(data: bytes) -> SourceState:
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "all of it"
+        rule = plain_rule(first["msg"])
         raise CheckpointError(
-            f"the state of the rollouts cannot be read: {where}: {first['msg']}; go on from an older checkpoint"
+            f"the state of the rollouts cannot be read: {where}: {rule}; go on from an older checkpoint"
         ) from error

@@ -42,6 +42,9 @@ AXES: Mapping[str, Callable[[TaskPool], Axis]] = {
 }
 """Every axis, in the order of reports."""
 
+SWITCH_AXES: Mapping[str, str] = {"handbook": "policy", "split": "entities", "user": "temper"}
+"""Switches of `gym.make` whose axis has another name, and the axis that measures each."""
+
 
 def suite(
     limit: int | None = None,
@@ -70,7 +73,9 @@ def suite(
     """
     for name in axes:
         if name not in (*AXES, WORLD):
-            raise UnknownNameError.of("axis", name, (*AXES, WORLD))
+            measured = SWITCH_AXES.get(name)
+            hint = "" if measured is None else f"({name} is a switch; the axis {measured!r} measures it)"
+            raise UnknownNameError.of("axis", name, (*AXES, WORLD), hint)
     pools, unseen = _pools(worlds, _name("families", families), _name("trained", trained), limit)
     made = [
         make(pool)

@@ -15,6 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 from palaestra.errors import RecordError, ReplayError
 from palaestra.record import record
 from palaestra.trainers.engines.engine import InFlight
+from palaestra.validation import plain_rule
 
 
 @record
@@ -232,5 +233,5 @@ def _read(line: bytes, number: int) -> _Line:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"]) or "the line"
         raise RecordError(
-            f"line {number} of the schedule: {where}: {first['msg']}; a line is one step as JSON"
+            f"line {number} of the schedule: {where}: {plain_rule(first['msg'])}; a line is one step as JSON"
         ) from error

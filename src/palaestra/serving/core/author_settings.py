@@ -1,0 +1,36 @@
+"""The settings of a new session that only authors choose, in the words of a refusal."""
+
+import reprlib
+
+from palaestra.serving.access import Caller, KeyScope
+from palaestra.serving.core.items import CreateItem
+
+
+def check_author_settings(caller: Caller, item: CreateItem) -> None:
+    """Check that a caller may choose what a new session asks for.
+
+    A refusal repeats what was asked for and nothing of the world: it is the same whether the world has it or not.
+
+    Raises:
+        KeyScopeError: it asks for what only authors choose, and the key has no scope for it.
+    """
+    chosen = [f"{name[:40]}={reprlib.repr(value)}" for name, value in _list_author_settings(item)]
+    if chosen:
+        only_split = set(item.switches or ()) == {"split"} and len(chosen) == 1
+        without = "leave it out to play the server's split" if only_split else "leave it out"
+        caller.require(
+            KeyScope.AUTHOR, wanted=", ".join(chosen[:3]), without=without if len(chosen) == 1 else "leave them out"
+        )
+
+
+def check_split_choice(caller: Caller, split: str) -> None:
+    """Check that a caller may choose of which split to see the tasks; raises as `check_author_settings` does."""
+    caller.require(
+        KeyScope.AUTHOR, wanted=f"split={reprlib.repr(split)}", without="leave it out to see the server's split"
+    )
+
+
+def _list_author_settings(item: CreateItem) -> list[tuple[str, object]]:
+    view = item.view if item.view == "author" else None
+    own = {"view": view, "player": item.player, "reward": item.reward}
+    return [*(item.switches or {}).items(), *((name, value) for name, value in own.items() if value is not None)]
