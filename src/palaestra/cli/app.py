@@ -51,7 +51,7 @@ from palaestra.version import __version__
 class _PlainGroup(TyperGroup):
     """The commands, whose refusals of a value are worded without pydantic's prefixes."""
 
-    def invoke(self, ctx: typer.Context) -> Any:  # Any: whatever a command returns
+    def invoke(self, ctx: Any) -> Any:  # Any: typer's class of a context, and whatever a command returns
         try:
             return super().invoke(ctx)
         except typer.BadParameter as error:
