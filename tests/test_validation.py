@@ -1,5 +1,6 @@
 """Rules are shown in the words of their authors."""
 
+from collections.abc import Callable
 from typing import Annotated
 
 import pytest
@@ -17,7 +18,7 @@ def _assert_even(value: int) -> int:
 
 
 @pytest.mark.parametrize("check", [_refuse, _assert_even])
-def test_a_rule_loses_the_prefix_that_pydantic_adds(check: object) -> None:
+def test_a_rule_loses_the_prefix_that_pydantic_adds(check: Callable[[int], int]) -> None:
     with pytest.raises(ValidationError) as raised:
         TypeAdapter(Annotated[int, AfterValidator(check)]).validate_python(3)
     (fault,) = raised.value.errors()
