@@ -51,11 +51,7 @@ from palaestra.version import __version__
 class _PlainGroup(TyperGroup):
     """The commands, whose refusals of a value are worded without pydantic's prefixes."""
 
-<<<<<<< HEAD
-    def invoke(self, ctx: Any) -> Any:  # Any: typer's base of contexts is private; a command returns whatever it does
-=======
     def invoke(self, ctx: Any) -> Any:  # Any: typer's class of a context, and whatever a command returns
->>>>>>> messages-41
         try:
             return super().invoke(ctx)
         except typer.BadParameter as error:
