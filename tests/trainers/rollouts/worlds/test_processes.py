@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from palaestra.child_process import ChildProcess
 from palaestra.errors import InfrastructureError
 from palaestra.trainers.rollouts.worlds import ProcessWorlds
 from rollouts.faulty import faulty
@@ -22,8 +23,8 @@ def pids(worlds: ProcessWorlds) -> list[int]:
     return [process(worker).pid for worker in worlds._workers]
 
 
-def process(worker: Any) -> "subprocess.Popen[bytes]":
-    found: subprocess.Popen[bytes] = worker._process
+def process(worker: Any) -> ChildProcess:
+    found: ChildProcess = worker._process
     return found
 
 
@@ -74,7 +75,7 @@ def test_a_process_that_is_let_go_ends_by_itself_even_with_answers_unread(runner
         await worlds.close()
         with pytest.raises(InfrastructureError):
             await step
-        assert process(worker).returncode == 0
+        assert await process(worker).reap(0) == 0
 
     runner.run(main())
 
