@@ -133,26 +133,25 @@ $(CLIENTS:%=$(INTEROP)/%.stamp): $(INTEROP)/%.stamp:
 interop: .venv/test.stamp $(FRAMEWORKS:%=$(INTEROP)/%/interop.stamp) $(CLIENTS:%=$(INTEROP)/%.stamp)
 	PYTHONPATH=tests OMP_NUM_THREADS=1 $(BIN)/python -m adapted.frameworks --environments $(INTEROP)
 
-# Not part of `make test`: it needs root, and an engine. It writes docs/sandbox-docker.json, which `make test` checks.
-docker-test: .venv/test.stamp
-	@for program in dockerd debootstrap; do \
+# $(call install-programs,PROGRAMS,WHO): install from Debian, as root, the programs that somebody needs.
+define install-programs
+	@for program in $(1); do \
 	  command -v $$program > /dev/null && continue; \
 	  package=$$( [ $$program = dockerd ] && echo docker.io || echo $$program ); \
 	  [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null \
-	    || { echo "the sandbox's tests need $$program; as root: apt-get install --no-install-recommends $$package" >&2; exit 1; }; \
+	    || { echo "$(2) need $$program; as root: apt-get install --no-install-recommends $$package" >&2; exit 1; }; \
 	  apt-get update -q && apt-get install -q -y --no-install-recommends $$package || exit 1; \
 	done
+endef
+
+# Not part of `make test`: it needs root, and an engine. It writes docs/sandbox-docker.json, which `make test` checks.
+docker-test: .venv/test.stamp
+	$(call install-programs,dockerd debootstrap,the sandbox's tests)
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.docker_engine
 
 # Not part of `make test`, for the same reasons. It writes docs/serving-images.json, which `make test` checks.
 image-test: .venv/test.stamp
-	@for program in dockerd debootstrap docker-compose; do \
-	  command -v $$program > /dev/null && continue; \
-	  package=$$( [ $$program = dockerd ] && echo docker.io || echo $$program ); \
-	  [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null \
-	    || { echo "the checks of images need $$program; as root: apt-get install --no-install-recommends $$package" >&2; exit 1; }; \
-	  apt-get update -q && apt-get install -q -y --no-install-recommends $$package || exit 1; \
-	done
+	$(call install-programs,dockerd debootstrap docker-compose,the checks of images)
 	PYTHONPATH=tests OMP_NUM_THREADS=1 $(BIN)/python -m image_checks.run
 
 clean:
