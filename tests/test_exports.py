@@ -256,8 +256,9 @@ EXPORTS = {
         "GrpoBranchingConfig GrpoConfig GrpoLoop LearnerConfig Loop ModelConfig NativeConfig "
         "ObjectiveConfig OpenProgressBar PlayConfig Policy PolicyConfig PoolConfig ProgressBar RecordedRun "
         "RejectionConfig RolloutJob RolloutResult RolloutWorlds RunPlan SftConfig SftLoop StageConfig StageProgress "
-        "StageResult Staleness TrainConfig WorldConfig demonstrations_of env_id_of initial_policy load_config "
-        "load_policy plan_run play_jobs read_config read_progress recorded_batches run run_loop tasks_of worlds_of"
+        "StageResult Staleness TrainConfig WeightNoiseConfig WorldConfig demonstrations_of env_id_of initial_policy "
+        "load_config load_policy plan_run play_jobs read_config read_progress recorded_batches run run_loop "
+        "tasks_of worlds_of"
     ),
     "palaestra.trainers.branching": (
         "Brancher BranchingConfig GrpoBranchingConfig Pivot PlannedBranch RecoveryModel RecoveryOdds best_pivot "
@@ -285,8 +286,8 @@ EXPORTS = {
     "palaestra.trainers.loops": (
         "ExpertConfig GroupStageConfig GrpoConfig GrpoLoop KeepConfig Loop ModelConfig PolicyConfig RecordedRun "
         "RejectionConfig RunPlan SaveConfig SelfImitationLoop SftConfig SftLoop StageConfig StageProgress "
-        "StageResult TrainConfig WorldConfig demonstrations_of env_id_of initial_policy load_config plan_run "
-        "read_config read_progress recorded_batches run run_loop tasks_of worlds_of"
+        "StageResult TrainConfig WeightNoiseConfig WorldConfig demonstrations_of env_id_of initial_policy "
+        "load_config plan_run read_config read_progress recorded_batches run run_loop tasks_of worlds_of"
     ),
     "palaestra.trainers.monitors": (
         "TRACKERS Alarm AlarmAction AlarmConfig Alarms Collapse JsonLinesTracker OpenTracker StageEvent "

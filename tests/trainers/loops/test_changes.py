@@ -88,7 +88,7 @@ def test_every_setting_has_a_class_and_every_class_a_setting() -> None:
         "sft": {},
         "expert": {"vllm": {}, "branching": {}},
         "rejection": {"vllm": {}, "branching": {}},
-        "grpo": {"vllm": {}, "branching": {}},
+        "grpo": {"vllm": {}, "branching": {}, "weight_noise": {}},
     }
     whole = {kind: {"learner": {"lora": {}}, **optional[kind]} for kind in STAGE_KINDS}
     known = leaves(read_config(whole)) | leaves(read_config(plain))

@@ -13,6 +13,7 @@ from palaestra.trainers.loops.saves import SaveConfig, StageProgress, read_progr
 from palaestra.trainers.loops.self_imitation import SelfImitationLoop
 from palaestra.trainers.loops.sft import SftLoop
 from palaestra.trainers.loops.stage import StageResult, run_loop
+from palaestra.trainers.loops.weight_noise import WeightNoiseConfig
 
 __all__ = [
     "ExpertConfig",
@@ -34,6 +35,7 @@ __all__ = [
     "StageProgress",
     "StageResult",
     "TrainConfig",
+    "WeightNoiseConfig",
     "WorldConfig",
     "demonstrations_of",
     "env_id_of",

@@ -34,6 +34,7 @@ from palaestra.trainers.loops.rollouts import StageRollouts
 from palaestra.trainers.loops.saves import StageProgress
 from palaestra.trainers.loops.setting_classes import flat_settings, setting_prefix
 from palaestra.trainers.loops.temperatures import with_temperature_head
+from palaestra.trainers.loops.weight_noise import WeightNoise
 from palaestra.trainers.monitors import (
     Alarms,
     StageEvent,
@@ -123,6 +124,7 @@ class GrpoLoop(Loop):
             worlds=worlds,
             chooser=chooser,
             brancher=None if config.branching is None else Brancher(config.branching, names=(name, seed)),
+            noise=None if config.weight_noise is None else WeightNoise(config.weight_noise, name, seed),
             replay=replay,
             say=say,
         )

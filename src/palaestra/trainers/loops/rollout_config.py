@@ -20,6 +20,7 @@ from palaestra.trainers.loops.invariance import check_invariance
 from palaestra.trainers.loops.rollout_precision import check_rollout_precision
 from palaestra.trainers.loops.saves import SaveConfig
 from palaestra.trainers.loops.temperatures import check_temperature_head
+from palaestra.trainers.loops.weight_noise import WeightNoiseConfig, check_weight_noise
 from palaestra.trainers.monitors import AlarmConfig
 from palaestra.trainers.objectives import BuiltObjective, ObjectiveConfig, corrects_stale
 from palaestra.trainers.rollouts.budget import PlayConfig
@@ -106,6 +107,8 @@ class GrpoConfig(GroupStageConfig):
     branching: GrpoBranchingConfig | None = None
     """Continues groups that solved nothing from the middle of their trajectories, and trains on the continuations too;
     without the section nothing branches."""
+    weight_noise: WeightNoiseConfig | None = None
+    """Noise on the weights that rollouts are drawn with; without the section there is none."""
     alarms: AlarmConfig = field(default_factory=AlarmConfig)
     probe: int = 0
     """Every how many steps it is measured whether first turns still depend on their tasks (`collapse/...`); 0 for
@@ -163,7 +166,11 @@ class GrpoConfig(GroupStageConfig):
             vllm=self.vllm is not None,
             temperature_head=built.temperature is not None,
         )
-        check_rollout_precision(self.engine, self.learner, vllm=self.vllm, corrects=corrects_stale(built.recipe))
+        corrects = corrects_stale(built.recipe)
+        check_rollout_precision(self.engine, self.learner, vllm=self.vllm, corrects=corrects)
+        if self.weight_noise is not None:
+            steps = self.steps if self.tokens is self.cpu_seconds is None else None
+            check_weight_noise(self.weight_noise, steps=steps, corrects=corrects, invariant=self.engine.invariant)
         fillers = self.fillers(built)
         if self.branching is not None:
             check_branching(built, fillers)

@@ -27,6 +27,7 @@ from palaestra.trainers.loops.record import (
     recorded_batches,
 )
 from palaestra.trainers.loops.rollout_config import GroupStageConfig
+from palaestra.trainers.loops.weight_noise import WeightNoise
 from palaestra.trainers.monitors import StageEvent
 from palaestra.trainers.objectives import Metrics
 from palaestra.trainers.policy import Policy
@@ -63,6 +64,7 @@ class StageRollouts:
         plan: What each group plays.
         chooser: What the plan chooses tasks by, where it learns from results.
         brancher: Plans how groups that solved nothing are gone on from, where they are.
+        noise: Of the weights that draw, where they have some.
         worlds: Opens the worlds that they are played in.
         replay: A run to go through again.
         say: Told of faults of worlds and engine, and of groups that are left out.
@@ -76,6 +78,7 @@ class StageRollouts:
         worlds: Callable[[], RolloutWorlds],
         chooser: TaskChooser | None = None,
         brancher: Brancher | None = None,
+        noise: WeightNoise | None = None,
         replay: RecordedRun | None = None,
         say: Callable[[str], None] = print,
     ) -> None:
@@ -84,6 +87,7 @@ class StageRollouts:
         self._plan = plan
         self._chooser = chooser
         self._brancher = brancher
+        self._noise = noise
         self._make_worlds = worlds
         self._replay = replay
         self._say = say
@@ -91,6 +95,7 @@ class StageRollouts:
         self._settled: bytes | None = None
         self._chosen: Metrics = {}
         self._branched: Metrics = {}
+        self._noisy: Metrics = {}
         self._events: list[StageEvent] = []
         self.phase = "opening the worlds"
         """What the stage is doing, in a phrase; "rollouts" while it waits for groups."""
@@ -147,7 +152,7 @@ class StageRollouts:
             say=self._fault,
         )
         stack.push_async_callback(self._source.close)
-        await self._engine.update_weights(weights, step)
+        await self._engine.update_weights(self._add_noise(weights, step), step)
 
     def recall(self, directory: Path, step: int) -> None:
         """Take in what came of the steps before, where tasks or forks are chosen by it.
@@ -195,6 +200,8 @@ class StageRollouts:
         if self._brancher is not None:
             self._brancher.observe(came.branches or ())
             self._branched = self._brancher.metrics(came.branches or ())
+        if self._noise is not None:
+            self._noisy = {"rollouts/weight_noise": self._noise.deviation(step)}
         return came
 
     async def _come(self, step: int, asked: frozenset[str], ask: AskColumns | None) -> StepRollouts:
@@ -293,8 +300,11 @@ class StageRollouts:
         """
         if weights is not None:
             in_flight = "keep" if self._config.in_flight == "drain" else self._config.in_flight
-            await self._engine.update_weights(weights, version, in_flight=in_flight)
+            await self._engine.update_weights(self._add_noise(weights, version), version, in_flight=in_flight)
         self._source.advance(version)
+
+    def _add_noise(self, weights: Weights, version: int) -> Weights:
+        return weights if self._noise is None else self._noise.add(weights, version)
 
     def drop_older(self, version: int) -> None:
         """Drop every group that was begun under weights older than `version`."""
@@ -341,6 +351,7 @@ class StageRollouts:
             "speed/engine_update_ms": 1e3 * engine.update_seconds,
             **self._chosen,
             **self._branched,
+            **self._noisy,
             "speed/busy": gauge.engine_busy,
             "speed/tool_wait": gauge.tool_wait,
             "rollouts/under_way": gauge.under_way,

@@ -26,6 +26,7 @@ from palaestra.trainers.loops.imitation_config import ExpertConfig, KeepConfig, 
 from palaestra.trainers.loops.reading import section_of
 from palaestra.trainers.loops.rollout_config import GrpoConfig
 from palaestra.trainers.loops.saves import SaveConfig
+from palaestra.trainers.loops.weight_noise import WeightNoiseConfig
 from palaestra.trainers.monitors import AlarmConfig
 from palaestra.trainers.objectives import ObjectiveConfig
 from palaestra.trainers.rollouts.budget import PlayConfig
@@ -87,7 +88,7 @@ _SECTIONS: Mapping[type, _Classes] = {
     SftConfig: _Classes(identity="demonstrations", trajectory="steps cpu_seconds batch warmup_steps"),
     GrpoConfig: _Classes(
         identity="group_size columns",
-        trajectory="updates branching vllm in_flight",
+        trajectory="updates branching weight_noise vllm in_flight",
         operational="steps tokens cpu_seconds patience probe probe_prompts",
     ),
     ExpertConfig: _Classes(
@@ -104,6 +105,7 @@ _SECTIONS: Mapping[type, _Classes] = {
     KeepConfig: _Classes(trajectory="per_task per_family order prefixes"),
     BranchingConfig: _Classes(trajectory="continuations pivots depth window"),
     GrpoBranchingConfig: _Classes(trajectory="continuations pivots depth window weight"),
+    WeightNoiseConfig: _Classes(trajectory="start end levels hold"),
     LearnerConfig: _Classes(
         identity="lora",
         trajectory="lr betas weight_decay max_norm precision invariant",
