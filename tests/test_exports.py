@@ -316,7 +316,7 @@ EXPORTS = {
         "turn_advantages vtrace whiten"
     ),
     "palaestra.trainers.objectives.corrections": (
-        "DecoupledWeight IcePop SequenceTis TokenTis log_mismatch proximal_logprobs"
+        "DecoupledWeight IcePop SequenceTis TokenTis log_mismatch proximal_logprobs uncorrected"
     ),
     "palaestra.trainers.objectives.filters": (
         "Prof Rank RephrasedSolutions UncertainGroups keep_groups mixed_groups ranks"

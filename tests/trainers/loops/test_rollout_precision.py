@@ -17,6 +17,8 @@ from palaestra.trainers.products import packed_bytes
 
 BLIND = {"parts": {"ratio": {"anchor": "old"}}}
 """A ratio to the weights that the step began with; what drew the tokens is not looked at."""
+NONE = {"parts": {"ratio": {"anchor": "old"}, "corrections": ["uncorrected"]}}
+"""The settings say that nothing corrects."""
 TIS = {"parts": {"ratio": {"anchor": "old"}, "corrections": ["token-tis"]}}
 
 
@@ -44,7 +46,9 @@ def test_other_formats_without_a_correction_are_refused(rollouts: str, training:
 
 
 @pytest.mark.parametrize(("rollouts", "training"), [("fp8", "bf16"), ("bf16", "fp32"), ("bf16", "fp8")])
-@pytest.mark.parametrize("objective", [TIS, {}, {"preset": "icepop"}], ids=["token-tis", "rollout ratio", "icepop"])
+@pytest.mark.parametrize(
+    "objective", [TIS, {}, {"preset": "icepop"}, NONE], ids=["token-tis", "rollout ratio", "icepop", "none"]
+)
 def test_a_correction_lets_them_pass(rollouts: str, training: str, objective: dict[str, Any]) -> None:
     config = place(read_config(settings(rollouts, training, objective=objective)))
     assert [one.precision for one in placements(config) if one.part != "critic"] == [training, rollouts]

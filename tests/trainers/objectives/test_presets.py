@@ -88,7 +88,8 @@ def test_every_part_is_in_some_preset_or_is_known_to_be_an_option() -> None:
     used = {(part.plug, part.name) for name in EVERY for part in built(name).parts}
     own = {key for key, part in PARTS.items() if part.make.__module__.startswith("palaestra.trainers.")}
     assert {f"{plug}/{name}" for plug, name in own - used} == {
-        "advantage/bi-level-gae", "advantage/reinforce-pp", "mask/anchors", "mask/invalid-turns", "regulariser/move",
+        "advantage/bi-level-gae", "advantage/reinforce-pp", "correction/uncorrected", "mask/anchors",
+        "mask/invalid-turns", "regulariser/move",
         "reward/bounded", "reward/flipped", "reward/harm-scale", "reward/potential", "reward/soft-overlong",
         "reward/solved", "reward/unfinished", "reward/ungraded",
     }  # fmt: skip

@@ -17,6 +17,7 @@ from palaestra.trainers.objectives.corrections import (
     TokenTis,
     log_mismatch,
     proximal_logprobs,
+    uncorrected,
 )
 from palaestra.trainers.objectives.part import PARTS
 from palaestra.trainers.objectives.parts import Correction
@@ -128,7 +129,7 @@ def test_what_is_not_trained_is_never_looked_at() -> None:
 def test_none_goes_with_a_ratio_to_the_rollout(name: str) -> None:
     if PARTS["correction", name].make.__module__.startswith("palaestra."):
         assert "twice" in PARTS["correction", name].conflicts["ratio.anchor=rollout"]
-        assert "old_T" in PARTS["correction", name].requires
+        assert ("old_T" in PARTS["correction", name].requires) == (name != "uncorrected")
 
 
 @pytest.mark.parametrize(
@@ -160,3 +161,9 @@ def test_a_proximal_policy_at_either_end_is_that_end() -> None:
     same = [proximal_logprobs(now_T, batch.logprob_T, drawn_T, proximal=version, now=7) for version in (2, 7)]
     assert torch.equal(same[0], batch.logprob_T)
     torch.testing.assert_close(same[1], now_T, rtol=1e-12, atol=0)
+
+
+def test_without_a_correction_every_token_weighs_the_same() -> None:
+    batch = batch_of(LENGTHS)
+    assert batch.column("old_T")[batch.trained_T].ne(batch.logprob_T[batch.trained_T]).any()
+    assert uncorrected(batch).tolist() == [1.0] * len(batch.ids_T)

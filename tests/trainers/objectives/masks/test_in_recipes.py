@@ -64,7 +64,7 @@ def test_a_neutral_mask_changes_no_bit(mask: Mapping[str, Any], denominator: str
     assert torch.equal(plain[1], masked[1])
 
 
-@pytest.mark.parametrize("correction", ["token-tis", "sequence-tis", "icepop", "decoupled"])
+@pytest.mark.parametrize("correction", ["token-tis", "sequence-tis", "icepop", "decoupled", "uncorrected"])
 def test_a_correction_of_nothing_changes_no_bit(correction: str) -> None:
     batch = on_policy(batch_of(LENGTHS))
     plain = gradient(prepared(Recipe(ratio=OLD), batch))
@@ -130,10 +130,11 @@ SEQUENCE = RatioConfig(anchor="old", granularity="sequence")
     [
         *(
             ({"ratio": ROLLOUT, "corrections": (name,)}, "count it twice")
-            for name in ("token-tis", "sequence-tis", "icepop")
+            for name in ("token-tis", "sequence-tis", "icepop", "uncorrected")
         ),
         ({"ratio": ROLLOUT, "corrections": ("decoupled",)}, "decoupled"),
         ({"ratio": OLD, "corrections": ("token-tis", "icepop")}, "both weigh the same mismatch"),
+        ({"ratio": OLD, "corrections": ("token-tis", "uncorrected")}, "both weigh the same mismatch"),
         ({"ratio": SEQUENCE, "corrections": ("token-tis",)}, "take correction/sequence-tis"),
         ({"ratio": SEQUENCE, "corrections": ("icepop",)}, "take correction/sequence-tis"),
         ({"ratio": SEQUENCE, "trust": "gmpo"}, "takes their mean itself"),

@@ -4,5 +4,6 @@ from palaestra.trainers.objectives.corrections.decoupled import DecoupledWeight,
 from palaestra.trainers.objectives.corrections.icepop import IcePop
 from palaestra.trainers.objectives.corrections.mismatch import log_mismatch
 from palaestra.trainers.objectives.corrections.truncated import SequenceTis, TokenTis
+from palaestra.trainers.objectives.corrections.uncorrected import uncorrected
 
-__all__ = ["DecoupledWeight", "IcePop", "SequenceTis", "TokenTis", "log_mismatch", "proximal_logprobs"]
+__all__ = ["DecoupledWeight", "IcePop", "SequenceTis", "TokenTis", "log_mismatch", "proximal_logprobs", "uncorrected"]

@@ -13,7 +13,7 @@ MOST = 20.0
 """No logarithm of a weight is farther from 0."""
 ANCHORED = "ratio.anchor=rollout"
 TWICE = "a ratio to the rollout corrects for it already, and weighing it again would count it twice"
-CORRECTIONS = ("token-tis", "sequence-tis", "icepop", "decoupled")
+CORRECTIONS = ("token-tis", "sequence-tis", "icepop", "decoupled", "uncorrected")
 
 
 def log_mismatch(batch: TokenBatch) -> Tensor:
