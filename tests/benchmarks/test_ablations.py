@@ -22,8 +22,8 @@ from palaestra.benchmarks.ablations import (
     run_cells,
     site_materials,
 )
-from palaestra.benchmarks.ablations.arms import METHODS, RATES, chosen_rate
 from palaestra.benchmarks.ablations.cells import run_cell, settings_digests
+from palaestra.benchmarks.ablations.method_arms import METHODS, RATES, chosen_rate
 from palaestra.benchmarks.ablations.sites import LONG
 from palaestra.benchmarks.learning import LearningMaterial
 from palaestra.benchmarks.learning.evaluation import Evaluation
@@ -76,14 +76,15 @@ def made(arm: str, seed: int, solved: Mapping[str, tuple[int, ...]]) -> Ablation
 
 
 STALE = TABLES["staleness"].arms[1:]
+FLOWS = TABLES["flows"].arms[1:]
 
 
-@pytest.mark.parametrize("arm", [arm for arm in ARMS if not arm.startswith("warm-start") and arm not in STALE])
+@pytest.mark.parametrize("arm", [arm for arm in ARMS if not arm.startswith("warm-start") and arm not in STALE + FLOWS])
 def test_every_arm_has_the_same_time(arm: str) -> None:
     assert sum(map(budget, ARMS[arm].stages(AblationConfig()).values())) == pytest.approx(AblationConfig().cpu_seconds)
 
 
-def stale_stage(arm: str, config: AblationConfig) -> GrpoConfig:
+def gradient_stage(arm: str, config: AblationConfig) -> GrpoConfig:
     (stage,) = ARMS[arm].stages(config).values()
     assert isinstance(stage, GrpoConfig)
     return stage
@@ -92,7 +93,7 @@ def stale_stage(arm: str, config: AblationConfig) -> GrpoConfig:
 def test_arms_with_stale_rollouts_differ_in_objective_and_staleness_alone() -> None:
     """And half of their versions at least have rollouts of the greatest staleness."""
     config = AblationConfig()
-    stages = {arm: stale_stage(arm, config) for arm in STALE}
+    stages = {arm: gradient_stage(arm, config) for arm in STALE}
     assert {ARMS[arm].start for arm in STALE} == {"expert"}
     first = stages[STALE[0]]
     for arm, stage in stages.items():
@@ -104,13 +105,32 @@ def test_arms_with_stale_rollouts_differ_in_objective_and_staleness_alone() -> N
         limits = replace(first.limits, staleness=stage.limits.staleness)
         assert replace(first, objective=stage.objective, limits=limits) == stage
     assert first.learner == config.grpo.learner
-    assert stale_stage(STALE[0], replace(config, cpu_seconds=config.cpu_seconds / 4)).steps == first.steps // 4
+    assert gradient_stage(STALE[0], replace(config, cpu_seconds=config.cpu_seconds / 4)).steps == first.steps // 4
+
+
+def test_arms_of_flows_differ_in_formats_correction_and_noise_alone() -> None:
+    config = AblationConfig()
+    stages = {arm: gradient_stage(arm, config) for arm in FLOWS}
+    first = stages["flow-fp32"]
+    for arm, stage in stages.items():
+        parts = [(part.plug, part.name) for part in stage.objective.build().parts]
+        formats = {stage.engine.precision, stage.learner.precision}
+        assert formats == {name for name in ("fp32", "bf16", "fp8") if name in arm.split("-")}
+        assert (("correction", "uncorrected") in parts) == arm.endswith("uncorrected")
+        assert (("correction", "token-tis") in parts) != arm.endswith("uncorrected")
+        noise = stage.weight_noise
+        assert (noise is not None) == arm.endswith("noise")
+        assert noise is None or noise.hold * noise.levels == stage.steps
+        alike = replace(stage, objective=first.objective, weight_noise=None, engine=first.engine, learner=first.learner)
+        assert alike == first
+        assert replace(stage.engine, precision="fp32") == first.engine
+        assert replace(stage.learner, precision="fp32") == first.learner
 
 
 def test_rewards_are_ordered_from_none_by_way_of_the_outcome_and_the_checklist_to_worse_ones() -> None:
     arms = TABLES["reward"].arms
     rewards = [
-        [part.name for part in stale_stage(arm, AblationConfig()).objective.build().parts if part.plug == "reward"]
+        [part.name for part in gradient_stage(arm, AblationConfig()).objective.build().parts if part.plug == "reward"]
         for arm in arms[1:]
     ]
     assert arms[0] == "warm-start"
@@ -149,12 +169,12 @@ def test_long_families_are_long_and_rates_are_not_chosen_on_what_is_measured() -
 def test_methods_differ_in_objective_and_in_a_rate_that_was_tried(site: str) -> None:
     config = AblationConfig()
     for method in METHODS:
-        final = stale_stage(f"{method}-{site}", config)
-        tried = {rate: stale_stage(f"{method}-{site}-{rate:g}", config) for rate in RATES}
+        final = gradient_stage(f"{method}-{site}", config)
+        tried = {rate: gradient_stage(f"{method}-{site}-{rate:g}", config) for rate in RATES}
         assert final == tried[chosen_rate(site, method)]
         for rate, stage in tried.items():
             assert stage == replace(final, learner=replace(final.learner, lr=rate))
-    first, *others = (stale_stage(f"{method}-{site}", config) for method in METHODS)
+    first, *others = (gradient_stage(f"{method}-{site}", config) for method in METHODS)
     for other in others:
         assert replace(other, objective=first.objective, learner=first.learner) == first
     assert ARMS[f"grpo-{site}"].warm_start(config) == ARMS[f"warm-start-{site}-dev"].warm_start(config)
@@ -187,7 +207,7 @@ def test_arms_with_stale_rollouts_go_on_from_one_policy_and_say_how_old_their_ro
     """Also where the cell of the policy that they begin with was never run."""
     config = replace(SMALL, sft=replace(SFT, steps=60))  # so that rollouts differ
     versions_per_second = 5 / config.cpu_seconds
-    monkeypatch.setattr("palaestra.benchmarks.ablations.arms._VERSIONS", int(versions_per_second * 300))
+    monkeypatch.setattr("palaestra.benchmarks.ablations.stale_arms._VERSIONS", int(versions_per_second * 300))
     material = library(config)
     keys = [CellKey(arm, 0) for arm in ("grpo-stale-1", "decoupled-stale-4")]
     for key in keys:
@@ -214,6 +234,22 @@ def test_arms_with_stale_rollouts_go_on_from_one_policy_and_say_how_old_their_ro
     )
     assert "lag" in table.columns
     assert "5 versions of 2 optimiser steps on 3 groups of 4" in table.note
+
+
+@pytest.mark.parametrize("arm", ["flow-fp8-bf16-uncorrected", "flow-bf16-noise"])
+def test_a_cell_says_by_how_much_rollouts_and_training_differ_and_how_long_a_step_takes(
+    arm: str, tmp_path: Path
+) -> None:
+    config = replace(SMALL, sft=replace(SFT, steps=60))  # so that rollouts differ
+    run_cell(library()["demo"], CellKey(arm, 0), config, tmp_path / "cells", tmp_path / "work")
+    found = read_cells(tmp_path / "cells", config, library(config))
+    (cell,) = found.values()
+    assert 1e-4 < cell.mismatch["mean"] < cell.mismatch["max"]
+    groups = [group.name for group in library(config)["demo"].heldout]
+    (table,) = ablation_tables(found, config, {"demo": groups}, names=["flows"], seeds=1)
+    row = next(dict(zip(table.columns, row, strict=True)) for row in table.rows if row[1] == ARMS[arm].what)
+    assert row["mismatch"] == f"{cell.mismatch['mean']:.2g}, max {cell.mismatch['max']:.2g}"
+    assert row["CPU s a step"] == f"{cell.cpu_seconds['grpo'] / 2:.1f}"
 
 
 def test_a_cell_of_other_settings_does_not_count_as_run(tmp_path: Path) -> None:

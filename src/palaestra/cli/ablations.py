@@ -18,7 +18,7 @@ def ablations(
         list[str] | None,
         typer.Argument(
             help="Tables: rendering, stages, branching, choosers, reward, long-dev, long, alfworld-dev, alfworld, "
-            "staleness. Default: all, in this order."
+            "staleness, flows. Default: all, in this order."
         ),
     ] = None,
     world: WorldOption = None,
@@ -35,7 +35,8 @@ def ablations(
         typer.Option(
             "--cpu-seconds",
             min=1,
-            help="Seconds of processor time after the warm start; scales the updates of `staleness` too. Default: 300.",
+            help="Seconds of processor time after the warm start; scales the steps of `staleness` and `flows`. "
+            "Default: 300.",
         ),
     ] = None,
     steps: Annotated[

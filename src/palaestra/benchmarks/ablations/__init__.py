@@ -1,6 +1,7 @@
 """What each part of the recipe is worth: arms that differ in one thing, trained for equal time, with several seeds."""
 
-from palaestra.benchmarks.ablations.arms import ARMS, TABLES, AblationArm, AblationConfig, AblationTable
+from palaestra.benchmarks.ablations.arm import AblationArm, AblationConfig, AblationTable
+from palaestra.benchmarks.ablations.arms import ARMS, TABLES
 from palaestra.benchmarks.ablations.cells import AblationCell, CellKey, read_cells, run_cells
 from palaestra.benchmarks.ablations.report import ablation_tables
 from palaestra.benchmarks.ablations.sites import SITES, AblationSite, site_materials

@@ -16,7 +16,8 @@ import torch
 from pydantic import TypeAdapter, ValidationError
 
 from palaestra import register_world
-from palaestra.benchmarks.ablations.arms import ARMS, AblationArm, AblationConfig
+from palaestra.benchmarks.ablations.arm import AblationArm, AblationConfig
+from palaestra.benchmarks.ablations.arms import ARMS
 from palaestra.benchmarks.cell_pool import hold_lock, run_in_pool
 from palaestra.benchmarks.learning import (
     HeldoutGroup,
@@ -78,6 +79,9 @@ class AblationCell:
     lag: Mapping[str, float] = field(default_factory=dict[str, float])
     """How many versions older than the trained weights those were that drew the tokens: `mean` over the steps that had
     a gradient, and `last` of them. Empty where no stage says so."""
+    mismatch: Mapping[str, float] = field(default_factory=dict[str, float])
+    """By how many nats the log-probabilities of rollouts and training on equal weights differed: the `mean` over the
+    steps that had such tokens, and the greatest, `max`. Empty where no stage says so."""
     start: str = ""
     """The digest of the policy that it began with, where that is another arm's: arms are compared where it is equal."""
 
@@ -206,6 +210,7 @@ def run_cell(material: LearningMaterial, key: CellKey, config: AblationConfig, c
             "the command again"
         )
     progress = {name: read_progress(folder / "run" / name / "checkpoint") for name in trained.stages}
+    history = [row for one in progress.values() for row in one.history]
     cell = AblationCell(
         arm=key.arm,
         seed=key.seed,
@@ -215,7 +220,8 @@ def run_cell(material: LearningMaterial, key: CellKey, config: AblationConfig, c
         solved={at: _read_solved(one, material.heldout) for at, one in evaluations.items()},
         harmed={at: _shares(one, "harmed", material.heldout) for at, one in evaluations.items()},
         unfinished={at: _shares(one, "unfinished", material.heldout) for at, one in evaluations.items()},
-        lag=_lag([row for one in progress.values() for row in one.history]),
+        lag=_lag(history),
+        mismatch=_mismatch(history),
         start="" if arm.start is None else load_policy(trained.start).digest(),
     )
     write_file(cells / f"{key}.json", orjson.dumps(cell))
@@ -316,6 +322,13 @@ def _shares(evaluation: Evaluation, measure: Measure, groups: Sequence[HeldoutGr
 def _lag(history: Sequence[Metrics]) -> dict[str, float]:
     lags = [row["staleness/mean"] for row in history if "staleness/mean" in row]
     return {"mean": round(fmean(lags), 2), "last": lags[-1]} if lags else {}
+
+
+def _mismatch(history: Sequence[Metrics]) -> dict[str, float]:
+    rows = [row for row in history if "mismatch/mean" in row]
+    if not rows:
+        return {}
+    return {"mean": fmean(row["mismatch/mean"] for row in rows), "max": max(row["mismatch/max"] for row in rows)}
 
 
 def _say_nothing(_: str) -> None:

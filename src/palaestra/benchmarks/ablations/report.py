@@ -1,9 +1,10 @@
 """What the finished cells say, as tables: each seed by itself, and which cells are not run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
 
-from palaestra.benchmarks.ablations.arms import ARMS, TABLES, AblationConfig, AblationTable
+from palaestra.benchmarks.ablations.arm import AblationConfig, AblationTable, CellFigure
+from palaestra.benchmarks.ablations.arms import ARMS, TABLES
 from palaestra.benchmarks.ablations.cells import AblationCell, CellKey
 from palaestra.benchmarks.evaluation.metrics import family
 from palaestra.benchmarks.learning.evaluation import difference, estimate
@@ -44,7 +45,6 @@ def _table(
     seeds: int,
 ) -> Table:
     temperatures = [f"{temperature:g}" for temperature in config.temperatures]
-    has_lag = any(cell.lag.get("last") for key, cell in cells.items() if key.arm in table.arms)
     return Table(
         title=f"{name}: {table.question}",
         columns=(
@@ -53,14 +53,10 @@ def _table(
             *(text for at in temperatures for text in (f"solved at temperature {at}, %", f"over {table.over} at {at}")),
             "harm, %",
             "unfinished, %",
-            *(["lag"] if has_lag else []),
+            *table.figures,
             "not run",
         ),
-        rows=tuple(
-            _row(arm, table.reference(arm), cells, config, group, seeds, has_lag=has_lag)
-            for group in groups
-            for arm in table.arms
-        ),
+        rows=tuple(_row(arm, table, cells, config, group, seeds) for group in groups for arm in table.arms),
         note=f"{table.budget(config)} {config.samples} episodes of each held-out task. Claims are about training, so "
         "their unit is the training seed, and each seed's value is listed; differences are paired by seed and task. "
         f"Harm and unfinished episodes are at temperature {temperatures[0]}.",
@@ -69,14 +65,13 @@ def _table(
 
 def _row(
     arm: str,
-    reference: str | None,
+    table: AblationTable,
     cells: Mapping[CellKey, AblationCell],
     config: AblationConfig,
     group: str,
     seeds: int,
-    *,
-    has_lag: bool,
 ) -> tuple[str, ...]:
+    reference = table.reference(arm)
     own = {seed: cell for seed in range(seeds) if (cell := cells.get(CellKey(arm, seed)))}
     other = {} if reference is None else _partners(own, reference, cells)
     figures: list[str] = []
@@ -91,12 +86,31 @@ def _row(
     for shares in ("harmed", "unfinished"):
         values = [getattr(cell, shares)[first][group] for cell in own.values()]
         figures.append(f"{fmean(values):.1f}" if values else "")
-    if has_lag:
-        lags = [cell.lag for cell in own.values() if cell.lag]
-        mean, last = (fmean(lag[name] for lag in lags) if lags else 0.0 for name in ("mean", "last"))
-        figures.append(f"{mean:.1f}, last {last:.1f}" if lags else "")
+    figures += [_FIGURES[figure](list(own.values())) for figure in table.figures]
     lacking = [str(seed) for seed in range(seeds) if seed not in own]
     return group, ARMS[arm].what, *figures, f"seed {', '.join(lacking)}" if lacking else ""
+
+
+def _describe_lag(cells: Sequence[AblationCell]) -> str:
+    lags = [cell.lag for cell in cells if cell.lag]
+    return f"{fmean(lag['mean'] for lag in lags):.1f}, last {fmean(lag['last'] for lag in lags):.1f}" if lags else ""
+
+
+def _describe_mismatch(cells: Sequence[AblationCell]) -> str:
+    found = [cell.mismatch for cell in cells if cell.mismatch]
+    return f"{fmean(one['mean'] for one in found):.2g}, max {max(one['max'] for one in found):.2g}" if found else ""
+
+
+def _describe_speed(cells: Sequence[AblationCell]) -> str:
+    steps = sum(sum(cell.steps.values()) for cell in cells)
+    return f"{sum(sum(cell.cpu_seconds.values()) for cell in cells) / steps:.1f}" if steps else ""
+
+
+_FIGURES: Mapping[CellFigure, Callable[[Sequence[AblationCell]], str]] = {
+    "lag": _describe_lag,
+    "mismatch": _describe_mismatch,
+    "CPU s a step": _describe_speed,
+}
 
 
 def _partners(

@@ -1,0 +1,107 @@
+"""Arms with ways to give credit: GRPO, GiGPO, HiPER and SeeUPO, and the learning rates that each tries on `dev`."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from types import MappingProxyType
+
+from palaestra.benchmarks.ablations.arm import AblationArm, AblationConfig, AblationTable, Stages, train_nothing
+from palaestra.benchmarks.ablations.sites import SITES
+from palaestra.trainers import LearnerConfig, ObjectiveConfig
+
+METHODS: Mapping[str, tuple[str, ObjectiveConfig]] = MappingProxyType(
+    {
+        "grpo": ("GRPO", ObjectiveConfig(parts={"rewards": ["solved"]})),
+        **{
+            preset: (name, ObjectiveConfig(preset=preset, parts={"rewards": ["solved"], "regularisers": []}))
+            for preset, name in (("gigpo", "GiGPO"), ("hiper", "HiPER"), ("seeupo", "SeeUPO"))
+        },
+    }
+)
+"""Ways to give credit, by the beginning of an arm's name: what rows call it, and its preset. They are paid for solved
+tasks, and without terms against a reference policy."""
+RATES = (1e-4, 3e-4, 1e-3)
+"""The learning rates that each of them tries on `dev`."""
+USUAL_RATE = 3e-4
+"""The learning rate of a method whose rate was not chosen."""
+TUNED: Mapping[str, Mapping[str, float]] = MappingProxyType({})
+"""By site and method: the rate that solved most of `dev` in the tables `long-dev` and `alfworld-dev`.
+
+They are not run yet, so every method has `USUAL_RATE`."""
+
+
+def chosen_rate(site: str, method: str) -> float:
+    """The learning rate of a method at a site."""
+    return TUNED.get(site, {}).get(method, USUAL_RATE)
+
+
+def _method(method: str, site: str, rate: float) -> Callable[[AblationConfig], Stages]:
+    def stages(config: AblationConfig) -> Stages:
+        return {
+            "grpo": replace(
+                config.grpo,
+                cpu_seconds=config.cpu_seconds,
+                objective=METHODS[method][1],
+                learner=replace(config.grpo.learner, lr=rate),
+                play=SITES[site].play or config.grpo.play,
+                critic=replace(config.grpo.critic, learner=LearnerConfig(lr=2e-3, layout="shared"), updates=2),
+            )
+        }
+
+    return stages
+
+
+def method_arms(site: str) -> dict[str, AblationArm]:
+    """The arms of a site, those that choose a rate on `dev`, and the warm start alone."""
+    trained = {
+        f"{method}-{site}": AblationArm(what=name, stages=_method(method, site, chosen_rate(site, method)), site=site)
+        for method, (name, _) in METHODS.items()
+    }
+    tried = {
+        f"{method}-{site}-{rate:g}": AblationArm(
+            what=f"{name}, learning rate {rate:g}", stages=_method(method, site, rate), site=f"{site}-dev"
+        )
+        for method, (name, _) in METHODS.items()
+        for rate in RATES
+    }
+    return {
+        f"warm-start-{site}": AblationArm(what="warm start alone", stages=train_nothing, site=site),
+        **trained,
+        f"warm-start-{site}-dev": AblationArm(what="warm start alone", stages=train_nothing, site=f"{site}-dev"),
+        **tried,
+    }
+
+
+def method_tables(site: str) -> dict[str, AblationTable]:
+    """The table of a site, and before it the one that chooses rates on its `dev`."""
+    trained = tuple(f"{method}-{site}" for method in METHODS)
+    tried = tuple(f"{method}-{site}-{rate:g}" for method in METHODS for rate in RATES)
+    return {
+        f"{site}-dev": AblationTable(
+            question="Which learning rate is best for each way to give credit?",
+            arms=(f"warm-start-{site}-dev", *tried),
+            against=f"warm-start-{site}-dev",
+            over="the warm start",
+            site=f"{site}-dev",
+            budget=partial(_describe_site, site),
+            seeds=1,
+        ),
+        site: AblationTable(
+            question="Which way to give credit teaches most?",
+            arms=(f"warm-start-{site}", *trained),
+            against=f"grpo-{site}",
+            over="GRPO",
+            site=site,
+            budget=partial(_describe_site, site),
+            seeds=5,
+        ),
+    }
+
+
+def _describe_site(site: str, config: AblationConfig) -> str:
+    rates = "Rates were chosen on `dev`." if site in TUNED else f"No rate was chosen on `dev`: each is {USUAL_RATE:g}."
+    return (
+        f"{SITES[site].what}, in the format {SITES[site].format}. Every arm but a warm start trains for "
+        f"{config.cpu_seconds:g} s of processor time on one thread after a warm start of {SITES[site].steps} steps. "
+        f"{rates}"
+    )
