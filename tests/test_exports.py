@@ -316,7 +316,7 @@ EXPORTS = {
         "turn_advantages vtrace whiten"
     ),
     "palaestra.trainers.objectives.corrections": (
-        "DecoupledWeight IcePop SequenceTis TokenTis log_mismatch proximal_logprobs uncorrected"
+        "DecoupledWeight IcePop SequenceTis TokenTis log_mismatch no_correction proximal_logprobs"
     ),
     "palaestra.trainers.objectives.filters": (
         "Prof Rank RephrasedSolutions UncertainGroups keep_groups mixed_groups ranks"

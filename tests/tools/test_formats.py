@@ -189,8 +189,9 @@ def test_prose_may_quote_json_that_is_no_call() -> None:
 
 
 def test_formats_are_known_by_name() -> None:
-    planners = ["planner", "planner-qwen", "planner-qwen-facts", "planner-smollm2", "planner-smollm2-facts"]
-    qwen = ["qwen", "qwen-facts", "qwen-thinking", "qwen-thinking-facts"]
+    models = ["qwen", "qwen2.5", "smollm2"]
+    planners = ["planner", *(f"planner-{model}{facts}" for model in models for facts in ("", "-facts"))]
+    qwen = ["qwen", "qwen-facts", "qwen-thinking", "qwen-thinking-facts", "qwen2.5", "qwen2.5-facts"]
     whole = [*qwen, "smollm2", "smollm2-described", "smollm2-described-facts", "smollm2-facts"]
     assert list(FORMATS) == [
         "browsergym",
@@ -203,9 +204,9 @@ def test_formats_are_known_by_name() -> None:
         "opaque",
         *planners,
         "python",
-        *qwen[:2],
-        *("qwen-thinking", "qwen-thinking-facts", "qwen3-coder"),
-        *whole[4:],
+        *qwen,
+        "qwen3-coder",
+        *whole[6:],
         "ui-tars",
     ]
     assert list(CHAT_FORMATS) == ["compact", "compact-tools", "opaque", *planners, *whole]

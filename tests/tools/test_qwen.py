@@ -1,16 +1,22 @@
-"""The expected layouts are written out by hand, and were held against what Qwen3's own chat template renders."""
+"""The layouts of Qwen3 are written out by hand, and were held against its own chat template; those of Qwen2.5 are.
 
+The template of Qwen2.5 is the one that TRL ships.
+"""
+
+from importlib.util import find_spec
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from transformers.utils.chat_template_utils import render_jinja_template
 
 from palaestra.records import Message, ToolCall
 from palaestra.tools import Mark, QwenFormat
 
-QWEN, THINKING = QwenFormat(), QwenFormat(thinking=True)
+QWEN, THINKING, QWEN25 = QwenFormat(), QwenFormat(thinking=True), QwenFormat(thinking=None)
 LOOK: dict[str, Any] = {
     "type": "function",
     "function": {"name": "look", "description": "Look at <é>.", "parameters": {"type": "object", "required": ["id"]}},
@@ -123,7 +129,7 @@ def test_text_between_marks_is_one_piece_so_that_it_is_tokenised_as_a_template_i
         assert all(isinstance(a, Mark) or isinstance(b, Mark) for a, b in pairwise(pieces))
 
 
-@pytest.mark.parametrize("form", [QWEN, THINKING])
+@pytest.mark.parametrize("form", [QWEN, THINKING, QWEN25])
 def test_every_mark_that_a_rendering_makes_is_one_that_the_tokenizer_is_told_of(form: QwenFormat) -> None:
     rendering = form.rendering()
     pieces = [*rendering.opening([SYSTEM, USER], [LOOK]), *rendering.write_turn([CALL]), *rendering.following(ANSWERS)]
@@ -142,4 +148,32 @@ def test_reading_drops_the_end_mark_and_keeps_every_other() -> None:
 
 
 def test_formats_with_and_without_thinking_are_told_apart_by_name() -> None:
-    assert (QWEN.name, THINKING.name) == ("qwen", "qwen-thinking")
+    assert (QWEN.name, THINKING.name, QWEN25.name) == ("qwen", "qwen-thinking", "qwen2.5")
+
+
+# Qwen2.5
+
+
+def render_by_template(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> str:
+    found = find_spec("trl")
+    assert found is not None
+    assert found.origin is not None
+    template = (Path(found.origin).parent / "chat_templates" / "qwen2_5.jinja").read_text()
+    render: Any = render_jinja_template  # it declares other types than it takes and gives
+    text: str = render([messages], tools=tools, chat_template=template, add_generation_prompt=True)[0][0]
+    return text
+
+
+@pytest.mark.parametrize("tools", [[LOOK], []], ids=["tools", "no tools"])
+@pytest.mark.parametrize("system", [[SYSTEM], []], ids=["system", "no system"])
+@pytest.mark.parametrize("prose", ["", "I will look."])
+def test_an_episode_is_laid_out_as_the_template_of_qwen25_lays_it_out(
+    tools: list[dict[str, Any]], system: list[Message], prose: str
+) -> None:
+    rendering = QWEN25.rendering()
+    turn = rendering.write_turn([CALL, CALL], prose)
+    pieces = [*rendering.opening([*system, USER], tools), *turn, *rendering.following(ANSWERS)]
+    call = {"function": {"name": CALL.tool, "arguments": dict(CALL.arguments)}}
+    said = {"role": "assistant", "content": prose, "tool_calls": [call, call]}
+    assert "".join(pieces) == render_by_template([*map(dict, [*system, USER]), said, *map(dict, ANSWERS)], tools)
+    assert "<think>" not in pieces

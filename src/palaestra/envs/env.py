@@ -90,9 +90,9 @@ class ToolEnv(EpisodeView, gym.Env[tuple[Message, ...], Action]):
         reward: "checklist" (after every turn) or "outcome" (at the end).
         action_format: How raw text is read: "browsergym", "compact", "compact-tools", "deepseek-v3",
             "deepseek-v31", "glm", "gpt-oss", "hermes", "json", "kimi-k2", "llama3", "opaque", "planner",
-            "planner-qwen", "planner-smollm2", "python" (code that calls tools, run in a sandbox), "qwen",
-            "qwen-thinking", "qwen3-coder", "smollm2", "smollm2-described" or "ui-tars"; the formats of Qwen3 and
-            SmolLM2, and planners around them, also with "-facts" behind the name.
+            "planner-qwen", "planner-qwen2.5", "planner-smollm2", "python" (code that calls tools, run in a sandbox),
+            "qwen", "qwen-thinking", "qwen2.5", "qwen3-coder", "smollm2", "smollm2-described" or "ui-tars"; the formats
+            of Qwen and SmolLM2, and planners around them, also with "-facts" behind the name.
         max_turns: A budget in place of the task's own.
         noise: The switches of noise, a `Noise` or a mapping such as `{"failures": 10, "distractors": 15}`.
         user: Who answers where a task has a user: "scripted", or what makes one of a persona, such as an `LlmUser`.

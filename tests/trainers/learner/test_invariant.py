@@ -26,13 +26,20 @@ from palaestra.trainers.objectives import ComposedObjective, SupervisedObjective
 from unified import batch_of, draw_together
 
 SHAPE = tiny(hidden=37, head_dim=16, mlp=51)
+BIASED: dict[str, Any] = {"hidden": 64, "qk_norm": False, "qkv_bias": True}
 PLAIN = LearnerConfig(lr=1e-3, invariant=True)
 PRECISIONS: tuple[Precision, ...] = ("fp32", "bf16", "fp8", "fp8-block")
 
 
 @cache
 def decoder(**changes: Any) -> Decoder:
-    return telling(replace(SHAPE, **changes), seed=0)
+    found = telling(replace(SHAPE, **changes), seed=0)
+    generator = torch.Generator().manual_seed(1)
+    with torch.no_grad():
+        for name, weight in found.named_parameters():
+            if name.endswith("bias"):  # 0 at first
+                weight.normal_(0.0, 0.5, generator=generator)
+    return found
 
 
 @cache
@@ -66,6 +73,15 @@ def test_drawn_tokens_have_the_log_probabilities_that_they_were_drawn_with(
 ) -> None:
     config = replace(PLAIN, precision=precision, layout=layout, micro_tokens=900)
     assert mismatch(config, drawn(precision, together)).max() == 0.0
+
+
+@pytest.mark.parametrize("precision", PRECISIONS)
+def test_biases_of_attention_are_added_alike(precision: Precision) -> None:
+    config = NativeConfig(rows=64, capacity=40_000, prefill=24, precision=precision, invariant=True)
+    model = decoder(**BIASED)
+    batch = batch_of(draw_together(model, range(7), config, temperature=1.0))
+    logp_T = Learner(model, replace(PLAIN, precision=precision, layout="shared")).logprobs(batch, temperature=1.0).logp
+    assert torch.equal(logp_T[batch.trained_T], batch.logprob_T[batch.trained_T])
 
 
 @pytest.mark.parametrize("precision", PRECISIONS)
@@ -121,8 +137,13 @@ def gradients(config: LearnerConfig, shape: dict[str, Any], batch: TokenBatch) -
 
 @pytest.mark.parametrize(
     ("shape", "layout"),
-    [({}, "packed"), ({"qk_norm": False, "tied": False}, "padded"), ({"kv_heads": 4, "head_dim": 32}, "shared")],
-    ids=["packed", "padded", "shared"],
+    [
+        ({}, "packed"),
+        ({"qk_norm": False, "tied": False}, "padded"),
+        ({"kv_heads": 4, "head_dim": 32}, "shared"),
+        (BIASED, "shared"),
+    ],
+    ids=["packed", "padded", "shared", "biases"],
 )
 def test_gradients_are_the_ordinary_ones(shape: dict[str, Any], layout: Any) -> None:
     batch = weighed(sequences())

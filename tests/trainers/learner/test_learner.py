@@ -168,7 +168,11 @@ STEPS: dict[str, tuple[Step, RefStep]] = {
 
 @pytest.mark.parametrize("kind", STEPS)
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("shape", [{}, {"tied": False, "qk_norm": False}], ids=["qwen", "llama"])
+@pytest.mark.parametrize(
+    "shape",
+    [{}, {"qk_norm": False, "qkv_bias": True}, {"tied": False, "qk_norm": False}],
+    ids=["qwen3", "qwen2", "llama"],
+)
 def test_gradients_and_updated_weights_are_the_references(
     tmp_path: Path, kind: str, layout: LayoutName, shape: dict[str, Any]
 ) -> None:

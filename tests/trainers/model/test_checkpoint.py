@@ -1,3 +1,4 @@
+import dataclasses
 import json
 import warnings
 from collections.abc import Callable
@@ -7,7 +8,15 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM, Qwen3Config, Qwen3ForCausalLM
+from transformers import (
+    AutoModelForCausalLM,
+    LlamaConfig,
+    LlamaForCausalLM,
+    Qwen2Config,
+    Qwen2ForCausalLM,
+    Qwen3Config,
+    Qwen3ForCausalLM,
+)
 
 from decoders import STRETCHED, in_transformers, logits_of, tiny, varied
 from palaestra.errors import CheckpointError
@@ -32,7 +41,14 @@ LLAMA3 = {
     "high_freq_factor": 4.0,
     "original_max_position_embeddings": 64,
 }
-SHAPES = [tiny(), tiny(tied=False), tiny(qk_norm=False), tiny(qk_norm=False, rope_scaling=STRETCHED, rope_theta=5e5)]
+BIASED = tiny(qk_norm=False, qkv_bias=True)
+SHAPES = [
+    tiny(),
+    tiny(tied=False),
+    tiny(qk_norm=False),
+    BIASED,
+    tiny(qk_norm=False, rope_scaling=STRETCHED, rope_theta=5e5),
+]
 
 
 @pytest.fixture
@@ -178,10 +194,17 @@ def test_transformers_reads_what_we_save_and_has_nothing_to_say_about_it(
 @pytest.mark.parametrize("tied", [True, False])
 @pytest.mark.parametrize(
     ("config", "model", "rope"),
-    [(Qwen3Config, Qwen3ForCausalLM, None), (LlamaConfig, LlamaForCausalLM, {**LLAMA3, "rope_theta": 5e5})],
+    [
+        (Qwen3Config, Qwen3ForCausalLM, None),
+        (Qwen2Config, Qwen2ForCausalLM, None),
+        (LlamaConfig, LlamaForCausalLM, {**LLAMA3, "rope_theta": 5e5}),
+    ],
 )
 def test_we_read_what_transformers_saves(config: Any, model: Any, rope: object, tied: bool, tmp_path: Path) -> None:
     theirs = model(config(**SIZES, tie_word_embeddings=tied, rope_parameters=rope)).eval()
+    with torch.no_grad():
+        for weight in theirs.parameters():  # biases are 0 at first
+            weight.add_(torch.linspace(-0.1, 0.1, weight.numel()).view_as(weight))
     theirs.save_pretrained(tmp_path)
     ours = load_decoder(tmp_path)
     assert all(torch.equal(ours.state_dict()[name], weight) for name, weight in theirs.state_dict().items())
@@ -210,6 +233,13 @@ def test_what_an_older_llama_leaves_out_has_its_family_s_meaning(llama: Path) ->
     assert load_decoder(llama).shape == tiny(qk_norm=False)
 
 
+def test_what_a_qwen2_leaves_out_has_its_family_s_meaning(tmp_path: Path) -> None:
+    save_decoder(varied(BIASED), tmp_path)
+    assert "head_dim" not in json.loads((tmp_path / "config.json").read_bytes())
+    configure(tmp_path, drop=("rope_parameters", "layer_types", "dtype"), rope_theta=1e6, use_sliding_window=False)
+    assert load_decoder(tmp_path).shape == dataclasses.replace(BIASED, rope_theta=1e6)
+
+
 def test_weights_are_held_as_asked_whatever_they_were_saved_in(tmp_path: Path) -> None:
     save_decoder(varied(tiny()).bfloat16(), tmp_path)
     assert json.loads((tmp_path / "config.json").read_bytes())["dtype"] == "bfloat16"
@@ -230,12 +260,13 @@ def test_a_fresh_decoder_is_a_function_of_its_seed_and_leaves_the_global_generat
     assert not torch.equal(other["lm_head.weight"], first["lm_head.weight"])
 
 
-def test_a_fresh_decoder_has_normal_weights_and_norms_of_1() -> None:
-    decoder = fresh(tiny(hidden=256, tied=False), seed=0)
+@pytest.mark.parametrize("changes", [{}, {"qk_norm": False, "qkv_bias": True, "head_dim": 64}], ids=["qwen3", "qwen2"])
+def test_a_fresh_decoder_has_normal_weights_norms_of_1_and_biases_of_0(changes: dict[str, Any]) -> None:
+    decoder = fresh(tiny(hidden=256, tied=False, **changes), seed=0)
     assert all(weight.requires_grad for weight in decoder.parameters())
     for name, weight in decoder.state_dict().items():
-        if "norm" in name:
-            assert torch.equal(weight, torch.ones_like(weight))
+        if "norm" in name or name.endswith("bias"):
+            assert torch.equal(weight, torch.full_like(weight, "norm" in name))
         else:
             assert abs(float(weight.std()) - 0.02) < 0.002
             assert abs(float(weight.mean())) < 0.002

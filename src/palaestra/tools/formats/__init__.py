@@ -42,10 +42,12 @@ _CHATS: tuple[ChatFormat, ...] = (
     OpaqueFormat(),
     QwenFormat(),
     QwenFormat(thinking=True),
+    QwenFormat(thinking=None),
     SmolLM2Format(),
     SmolLM2Format(described=True),
     PlannerFormat(CompactFormat(), name="planner"),
     PlannerFormat(QwenFormat(), name="planner-qwen", guided=True),
+    PlannerFormat(QwenFormat(thinking=None), name="planner-qwen2.5", guided=True),
     PlannerFormat(SmolLM2Format(), name="planner-smollm2", guided=True),
 )
 for chat in (*_CHATS, *(FactsFormat(chat) for chat in _CHATS if chat.plain_answers)):

@@ -1,4 +1,4 @@
-"""The full format: ChatML with schemas in the prompt, as the chat template of Qwen3 models lays it out.
+"""The full format: ChatML with schemas in the prompt, as the chat templates of Qwen3 and Qwen2.5 lay it out.
 
 Written out here rather than left to a checkpoint's template, because a template renders the whole conversation anew
 and would have it tokenised again after every turn; here each turn is appended to what stands. Thinking of earlier
@@ -19,7 +19,7 @@ _START, _END = Mark("<|im_start|>"), Mark("<|im_end|>")
 _TAGS = tuple(Mark(f"<{end}{tag}>") for tag in ("tool_call", "tool_response", "think") for end in ("", "/"))
 _CALL, _CALL_END, _ANSWER, _ANSWER_END, _THINK, _THINK_END = _TAGS
 
-# The words between which Qwen3 was trained to find its tools: part of its interface, to the letter.
+# The words between which Qwen was trained to find its tools: part of its interface, to the letter.
 _TOOLS_BEFORE = (
     "# Tools\n\nYou may call one or more functions to assist with the user query.\n\n"
     "You are provided with function signatures within <tools></tools> XML tags:\n<tools>"
@@ -33,21 +33,24 @@ _TOOLS_AFTER = (
     '\n{"name": <function-name>, "arguments": <args-json-object>}\n',
     _CALL_END,
 )
+_QWEN25_SYSTEM = "You are Qwen, created by Alibaba Cloud. You are a helpful assistant."
+"""What Qwen2.5 is told where there is no system's message."""
 
 
 class QwenFormat(HermesFormat):
     """Hermes calls in ChatML, with the tools' schemas in the system's message.
 
     Args:
-        thinking: Whether the policy may think before it calls; without it the prompt closes the thinking at once.
+        thinking: Whether Qwen3 may think before it calls; without it the prompt closes the thinking at once. `None` for
+            Qwen2.5, which has no thinking.
     """
 
     end = _END
     parts: tuple[TurnPart, ...] = ()
     plain_answers = True
 
-    def __init__(self, *, thinking: bool = False) -> None:
-        self.name = "qwen-thinking" if thinking else "qwen"
+    def __init__(self, *, thinking: bool | None = False) -> None:
+        self.name = {True: "qwen-thinking", False: "qwen", None: "qwen2.5"}[thinking]
         self._thinking = thinking
 
     def rendering(self) -> "QwenRendering":
@@ -55,26 +58,29 @@ class QwenFormat(HermesFormat):
         return QwenRendering(thinking=self._thinking)
 
     def marks(self, corpus: Sequence[Sequence[str]]) -> list[Mark]:
-        """ChatML's marks, and the tags that Qwen3 has as tokens."""
+        """ChatML's marks, and the tags that the models have as tokens."""
         del corpus
-        return [_START, _END, *_TAGS]
+        return [_START, _END, *(_TAGS if self._thinking is not None else (_CALL, _CALL_END, _ANSWER, _ANSWER_END))]
 
 
 class QwenRendering:
     """One episode in the full format."""
 
-    def __init__(self, *, thinking: bool) -> None:
-        self._turn = [_START, "assistant\n", *(() if thinking else (_THINK, "\n\n", _THINK_END, "\n\n"))]
+    def __init__(self, *, thinking: bool | None) -> None:
+        closed = (_THINK, "\n\n", _THINK_END, "\n\n") if thinking is False else ()
+        self._turn = [_START, "assistant\n", *closed]
+        self._system = _QWEN25_SYSTEM if thinking is None else None
 
     def opening(self, messages: Sequence[Message], tools: Sequence[JsonSchema]) -> list[str]:
         """System's message with schemas, the other messages, and the beginning of the policy's turn."""
-        system = read_text(messages[0]) if messages and messages[0]["role"] == "system" else None
+        has_system = bool(messages) and messages[0]["role"] == "system"
+        system = read_text(messages[0]) if has_system else self._system
         head = [] if system is None else [system]
         if tools:
             schemas = (f"\n{json.dumps(schema, ensure_ascii=False)}" for schema in tools)
             head = [*head, *(["\n\n"] if head else []), _TOOLS_BEFORE, *schemas, *_TOOLS_AFTER]
         block = [_START, "system\n", *head, _END, "\n"] if head else []
-        return join_text([*block, *self._messages(messages if system is None else messages[1:])])
+        return join_text([*block, *self._messages(messages[1:] if has_system else messages)])
 
     def following(self, messages: Sequence[Message]) -> list[str]:
         """The messages, and the beginning of the policy's next turn."""

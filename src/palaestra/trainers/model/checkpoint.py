@@ -1,7 +1,7 @@
 """Decoders new, from disk and to disk, in Hugging Face's layout: `config.json` and safetensors, in one file or several.
 
-Covered are the families Qwen3 and Llama as `DecoderShape` describes them; whatever else a `config.json` asks for is
-refused by name, since a model that is read half wrong still writes.
+Covered are the families Qwen3, Qwen2 (Qwen2.5) and Llama as `DecoderShape` describes them; whatever else a
+`config.json` asks for is refused by name, since a model that is read half wrong still writes.
 """
 
 from collections.abc import Generator, Iterable, Mapping
@@ -14,7 +14,7 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
-from transformers import AutoConfig, LlamaConfig, PreTrainedConfig, Qwen3Config
+from transformers import AutoConfig, LlamaConfig, PreTrainedConfig, Qwen2Config, Qwen3Config
 
 from palaestra.errors import CheckpointError
 from palaestra.trainers.folder import convert_to_disk_errors, read_with
@@ -30,12 +30,14 @@ _TEMPERATURE = "palaestra_temperature_head"
 
 
 def fresh(shape: DecoderShape, *, seed: int) -> Decoder:
-    """A decoder with new weights in single precision: normal with deviation 0.02, norms 1; drawn from `seed` alone."""
+    """A decoder with new weights in single precision: normal with deviation 0.02, norms 1, biases 0; of one seed."""
     generator = torch.Generator().manual_seed(seed)
     weights: dict[str, Tensor] = {}
     plain = replace(shape, temperature=None)
     for name, empty in _empty(plain).named_parameters():
-        if empty.dim() == 1:
+        if name.endswith(".bias"):
+            weights[name] = torch.zeros(empty.shape)
+        elif empty.dim() == 1:
             weights[name] = torch.ones(empty.shape)
         else:
             weights[name] = torch.empty(empty.shape).normal_(0.0, _INITIAL_DEVIATION, generator=generator)
@@ -162,7 +164,7 @@ def _read_shape(directory: Path) -> DecoderShape:
     if refused:
         raise CheckpointError(
             f"{directory}/config.json: {refused[0]}, which the decoder does not do; "
-            "give a Qwen3 or Llama without it, or train with `palaestra reference`, on transformers' own model"
+            "give a Qwen3, Qwen2.5 or Llama without it, or train with `palaestra reference`, on transformers' own model"
         )
     rope: dict[str, Any] = config.rope_parameters
     try:
@@ -172,13 +174,14 @@ def _read_shape(directory: Path) -> DecoderShape:
             layers=config.num_hidden_layers,
             heads=config.num_attention_heads,
             kv_heads=config.num_key_value_heads,
-            head_dim=config.head_dim,
+            head_dim=getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads,
             mlp=config.intermediate_size,
             context=config.max_position_embeddings,
             rope_theta=float(rope["rope_theta"]),
             rope_scaling=_scaling_of(rope),
             norm_epsilon=config.rms_norm_eps,
             qk_norm=config.model_type == "qwen3",
+            qkv_bias=config.model_type == "qwen2",
             tied=config.tie_word_embeddings,
             temperature=_range_of(config),
         )
@@ -188,7 +191,7 @@ def _read_shape(directory: Path) -> DecoderShape:
 
 def _find_unsupported(config: Any) -> Generator[str]:
     """What the configuration asks for and the decoder does not do, as fields and values."""
-    if config.model_type not in ("qwen3", "llama"):
+    if config.model_type not in ("qwen3", "qwen2", "llama"):
         yield f"model_type is {config.model_type!r}"
         return
     for field in ("attention_bias", "mlp_bias"):
@@ -235,9 +238,11 @@ def _config_of(shape: DecoderShape, dtype: torch.dtype) -> PreTrainedConfig:
             "high_freq_factor": scaling.high_freq_factor,
             "original_max_position_embeddings": scaling.original_context,
         }
-    family, architecture = (Qwen3Config, "Qwen3ForCausalLM") if shape.qk_norm else (LlamaConfig, "LlamaForCausalLM")
+    family, architecture = _family_of(shape)
     # Any: transformers takes fields of anybody's, and says types of its own.
-    head: dict[str, Any] = {} if shape.temperature is None else {_TEMPERATURE: asdict(shape.temperature)}
+    others: dict[str, Any] = {} if shape.temperature is None else {_TEMPERATURE: asdict(shape.temperature)}
+    if not shape.qkv_bias:  # Qwen2's configuration has no such field
+        others["head_dim"] = shape.head_dim
     return family(
         architectures=[architecture],
         dtype=str(dtype).removeprefix("torch."),
@@ -246,7 +251,6 @@ def _config_of(shape: DecoderShape, dtype: torch.dtype) -> PreTrainedConfig:
         num_hidden_layers=shape.layers,
         num_attention_heads=shape.heads,
         num_key_value_heads=shape.kv_heads,
-        head_dim=shape.head_dim,
         intermediate_size=shape.mlp,
         max_position_embeddings=shape.context,
         rms_norm_eps=shape.norm_epsilon,
@@ -254,5 +258,12 @@ def _config_of(shape: DecoderShape, dtype: torch.dtype) -> PreTrainedConfig:
         tie_word_embeddings=shape.tied,
         bos_token_id=None,
         eos_token_id=None,
-        **head,
+        **others,
     )
+
+
+def _family_of(shape: DecoderShape) -> tuple[type[Qwen3Config | Qwen2Config | LlamaConfig], str]:
+    """The configuration's class, and the name of the model's."""
+    if shape.qk_norm:
+        return Qwen3Config, "Qwen3ForCausalLM"
+    return (Qwen2Config, "Qwen2ForCausalLM") if shape.qkv_bias else (LlamaConfig, "LlamaForCausalLM")

@@ -2,7 +2,7 @@
 
 It works on a flat run of tokens, whatever sequences they belong to; how tokens see each other is the business of the
 attention that is handed in: a cache's, when tokens are drawn; a layout's, when they are trained on. Weights have the
-names that Qwen3 and Llama have in Hugging Face's files, so a state dict fits both.
+names that Qwen3, Qwen2.5 and Llama have in Hugging Face's files, so a state dict fits both.
 
 Axes: T tokens, C hidden, H heads, G key-value heads, D head dimension, V vocabulary.
 """
@@ -268,9 +268,9 @@ class _Attention(nn.Module):
         self.layer = layer
         self.head_dim, self.epsilon = shape.head_dim, shape.norm_epsilon
         width, narrow = shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
-        self.q_proj = Projection(shape.hidden, width)
-        self.k_proj = Projection(shape.hidden, narrow)
-        self.v_proj = Projection(shape.hidden, narrow)
+        self.q_proj = Projection(shape.hidden, width, bias=shape.qkv_bias)
+        self.k_proj = Projection(shape.hidden, narrow, bias=shape.qkv_bias)
+        self.v_proj = Projection(shape.hidden, narrow, bias=shape.qkv_bias)
         self.o_proj = Projection(width, shape.hidden)
         self.q_norm = _head_norm(shape)
         self.k_norm = _head_norm(shape)

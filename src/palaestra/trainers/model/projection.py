@@ -25,14 +25,15 @@ class ProjectionProducts(Protocol):
 
 
 class Projection(nn.Linear):
-    """A linear module of a block, without bias."""
+    """A linear module of a block."""
 
     products: ProjectionProducts | None = None
     packed: PackedWeight | None = None
     """The weight as the products read it; as it was at the last `refresh`."""
 
-    def __init__(self, inputs: int, outputs: int) -> None:
-        super().__init__(inputs, outputs, bias=False)
+    def __init__(self, inputs: int, outputs: int, *, bias: bool = False) -> None:
+        super().__init__(inputs, outputs, bias=bias)
+        self.has_bias = bias
 
     def refresh(self) -> None:
         """Take notice of a new weight."""
@@ -51,11 +52,12 @@ class Projection(nn.Linear):
             own.copy_(other)
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002  the name that its parent gives it
-        """The product."""
+        """The product, and the bias where there is one."""
         if self.products is None:
             return super().forward(input)
         assert self.packed is not None
-        return self.products.product(input, self.weight, self.packed)
+        product_TN = self.products.product(input, self.weight, self.packed)
+        return product_TN + self.bias if self.has_bias else product_TN
 
 
 class JoinedProduct:
@@ -69,11 +71,12 @@ class JoinedProduct:
         own = any(one.products is not None for one in projections)
         self._projections = projections if own else ()
         self._weight_CN = None if own else side_by_side(*projections)
+        self._bias_N = None if own else _biases_side_by_side(*projections)
 
     def __call__(self, x_TC: Tensor) -> Tensor:
         """What each projection gives, side by side, [T, N]."""
         if self._weight_CN is not None:
-            return x_TC @ self._weight_CN
+            return x_TC @ self._weight_CN if self._bias_N is None else torch.addmm(self._bias_N, x_TC, self._weight_CN)
         return torch.cat([one(x_TC) for one in self._projections], -1)
 
 
@@ -83,3 +86,14 @@ def side_by_side(*projections: nn.Linear) -> Tensor:
     for one, part in zip(projections, joined_CN.T.split([len(one.weight) for one in projections]), strict=True):
         one.weight = nn.Parameter(part, requires_grad=False)
     return joined_CN
+
+
+def _biases_side_by_side(*projections: Projection) -> Tensor | None:
+    """One vector of their biases, [N], of which each becomes its part; `None` where they have none."""
+    biases: list[Tensor] = [one.bias for one in projections if one.has_bias]
+    if not biases:
+        return None
+    joined_N = torch.cat(biases)
+    for one, part in zip(projections, joined_N.split([len(bias) for bias in biases]), strict=True):
+        one.bias = nn.Parameter(part, requires_grad=False)
+    return joined_N

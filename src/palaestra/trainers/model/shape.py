@@ -1,4 +1,4 @@
-"""What a decoder's weights look like: the fields of Hugging Face's `config.json` that Qwen3 and Llama share."""
+"""What a decoder's weights look like: the fields of Hugging Face's `config.json` that Qwen and Llama share."""
 
 import math
 from dataclasses import dataclass
@@ -21,7 +21,9 @@ class DecoderShape:
     rope_scaling: "RopeScaling | None" = None
     norm_epsilon: float = 1e-6
     qk_norm: bool = True
-    """Queries and keys are normalised for each head: Qwen3 does, Llama does not."""
+    """Queries and keys are normalised for each head, as in Qwen3."""
+    qkv_bias: bool = False
+    """The products that give queries, keys and values have a bias, as in Qwen2.5."""
     tied: bool = True
     """The output layer is the embedding."""
     temperature: "TemperatureRange | None" = None
@@ -30,6 +32,15 @@ class DecoderShape:
     def __post_init__(self) -> None:
         if self.heads % self.kv_heads:
             raise ValueError(f"{self.heads} heads cannot share {self.kv_heads} kv_heads evenly; give a divisor")
+        if self.qkv_bias and self.qk_norm:
+            raise ValueError(
+                "qkv_bias=True, qk_norm=True: no family has both, so no file could say so; take one of the two"
+            )
+        if self.qkv_bias and self.heads * self.head_dim != self.hidden:
+            raise ValueError(
+                f"qkv_bias=True, heads={self.heads}, head_dim={self.head_dim}, hidden={self.hidden}: heads of "
+                "Qwen2.5 are together as wide as hidden; give such sizes"
+            )
         if self.head_dim % 2:
             raise ValueError(f"head_dim is {self.head_dim}, and rotary positions turn pairs; give an even number")
 
@@ -49,10 +60,11 @@ class DecoderShape:
     def parameters(self) -> int:
         """How many numbers the weights are."""
         norms = self.layers * (2 * self.hidden + 2 * self.head_dim * self.qk_norm)
+        biases = self.layers * (self.heads + 2 * self.kv_heads) * self.head_dim * self.qkv_bias
         width = max(1, self.hidden // 2)
         head = 0 if self.temperature is None else (self.hidden + 1) * width + 3 * (width + 1)
         embeddings = self.vocabulary * self.hidden * (1 if self.tied else 2)
-        return self.projection_parameters + norms + self.hidden + embeddings + head
+        return self.projection_parameters + norms + biases + self.hidden + embeddings + head
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

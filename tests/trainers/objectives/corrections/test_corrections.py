@@ -16,8 +16,8 @@ from palaestra.trainers.objectives.corrections import (
     SequenceTis,
     TokenTis,
     log_mismatch,
+    no_correction,
     proximal_logprobs,
-    uncorrected,
 )
 from palaestra.trainers.objectives.part import PARTS
 from palaestra.trainers.objectives.parts import Correction
@@ -166,4 +166,4 @@ def test_a_proximal_policy_at_either_end_is_that_end() -> None:
 def test_without_a_correction_every_token_weighs_the_same() -> None:
     batch = batch_of(LENGTHS)
     assert batch.column("old_T")[batch.trained_T].ne(batch.logprob_T[batch.trained_T]).any()
-    assert uncorrected(batch).tolist() == [1.0] * len(batch.ids_T)
+    assert no_correction(batch).tolist() == [1.0] * len(batch.ids_T)

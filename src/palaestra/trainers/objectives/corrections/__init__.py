@@ -3,7 +3,7 @@
 from palaestra.trainers.objectives.corrections.decoupled import DecoupledWeight, proximal_logprobs
 from palaestra.trainers.objectives.corrections.icepop import IcePop
 from palaestra.trainers.objectives.corrections.mismatch import log_mismatch
+from palaestra.trainers.objectives.corrections.no_correction import no_correction
 from palaestra.trainers.objectives.corrections.truncated import SequenceTis, TokenTis
-from palaestra.trainers.objectives.corrections.uncorrected import uncorrected
 
-__all__ = ["DecoupledWeight", "IcePop", "SequenceTis", "TokenTis", "log_mismatch", "proximal_logprobs", "uncorrected"]
+__all__ = ["DecoupledWeight", "IcePop", "SequenceTis", "TokenTis", "log_mismatch", "no_correction", "proximal_logprobs"]
