@@ -11,7 +11,8 @@ from diagnosed import DECLINED, GUESSED, LOOKED, SLIP, close, episode, group, on
 from palaestra.benchmarks.diagnosis.amplification import group_passes, group_solutions
 from palaestra.benchmarks.diagnosis.break_even import break_even, break_even_share, break_evens
 from palaestra.benchmarks.diagnosis.change import figure_changes
-from palaestra.benchmarks.diagnosis.decisions import closing_decision, decision_counts, expected_decision
+from palaestra.benchmarks.diagnosis.decision_counts import decision_counts
+from palaestra.benchmarks.diagnosis.decisions import closing_decision, expected_decision
 from palaestra.benchmarks.diagnosis.ends import end_counts
 from palaestra.benchmarks.diagnosis.episodes import diagnosed_episode, flatten_groups
 from palaestra.benchmarks.diagnosis.failures import first_broken, first_failures

@@ -6,17 +6,12 @@ Where a rubric states no decision, none is guessed.
 """
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, cast, get_args
+from typing import cast, get_args
 
 from palaestra.envs.kit.cases import CaseStatus
-from palaestra.record import record
 from palaestra.records import CriterionSpec
 from palaestra.trajectory import Turn
-
-if TYPE_CHECKING:
-    from palaestra.benchmarks.diagnosis.episodes import DiagnosedEpisode
 
 LEFT_OPEN = "left open"
 """How a case closed that nobody closed."""
@@ -24,24 +19,6 @@ _CLOSED = tuple(status for status in cast("tuple[str, ...]", get_args(CaseStatus
 _CASE_COLUMNS = frozenset({"status", "policy_id", "evidence_id"})
 """Columns of a case, and of no other row."""
 _STATED = re.compile(rf"status = ({'|'.join(_CLOSED)})\b")
-
-
-@record
-class DecisionCounts:
-    """The episodes whose cases should have closed in one way."""
-
-    expected: str
-    episodes: int
-    closed: Mapping[str, int]
-    """How many closed in each way, the most frequent first."""
-    solved: int
-    returned: Mapping[str, float]
-    """The mean return of those that closed in each way."""
-
-    @property
-    def right(self) -> int:
-        """How many closed as they should, whatever else was wrong."""
-        return self.closed.get(self.expected, 0)
 
 
 def expected_decision(rubric: Sequence[CriterionSpec]) -> str | None:
@@ -62,27 +39,3 @@ def closing_decision(turns: Sequence[Turn]) -> str:
             if isinstance(after, Mapping) and after.keys() >= _CASE_COLUMNS:
                 last[str(change["table"]), str(change["key"])] = after["status"]
     return " + ".join(status for status in _CLOSED if status in last.values()) or LEFT_OPEN
-
-
-def decision_counts(episodes: "Sequence[DiagnosedEpisode]") -> list[DecisionCounts]:
-    """For each way in which cases should have closed, how they closed; empty where no rubric states a decision."""
-    expected: dict[str, list[DiagnosedEpisode]] = {}
-    for episode in episodes:
-        if episode.expected is not None:
-            expected.setdefault(episode.expected, []).append(episode)
-    return [_counts(name, expected[name]) for name in sorted(expected)]
-
-
-def _counts(expected: str, episodes: "Sequence[DiagnosedEpisode]") -> DecisionCounts:
-    closed = Counter(episode.closed for episode in episodes)
-    ordered = sorted(closed, key=lambda name: (-closed[name], name))
-    return DecisionCounts(
-        expected=expected,
-        episodes=len(episodes),
-        closed={name: closed[name] for name in ordered},
-        solved=sum(episode.solved for episode in episodes),
-        returned={
-            name: sum(episode.returned for episode in episodes if episode.closed == name) / closed[name]
-            for name in ordered
-        },
-    )

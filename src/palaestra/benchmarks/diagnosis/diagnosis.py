@@ -8,7 +8,7 @@ from statistics import fmean
 from palaestra.benchmarks.diagnosis.amplification import GroupSolutions, group_passes, group_solutions
 from palaestra.benchmarks.diagnosis.break_even import BreakEven, break_evens
 from palaestra.benchmarks.diagnosis.change import FigureChange, figure_changes
-from palaestra.benchmarks.diagnosis.decisions import DecisionCounts, decision_counts
+from palaestra.benchmarks.diagnosis.decision_counts import DecisionCounts, decision_counts
 from palaestra.benchmarks.diagnosis.ends import EndCounts, end_counts
 from palaestra.benchmarks.diagnosis.episodes import flatten_groups
 from palaestra.benchmarks.diagnosis.failures import FailureCounts, failed_episodes, first_broken, first_failures
