@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from palaestra.envs.blueprints.expressions import DATE, FLAG, INTEGER, MONEY, EvaluationTrace, parse_expression
-from palaestra.envs.blueprints.expressions.expression import MAX_LENGTH
+from palaestra.envs.blueprints.expressions.parsing import MAX_LENGTH
 from palaestra.envs.kit import percent_half_up
 from palaestra.errors import ExpressionError
 from worlds.tool_library import compiled, frame, scope, state

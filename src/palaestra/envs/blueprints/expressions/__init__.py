@@ -8,8 +8,9 @@ calls, no strings beside literals and no loops. Its length and depth are bounded
 that it goes through.
 """
 
-from palaestra.envs.blueprints.expressions.expression import Expression, parse_expression
+from palaestra.envs.blueprints.expressions.expression import Expression
 from palaestra.envs.blueprints.expressions.frame import Calculation, EvaluationTrace, Frame, Scan
+from palaestra.envs.blueprints.expressions.parsing import parse_expression
 from palaestra.envs.blueprints.expressions.scope import EntityScope, Relation, Scope
 from palaestra.envs.blueprints.expressions.value_type import DATE, FLAG, INTEGER, MONEY, NONE, TEXT, ValueType
 

@@ -2,12 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
+from palaestra.envs.blueprints.expressions.expression import Expression
 from palaestra.envs.blueprints.expressions.value_type import ValueType
-
-if TYPE_CHECKING:
-    from palaestra.envs.blueprints.expressions.expression import Expression
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +43,7 @@ class Scope:
     tables: Mapping[str, str] = field(default_factory=dict[str, str])
     """By table name, such as `loans`: its entity. All rows of a table can be gone through."""
 
-    definitions: Mapping[str, "Expression"] = field(default_factory=dict[str, "Expression"])
+    definitions: Mapping[str, Expression] = field(default_factory=dict[str, Expression])
     """Names for expressions: what they read is read where they are used."""
 
     @property
@@ -54,7 +51,7 @@ class Scope:
         """All names of values."""
         return (*self.variables, *self.definitions)
 
-    def define(self, name: str, expression: "Expression") -> "Scope":
+    def define(self, name: str, expression: Expression) -> "Scope":
         """The scope with a name for an expression."""
         return replace(self, definitions={**self.definitions, name: expression})
 
