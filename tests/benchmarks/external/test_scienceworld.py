@@ -13,6 +13,7 @@ SCIENCEWORLD = ActingBenchmark(
     task="scienceworld/lifespan-longest-lived-then-shortest-lived/93",
     other="scienceworld/find-plant/225",
     bad=("", 7, None, ["look"], "x" * 500, "two\nlines", "reset task"),
+    states_length=False,
 )
 
 
