@@ -41,7 +41,7 @@ EXPORTS = {
     ),
     "palaestra.benchmarks.transfer": (
         "GROUPS WORLDS TransferCell TransferConfig TransferFloors TransferGroup TransferKey TurnLikelihood "
-        "measure_floors read_cells run_cell score_solutions settings_digest training_world transfer_groups "
+        "measure_floors read_cells run_cell score_solutions training_world transfer_groups transfer_settings "
         "transfer_tables"
     ),
     "palaestra.benchmarks.credit": (

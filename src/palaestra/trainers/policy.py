@@ -33,7 +33,7 @@ class Policy:
 
 
 def load_policy(directory: Path, *, format_name: str | None = None) -> Policy:
-    """A policy from disk: one that Palaestra saved, or any Qwen3, Qwen2.5 or Llama in Hugging Face's layout.
+    """A policy from disk: one that Palaestra saved, or any Qwen3, Qwen3-MoE, Qwen2.5 or Llama in Hugging Face's layout.
 
     Adapters that a run has saved are worked into the policy that they belong to.
 

@@ -166,14 +166,15 @@ def trained_parameters(shape: DecoderShape, lora: LoraConfig | None) -> int:
     if lora is None:
         return shape.parameters
     width, narrow = shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
+    gated = 1 if shape.experts is None else shape.experts.count
     sides = {
         "q_proj": shape.hidden + width,
         "k_proj": shape.hidden + narrow,
         "v_proj": shape.hidden + narrow,
         "o_proj": width + shape.hidden,
-        "gate_proj": shape.hidden + shape.mlp,
-        "up_proj": shape.hidden + shape.mlp,
-        "down_proj": shape.mlp + shape.hidden,
+        "gate_proj": gated * (shape.hidden + shape.mlp),
+        "up_proj": gated * (shape.hidden + shape.mlp),
+        "down_proj": gated * (shape.mlp + shape.hidden),
     }
     return shape.layers * lora.rank * sum(sides.get(target, 0) for target in lora.targets)
 
@@ -183,11 +184,17 @@ def activation_bytes(shape: DecoderShape, learner: LearnerConfig) -> int:
 
     A block keeps 4 vectors of the hidden width (its input, the sum behind attention, both normed), 3 of all heads'
     width (queries before norm and rotation and behind them, and what attention gave), 3 of the key-value heads' width,
-    and 4 of the middle width. With checkpointing, every block keeps its input and one block keeps all.
+    and 4 of the middle width for each expert that a token goes through. With checkpointing, every block keeps its input
+    and one block keeps all.
     """
     number = _flow_of(learner).states.itemsize
     heads, narrow = shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
-    block = 4 * shape.hidden + 3 * heads + 3 * narrow + 4 * shape.mlp
+    block = (
+        4 * shape.hidden
+        + 3 * heads
+        + 3 * narrow
+        + 4 * shape.mlp * (1 if shape.experts is None else shape.experts.chosen)
+    )
     if learner.checkpointing:
         return number * (shape.layers * shape.hidden + block)
     return number * shape.layers * block

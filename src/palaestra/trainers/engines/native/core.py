@@ -119,10 +119,11 @@ class Core:
                 f"temperature_head=True, drafts={config.drafts}: a guess is checked at a temperature that the head has "
                 "not chosen yet; leave one of the two out"
             )
-        # A graph gives logits alone, and the head needs the states behind them.
+        # A graph gives logits alone, and the head needs the states behind them. How many tokens an expert gets, no
+        # graph can know.
         self._graphs = (
             Graphs(self._model, self._memory, turns=config.rows)
-            if self._device.type == "cuda" and self._head is None
+            if self._device.type == "cuda" and self._head is None and model.shape.experts is None
             else None
         )
         self._prefixes = Prefixes()

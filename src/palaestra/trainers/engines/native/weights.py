@@ -8,7 +8,8 @@ from torch import Tensor
 
 from palaestra.errors import CheckpointError
 from palaestra.trainers.flow import PrecisionFlow
-from palaestra.trainers.model.decoder import Decoder, ForwardFunctions, Operations
+from palaestra.trainers.model.arithmetic import ForwardFunctions, Operations
+from palaestra.trainers.model.decoder import Decoder
 from palaestra.trainers.products import QuantisedProducts
 
 _OUTPUT = "lm_head.weight"
