@@ -133,7 +133,7 @@ class StageRollouts:
         stack.callback(self.record.close)
         opened = self._make_worlds()
         stack.push_async_callback(opened.close)
-        self._engine = engine_of(config, policy, directory, sink=self.record.event, replay=self._replay)
+        self._engine = engine_of(config, policy, weights, directory, sink=self.record.event, replay=self._replay)
         stack.push_async_callback(self._engine.close)
         check_room(solutions, policy.codec, play=config.play, context=self._engine.context)
         self._pool = RolloutPool(
