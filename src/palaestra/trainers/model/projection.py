@@ -100,10 +100,12 @@ class Projection(nn.Linear):
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:  # noqa: FBT001, FBT002  torch's own
         """Torch moves and casts parameters; a frozen weight moves along, and keeps its formats."""
         if self.frozen is None:
-            return super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
-        weight, self.weight = self.weight, None  # type: ignore[assignment]  # pyright: ignore  torch moves no empty one
+            super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+            return self
+        weight = self._parameters["weight"]
+        self._parameters["weight"] = None  # torch moves no empty one
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
-        self.weight = weight
+        self._parameters["weight"] = weight
         if self.packed is not None:
             self.packed = self.frozen.move(self.packed, fn(torch.empty(0, device=self.packed[0].device)).device)
         return self
