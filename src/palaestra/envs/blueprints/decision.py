@@ -15,6 +15,7 @@ from palaestra.envs.task import call
 from palaestra.errors import BlueprintError, UnknownNameError
 from palaestra.records import Json, Row, ToolCall
 
+
 @dataclass(frozen=True, slots=True)
 class RequestRefusal:
     """A refusal with its expressions read."""
