@@ -27,7 +27,7 @@ def _known(domain: DomainLexicon) -> list[str]:
 def _forms(domain: DomainLexicon) -> Iterator[tuple[str, str, str]]:
     """Singular, plural and prefix of every entity."""
     roles = [word for words in domain.mechanisms.values() for word in words.values() if isinstance(word, str)]
-    for text in (domain.person, domain.staff, *roles):
+    for text in (domain.person, domain.staff, *(text for text in roles if text.count(",") == 2)):
         singular, plural, prefix = (part.strip() for part in text.split(","))
         yield singular, plural, prefix
 
