@@ -89,8 +89,8 @@ def _check_entity_names(blueprint: Blueprint, findings: BlueprintFindings) -> No
 
 def _check_tool_names(blueprint: Blueprint, findings: BlueprintFindings) -> None:
     word = blueprint.case
-    taken = {f"{verb}_{word}": "the cases" for verb in ("get", "resolve", "escalate", "reopen")}
-    taken |= {f"search_{word}s": "the cases", "decline_request": "the cases", "calculate": "every desk"}
+    taken = {f"{verb}_{word}": "the cases" for verb in ("get", "resolve", "decline", "escalate", "reopen")}
+    taken |= {f"search_{word}s": "the cases", "calculate": "every desk"}
     taken |= dict.fromkeys(("read_handbook", "search_handbook"), "the handbook")
     taken |= dict.fromkeys(("reply", "finish", "give_up"), "every desk")
     for entity, spec in blueprint.entities.items():
