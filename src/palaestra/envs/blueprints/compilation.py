@@ -92,7 +92,7 @@ def compile_afresh(blueprint: Blueprint) -> CompiledBlueprint:
     first = next(iter(blueprint.handbook))
     plain = [
         *readers,
-        *handbook_tools(number=first, words=blueprint.handbook[first].title.split()[0].lower()),
+        *handbook_tools(number=first, words=blueprint.handbook[first].title.split()[0].lower(), whose=""),
         *reading_tools(cases),
         *(action_tool(blueprint, name, action, kinds) for name, action in actions.items()),
         calculate,
