@@ -34,12 +34,16 @@ def test_a_unified_invariant_flow_has_no_mismatch_and_lower_rollouts_have(figure
 
 
 def test_a_pair_says_what_its_flows_are() -> None:
-    engine, learner = FLOW_PAIRS[-1].flows
+    pairs = {pair.name: pair for pair in FLOW_PAIRS}
+    engine, learner = pairs["fp8-block rollouts, bf16 training, invariant"].flows
     assert (engine.name, learner.name) == ("fp8-block invariant", "bf16 invariant")
-    assert FLOW_PAIRS[-1].name == "fp8-block rollouts, bf16 training, invariant"
     assert engine.fixed_order
     assert engine.operands is not None
     assert learner.operands is None
+    engine, learner = pairs["bf16 + fp8 KV rollouts, bf16 training, free"].flows
+    assert (engine.name, learner.name) == ("bf16 free, fp8 keys and values", "bf16 free")
+    assert engine.rounds_keys_and_values
+    assert not learner.rounds_keys_and_values
 
 
 def test_a_price_is_the_median_of_its_rounds_against_the_free_flow() -> None:
@@ -50,9 +54,16 @@ def test_a_price_is_the_median_of_its_rounds_against_the_free_flow() -> None:
 
 
 def test_tables_have_a_row_for_each_flow_and_a_price_for_each_unified_one(figures: Sequence[MismatchFigures]) -> None:
-    mismatch, prices = mismatch_tables(figures)
+    mismatch, prices, held = mismatch_tables(figures)
     assert [row[0] for row in mismatch.rows] == [pair.name for pair in FLOW_PAIRS]
     assert [row[0] for row in prices.rows] == [
-        f"{one} unified, invariant" for one in ("fp32", "bf16", "fp8", "fp8-block")
+        f"{one} unified, invariant"
+        for one in ("fp32", "bf16", "fp8", "fp8-block", "fp32 + fp8 KV", "bf16 + fp8 KV", "fp8 + fp8 KV")
+    ]
+    byte = SHAPE.head_dim + 1
+    assert [row[:2] for row in held.rows] == [
+        (f"{one} + fp8 KV unified, {sums}", f"{byte / (number * SHAPE.head_dim):.3f}")
+        for one, number in (("fp32", 4), ("bf16", 2), ("fp8", 2))
+        for sums in ("free", "invariant")
     ]
     assert "| fp32 unified, invariant | 128 | 0 | 0 | 100.0% | 0 |" in mismatch_markdown(figures)

@@ -4,12 +4,17 @@ A token has the same log-probability when it is drawn and when it is trained on 
 have a fixed order. A new flow is a new record here, and kernels for it.
 """
 
+from typing import Literal, TypeAlias
+
 import torch
 
 from palaestra.record import record
 from palaestra.trainers.device import ResolvedPrecision
-from palaestra.trainers.quantisation import BlockShape
+from palaestra.trainers.quantisation import E4M3, BlockShape
+from palaestra.trainers.quantised_vectors import SCALE_BYTES
 
+KeyValueFormat: TypeAlias = Literal["states", "fp8"]
+"""Of keys and values: that of the states, or E4M3 with a scale for each head of a token."""
 _BLOCK = 128
 
 
@@ -47,26 +52,41 @@ class PrecisionFlow:
     states: torch.dtype
     """Of what stands between products."""
     keys_and_values: torch.dtype
+    """As they are held; in E4M3 they are rounded behind rotary positions, and attention reads what they were rounded
+    to."""
     operands: OperandFormat | None
     """Of the products of blocks, where they are quantised. Embedding, norms, attention and output layer never are."""
     fixed_order: bool
     """Whether every sum has one order, whatever a token is computed with; sums are in single precision either way."""
 
+    @property
+    def rounds_keys_and_values(self) -> bool:
+        """Whether they are in E4M3."""
+        return self.keys_and_values == E4M3
 
-def flow_of(precision: ResolvedPrecision, *, invariant: bool) -> PrecisionFlow:
+    def vector_bytes(self, head_dim: int) -> int:
+        """Bytes of a key or a value of one head, its scale included."""
+        return head_dim * self.keys_and_values.itemsize + (SCALE_BYTES if self.rounds_keys_and_values else 0)
+
+
+def flow_of(
+    precision: ResolvedPrecision, *, invariant: bool, keys_and_values: KeyValueFormat = "states"
+) -> PrecisionFlow:
     """The flow of settings.
 
     Args:
         precision: As `resolve_precision` gives it.
         invariant: Whether sums have a fixed order.
+        keys_and_values: Their format.
     """
     dtype = torch.float32 if precision == "fp32" else torch.bfloat16
+    rounds = keys_and_values == "fp8"
     operands = {"fp8": ROW_FORMAT, "fp8-block": BLOCK_FORMAT}.get(precision)
     return PrecisionFlow(
-        name=f"{precision} {'invariant' if invariant else 'free'}",
+        name=f"{precision} {'invariant' if invariant else 'free'}{', fp8 keys and values' if rounds else ''}",
         weights=dtype,
         states=dtype,
-        keys_and_values=dtype,
+        keys_and_values=E4M3 if rounds else dtype,
         operands=operands,
         fixed_order=invariant,
     )

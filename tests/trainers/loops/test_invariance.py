@@ -56,6 +56,8 @@ def test_without_the_setting_nothing_is_invariant() -> None:
         ({"engine": {"precision": "bf16"}}, "engine.precision='bf16', learner.precision='fp32'"),
         ({"learner": {"precision": "bf16"}}, "write the same precision for both, or leave `invariant` out"),
         ({"learner": {"lora": {"rank": 4}}}, "invariant=True, lora"),
+        ({"engine": {"keys_and_values": "fp8"}}, "engine.keys_and_values='fp8', learner.keys_and_values='states'"),
+        ({"learner": {"keys_and_values": "fp8"}}, "write the same format for both, or leave `invariant` out"),
         ({"vllm": {}}, "draw with our own engine, or leave `invariant` out"),
         ({"engine": {"device": "meta"}}, "engine.device='meta'"),
         ({"learner": {"device": "meta"}}, 'write device = "cpu", or leave `invariant` out'),
@@ -74,6 +76,7 @@ def test_one_half_alone_is_refused(stage: str, part: str) -> None:
 
 def test_a_critic_has_no_part_in_it() -> None:
     assert "no engine computes it" in refused({"grpo": {"critic": {"learner": {"invariant": True}}}})
+    assert "no engine computes it" in refused({"grpo": {"critic": {"learner": {"keys_and_values": "fp8"}}}})
 
 
 @pytest.mark.parametrize(("precision", "number"), [("fp32", 4), ("bf16", 2)])
@@ -91,14 +94,14 @@ def test_the_copies_that_kernels_read_are_counted(precision: Any, number: int) -
     assert more == 2 * number * shape.parameters
 
 
-@pytest.mark.parametrize("precision", ["fp32", "bf16", "fp8"])
-def test_every_step_of_a_run_trains_on_exactly_what_was_drawn(precision: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("precision", "held"), [("fp32", "states"), ("bf16", "fp8"), ("fp8", "fp8")])
+def test_every_step_of_a_run_trains_on_exactly_what_was_drawn(precision: Any, held: Any, tmp_path: Path) -> None:
     start = run(sft_loop(steps=40), tmp_path / "sft").policy
     config = replace(
         SYNC,
         steps=2,
-        engine=NativeConfig(precision=precision, invariant=True),
-        learner=replace(SYNC.learner, precision=precision, layout="shared", invariant=True),
+        engine=NativeConfig(precision=precision, keys_and_values=held, invariant=True),
+        learner=replace(SYNC.learner, precision=precision, keys_and_values=held, layout="shared", invariant=True),
     )
     rows = run(grpo_loop(start, config), tmp_path / "grpo").progress.history
     trained = [row for row in rows if "mismatch/max" in row]

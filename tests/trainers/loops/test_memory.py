@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -11,6 +12,7 @@ from palaestra.trainers.branching import GrpoBranchingConfig
 from palaestra.trainers.engines.native import NativeConfig
 from palaestra.trainers.engines.native.core import Core
 from palaestra.trainers.engines.native.pages import PagedMemory, page_count
+from palaestra.trainers.flow import flow_of
 from palaestra.trainers.learner import Learner, LearnerConfig, LoraConfig
 from palaestra.trainers.loops import GrpoConfig, SaveConfig, SftConfig, SftLoop, initial_policy
 from palaestra.trainers.loops.memory import activation_bytes, cache_bytes, estimate_memory, trained_parameters
@@ -23,6 +25,7 @@ from palaestra.trainers.rollouts.staleness import Staleness
 
 SHAPE = DecoderShape(vocabulary=500, hidden=64, layers=4, heads=4, kv_heads=2, head_dim=32, mlp=192, context=512)
 TOKENS = 300
+SINGLE = flow_of("fp32", invariant=False)
 
 
 def attend(layer: int, q_THD: torch.Tensor, k_TGD: torch.Tensor, v_TGD: torch.Tensor) -> torch.Tensor:
@@ -68,10 +71,20 @@ def test_what_is_trained_is_counted_as_the_learner_has_it(lora: LoraConfig | Non
     assert trained_parameters(SHAPE, lora) == sum(weight.numel() for weight in learner._trained.values())
 
 
-@pytest.mark.parametrize(("dtype", "number"), [(torch.float32, 4), (torch.bfloat16, 2)])
-def test_keys_and_values_take_what_the_engine_allocates(dtype: torch.dtype, number: int) -> None:
-    memory = PagedMemory(SHAPE, tokens=200, sequences=3, places=16, dtype=dtype, device=torch.device("cpu"))
-    assert memory._pages.nbytes == page_count(200, 3, 16) * 16 * cache_bytes(SHAPE, number=number)
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@pytest.mark.parametrize("held", ["states", "fp8"])
+def test_keys_and_values_take_what_the_engine_allocates(precision: Any, held: Any) -> None:
+    flow = flow_of(precision, invariant=False, keys_and_values=held)
+    memory = PagedMemory(
+        SHAPE,
+        tokens=200,
+        sequences=3,
+        places=16,
+        dtype=flow.states,
+        device=torch.device("cpu"),
+        quantised=flow.rounds_keys_and_values,
+    )
+    assert memory.bytes == page_count(200, 3, 16) * 16 * cache_bytes(SHAPE, flow)
 
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16", "fp8", "fp8-block"])
@@ -103,9 +116,9 @@ def test_the_parts_of_a_stage_follow_from_its_settings() -> None:
     assert plain["optimiser, two moments"] == 2 * weights
     assert plain["weights of the engine"] == weights
     assert plain["copy for a save"] == 3 * weights
-    assert plain["keys and values, at most"] == 10 * (300 + 64) * cache_bytes(SHAPE, number=4)
+    assert plain["keys and values, at most"] == 10 * (300 + 64) * cache_bytes(SHAPE, SINGLE)
     on_a_gpu = sizes(GrpoConfig(engine=NativeConfig(device="cuda", capacity=1024, rows=4)))
-    assert on_a_gpu["keys and values, at most"] == (4 + 4 + 2) * 256 * cache_bytes(SHAPE, number=4)
+    assert on_a_gpu["keys and values, at most"] == (4 + 4 + 2) * 256 * cache_bytes(SHAPE, SINGLE)
     assert "reference policy" not in plain
 
     adapted = LearnerConfig(lr=1e-3, lora=LoraConfig(rank=2), precision="bf16")

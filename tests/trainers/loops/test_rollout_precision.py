@@ -75,6 +75,40 @@ def test_vllm_is_held_to_the_same_rule(training: str, vllm: dict[str, Any], name
     assert "let both compute in bf16, or in fp32" in str(raised.value)
 
 
+@pytest.mark.parametrize("precision", ["bf16", "auto"])
+@pytest.mark.parametrize(("held", "read"), [("fp8", "states"), ("states", "fp8")])
+def test_keys_and_values_in_another_format_are_refused_without_a_correction(
+    precision: str, held: str, read: str
+) -> None:
+    table = settings(precision, precision, objective=BLIND)
+    table["grpo"]["engine"]["keys_and_values"], table["grpo"]["learner"]["keys_and_values"] = held, read
+    with pytest.raises(ConfigError) as raised:
+        read_config(table)
+    text = str(raised.value)
+    assert f"engine.keys_and_values='{held}', learner.keys_and_values='{read}'" in text
+    assert "write the same format for both" in text
+    assert 'objective.parts.corrections = ["token-tis"]' in text
+    for objective in (TIS, {}, NONE):
+        table["grpo"]["objective"] = objective
+        place(read_config(table))
+
+
+def test_keys_and_values_in_one_format_need_none() -> None:
+    table = settings("bf16", "bf16", objective=BLIND)
+    table["grpo"]["engine"]["keys_and_values"] = table["grpo"]["learner"]["keys_and_values"] = "fp8"
+    config = place(read_config(table))
+    assert [one.detail.count("keys and values in fp8") for one in placements(config) if one.part != "critic"] == [1, 1]
+
+
+def test_vllm_rounds_keys_and_values_with_other_scales_and_needs_a_correction() -> None:
+    table = of_vllm("bf16", dtype="bfloat16")
+    table["grpo"]["learner"]["keys_and_values"] = "fp8"
+    with pytest.raises(ConfigError, match=r"vllm, learner.keys_and_values='fp8': .* leave learner.keys_and_values out"):
+        read_config(table)
+    table["grpo"]["objective"] = TIS
+    place(read_config(table))
+
+
 def test_vllm_in_the_learners_precision_passes() -> None:
     place(read_config(of_vllm("bf16", dtype="bfloat16")))
     place(read_config(of_vllm("fp32")))
@@ -84,6 +118,8 @@ def test_vllm_in_the_learners_precision_passes() -> None:
 def test_a_setting_of_our_engine_that_vllm_would_not_read_is_refused(stage: str) -> None:
     with pytest.raises(ConfigError, match=r"engine.precision='fp8', vllm: .* quantization = .fp8."):
         place(read_config({stage: {"vllm": {}, "engine": {"precision": "fp8"}}}))
+    with pytest.raises(ConfigError, match=r"engine.keys_and_values='fp8', vllm: .* kv_cache_dtype = .fp8."):
+        place(read_config({stage: {"vllm": {}, "engine": {"keys_and_values": "fp8"}}}))
 
 
 def test_adapters_and_a_critic_in_fp8_are_refused() -> None:
@@ -121,6 +157,7 @@ def test_a_run_reports_mismatch_and_the_bytes_and_time_of_quantised_weights(
     assert operands is not None
     for row in rows:
         assert row["memory/engine_weights"] == packed_bytes(operands, shape) + rest
+        assert row["memory/engine_keys_and_values"] > 0
         assert row["speed/engine_update_ms"] > 0
     trained = [row for row in rows if "mismatch/max" in row]
     assert trained

@@ -55,7 +55,10 @@ def _flows(device: torch.device, scale: ContactScale) -> Iterator[ContactFigure]
         rows=scale.rows,
     )
     for found in measure_mismatch(pairs, drawn, device=device):
-        limit = {"fp32": _EXACT, "bf16": _HALF}.get(found.pair.rollouts, _QUANTISED)
+        engine, _ = found.pair.flows
+        limit = _EXACT if engine.states == torch.float32 else _HALF
+        if engine.operands is not None or engine.rounds_keys_and_values:
+            limit = _QUANTISED
         name = f"{found.pair.name}, {found.tokens:,} tokens"
         yield ContactFigure(name=f"{name}: mean", value=found.mismatch["mismatch/mean"], unit="nats", at_most=limit)
         yield ContactFigure(name=f"{name}: max", value=found.mismatch["mismatch/max"], unit="nats")
@@ -64,7 +67,7 @@ def _flows(device: torch.device, scale: ContactScale) -> Iterator[ContactFigure]
 def _has_products(pair: FlowPair, device: torch.device) -> bool:
     """Whether the device multiplies in the precision of the rollouts, which no training is below."""
     try:
-        resolve_precision(pair.rollouts, str(device))
+        resolve_precision(pair.rollouts.precision, str(device))
     except ConfigError:
         return False
     return True

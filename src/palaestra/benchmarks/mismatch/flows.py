@@ -1,37 +1,46 @@
 """The pairs of flows that are measured: what the engine draws with, and what the learner computes."""
 
+from dataclasses import replace
+
 from palaestra.record import record
 from palaestra.trainers.device import ResolvedPrecision
-from palaestra.trainers.flow import PrecisionFlow, flow_of
+from palaestra.trainers.flow import KeyValueFormat, PrecisionFlow, flow_of
 
-_PRECISIONS: tuple[tuple[ResolvedPrecision, ResolvedPrecision], ...] = (
-    ("fp32", "fp32"),
-    ("bf16", "bf16"),
-    ("bf16", "fp32"),
-    ("fp8", "fp8"),
-    ("fp8", "bf16"),
-    ("fp8-block", "fp8-block"),
-    ("fp8-block", "bf16"),
-)
+
+@record
+class FlowSide:
+    """What an engine, or a learner, is set to."""
+
+    precision: ResolvedPrecision
+    keys_and_values: KeyValueFormat = "states"
+
+    @property
+    def name(self) -> str:
+        """Such as "bf16 + fp8 KV"."""
+        return self.precision if self.keys_and_values == "states" else f"{self.precision} + {self.keys_and_values} KV"
+
+    def flow(self, *, invariant: bool) -> PrecisionFlow:
+        """Its flow."""
+        return flow_of(self.precision, invariant=invariant, keys_and_values=self.keys_and_values)
 
 
 @record
 class FlowPair:
     """An engine's flow and a learner's."""
 
-    rollouts: ResolvedPrecision
-    training: ResolvedPrecision
+    rollouts: FlowSide
+    training: FlowSide
     invariant: bool
 
     @property
     def is_unified(self) -> bool:
-        """Whether both compute in the same precision."""
+        """Whether both compute the same."""
         return self.rollouts == self.training
 
     @property
     def flows(self) -> tuple[PrecisionFlow, PrecisionFlow]:
         """Of the engine, and of the learner."""
-        engine, learner = (flow_of(one, invariant=self.invariant) for one in (self.rollouts, self.training))
+        engine, learner = (one.flow(invariant=self.invariant) for one in (self.rollouts, self.training))
         return engine, learner
 
     @property
@@ -39,13 +48,36 @@ class FlowPair:
         """Such as "bf16 rollouts, fp32 training, free"."""
         sums = "invariant" if self.invariant else "free"
         if self.is_unified:
-            return f"{self.rollouts} unified, {sums}"
-        return f"{self.rollouts} rollouts, {self.training} training, {sums}"
+            return f"{self.rollouts.name} unified, {sums}"
+        return f"{self.rollouts.name} rollouts, {self.training.name} training, {sums}"
+
+    @property
+    def with_keys_and_values_as_states(self) -> "FlowPair":
+        """The same with keys and values in the format of the states."""
+        sides = (replace(one, keys_and_values="states") for one in (self.rollouts, self.training))
+        rollouts, training = sides
+        return replace(self, rollouts=rollouts, training=training)
 
 
+_FP32, _BF16, _FP8, _BLOCK = (FlowSide(precision=one) for one in ("fp32", "bf16", "fp8", "fp8-block"))
+_FP32_KV, _BF16_KV, _FP8_KV = (replace(one, keys_and_values="fp8") for one in (_FP32, _BF16, _FP8))
+_SIDES = (
+    (_FP32, _FP32),
+    (_BF16, _BF16),
+    (_BF16, _FP32),
+    (_FP8, _FP8),
+    (_FP8, _BF16),
+    (_BLOCK, _BLOCK),
+    (_BLOCK, _BF16),
+    (_FP32_KV, _FP32_KV),
+    (_BF16_KV, _BF16_KV),
+    (_BF16_KV, _BF16),
+    (_FP8_KV, _FP8_KV),
+)
 FLOW_PAIRS = tuple(
     FlowPair(rollouts=rollouts, training=training, invariant=invariant)
-    for rollouts, training in _PRECISIONS
+    for rollouts, training in _SIDES
     for invariant in (False, True)
 )
-"""Each precision in one flow, and each lower one with training in the next higher: free and invariant."""
+"""Each precision in one flow, and each lower one with training in the next higher, then keys and values in FP8: free
+and invariant."""

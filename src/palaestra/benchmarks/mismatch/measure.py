@@ -66,6 +66,8 @@ class MismatchFigures:
     """Processor time of the draws of each round."""
     step_seconds: list[float] = field(default_factory=list[float])
     """Of each round's training step."""
+    cache_bytes: int = 0
+    """Bytes that the engine set aside for keys and values."""
 
     def as_json(self) -> JsonObject:
         """All of it."""
@@ -75,15 +77,16 @@ class MismatchFigures:
             **self.mismatch,
             "draw_seconds": list(self.draw_seconds),
             "step_seconds": list(self.step_seconds),
+            "cache_bytes": self.cache_bytes,
         }
 
-    def draw_price(self, free: "MismatchFigures") -> float:
-        """How many times as long the draws take as those of a free flow: the median over rounds."""
-        return median(own / other for own, other in zip(self.draw_seconds, free.draw_seconds, strict=True))
+    def draw_price(self, other: "MismatchFigures") -> float:
+        """How many times as long the draws take as those of another flow: the median over rounds."""
+        return median(own / its for own, its in zip(self.draw_seconds, other.draw_seconds, strict=True))
 
-    def step_price(self, free: "MismatchFigures") -> float:
+    def step_price(self, other: "MismatchFigures") -> float:
         """The same of training steps."""
-        return median(own / other for own, other in zip(self.step_seconds, free.step_seconds, strict=True))
+        return median(own / its for own, its in zip(self.step_seconds, other.step_seconds, strict=True))
 
 
 class _Contestant:
@@ -96,11 +99,17 @@ class _Contestant:
         self._engine = NativeConfig(
             rows=scale.rows,
             capacity=2 * scale.rows * scale.shape.context,
-            precision=pair.rollouts,
+            precision=pair.rollouts.precision,
+            keys_and_values=pair.rollouts.keys_and_values,
             invariant=pair.invariant,
         )
         config = LearnerConfig(
-            lr=1.0, weight_decay=0.0, layout="shared", precision=pair.training, invariant=pair.invariant
+            lr=1.0,
+            weight_decay=0.0,
+            layout="shared",
+            precision=pair.training.precision,
+            keys_and_values=pair.training.keys_and_values,
+            invariant=pair.invariant,
         )
         self._model = model
         self._learner = Learner(model, config)
@@ -108,7 +117,7 @@ class _Contestant:
     def play(self, round_: int) -> None:
         """Draw a round, score it, and take a step on it."""
         begun = time.process_time()
-        tokens = asyncio.run(_draw(self._model, self._engine, self._scale, round_))
+        tokens, self.figures.cache_bytes = asyncio.run(_draw(self._model, self._engine, self._scale, round_))
         self.figures.draw_seconds.append(time.process_time() - begun)
         batch = _batch(tokens, self._scale)
         learnt = self._learner.logprobs(batch).logp
@@ -160,12 +169,14 @@ def _sharp(shape: DecoderShape) -> Decoder:
     return model
 
 
-async def _draw(model: Decoder, config: NativeConfig, scale: MismatchScale, round_: int) -> list[Tokens]:
+async def _draw(model: Decoder, config: NativeConfig, scale: MismatchScale, round_: int) -> tuple[list[Tokens], int]:
+    """Trajectories, and bytes that were set aside for keys and values."""
     engine = NativeEngine(model, config)
     members = [(group, member) for group in range(scale.groups) for member in range(scale.group_size)]
     drawn = await asyncio.gather(*(_trajectory(engine, scale, (round_, *one)) for one in members))
+    held = engine.stats().cache_bytes
     await engine.close()
-    return list(drawn)
+    return list(drawn), held
 
 
 async def _trajectory(engine: NativeEngine, scale: MismatchScale, who: tuple[int, int, int]) -> Tokens:

@@ -7,8 +7,9 @@ from palaestra.table import Table
 
 
 def mismatch_tables(figures: Sequence[MismatchFigures]) -> list[Table]:
-    """How far engine and learner are apart, and what equality costs."""
-    return [table for table in (_mismatch(figures), _prices(figures)) if table.rows]
+    """How far engine and learner are apart, what equality costs, and what keys and values in FP8 save and cost."""
+    tables = (_mismatch(figures), _prices(figures), _keys_and_values(figures))
+    return [table for table in tables if table.rows]
 
 
 def mismatch_markdown(figures: Sequence[MismatchFigures]) -> str:
@@ -51,6 +52,22 @@ def _prices(figures: Sequence[MismatchFigures]) -> Table:
         columns=("flow", "time to draw", "time of a training step"),
         rows=tuple(rows),
         note="Times the processor time of the free flow on equal work; medians over rounds of one run.",
+    )
+
+
+def _keys_and_values(figures: Sequence[MismatchFigures]) -> Table:
+    found = {one.pair: one for one in figures}
+    rows: list[tuple[str, ...]] = []
+    for one in figures:
+        other = found.get(one.pair.with_keys_and_values_as_states)
+        if one.pair.is_unified and other is not None and other is not one:
+            share = one.cache_bytes / other.cache_bytes
+            rows.append((one.pair.name, f"{share:.3f}", f"{one.draw_price(other):.2f}", f"{one.step_price(other):.2f}"))
+    return Table(
+        title="Keys and values in FP8",
+        columns=("flow", "bytes of the engine's pages", "time to draw", "time of a training step"),
+        rows=tuple(rows),
+        note="Times those of the same flow with keys and values as states are; times as above.",
     )
 
 

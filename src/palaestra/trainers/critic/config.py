@@ -47,8 +47,9 @@ class CriticConfig:
             raise ValueError(f"clip={self.clip}, loss={self.loss}: a clip is of squared errors; leave one of them out")
         if not 0 <= self.progress < math.inf:
             raise ValueError(f"progress={self.progress}: an error counts 0 or more; leave it out for none")
-        if self.learner.precision != "fp32" or self.learner.lora is not None or self.learner.invariant:
+        own = self.learner
+        if own.precision != "fp32" or own.keys_and_values != "states" or own.lora is not None or own.invariant:
             raise ValueError(
-                "a critic is trained whole, in single precision, and no engine computes it; leave precision, lora and "
-                "invariant out"
+                "a critic is trained whole, in single precision, and no engine computes it; leave precision, "
+                "keys_and_values, lora and invariant out"
             )

@@ -90,6 +90,8 @@ class EngineStats:
     """Of the weights."""
     weight_bytes: int = 0
     """Bytes of the weights in each form that is held; 0 where it does not say."""
+    cache_bytes: int = 0
+    """Bytes of what is set aside for keys and values, on a processor taken as it is needed; 0 where it does not say."""
     update_seconds: float = 0.0
     """Spent on taking the last new weights, to quantise them included; 0 where it does not say."""
 

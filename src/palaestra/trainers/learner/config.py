@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from palaestra.trainers.data.layouts import LayoutName
 from palaestra.trainers.device import QUANTISED_PRECISIONS, Precision
+from palaestra.trainers.flow import KeyValueFormat
 from palaestra.trainers.limits import check_above_zero, check_at_least
 
 
@@ -30,8 +31,8 @@ class LoraConfig:
 class LearnerConfig:
     """AdamW, and how tokens are put through the model.
 
-    Settings after `max_norm` change memory and speed, and results by no more than rounding; but for `precision` and
-    `lora`.
+    Settings after `max_norm` change memory and speed, and results by no more than rounding; but for `precision`,
+    `keys_and_values` and `lora`.
     """
 
     lr: float
@@ -51,10 +52,13 @@ class LearnerConfig:
     precision: Precision = "fp32"
     """Of the products: "fp32", "bf16", "fp8", "fp8-block" (see `NativeConfig`), or "auto" for bfloat16 where the
     device multiplies in it. Weights, their gradients and the optimiser are held in single precision whichever it is."""
+    keys_and_values: KeyValueFormat = "states"
+    """With "fp8" attention reads keys and values rounded to E4M3, as an engine with the same setting does; gradients
+    pass the rounding. It saves no memory here."""
     invariant: bool = False
-    """Whether the forward pass is that of an engine with the same setting and precision, to the bit; see
-    `NativeConfig`. Gradients are of torch's ordinary functions. On a CPU, in one process, without adapters. In a run,
-    `invariant` at the top of its settings sets it."""
+    """Whether the forward pass is that of an engine with the same setting, precision and `keys_and_values`, to the bit;
+    see `NativeConfig`. Gradients are of torch's ordinary functions. On a CPU, in one process, without adapters. In a
+    run, `invariant` at the top of its settings sets it."""
     device: str | None = None
     """Where to train, "auto" or in torch's words. If it is not given: the run's device, or in a program where the
     model is. Of several processes each has a `cuda` of its own."""

@@ -18,6 +18,7 @@ from palaestra.trainers.engines.native.invariant import InvariantFunctions
 from palaestra.trainers.engines.native.kernels import BLOCK_PLACES, InvariantKernels
 from palaestra.trainers.learner.logprobs import ScoreFunction, TokenScores
 from palaestra.trainers.learner.norms import RmsNorm
+from palaestra.trainers.learner.straight_through import replace_value
 from palaestra.trainers.model.arithmetic import Rotation
 from palaestra.trainers.model.decoder import Attend
 from palaestra.trainers.model.projection import PackedWeight
@@ -37,8 +38,8 @@ class TrainedFunctions(InvariantFunctions):
     def product(self, x_TC: Tensor, weight_NC: Tensor, packed: PackedWeight) -> Tensor:
         """See `ProjectionProducts`; gradients pass the rounding as those of `QuantisedProducts` do."""
         if self.operands is not None:
-            x_TC = _StraightThrough.apply(x_TC, round_to_e4m3(x_TC, self.operands.activation))  # type: ignore[no-untyped-call]
-            weight_NC = _StraightThrough.apply(weight_NC, packed[1])  # type: ignore[no-untyped-call]
+            x_TC = replace_value(x_TC, round_to_e4m3(x_TC, self.operands.activation))
+            weight_NC = replace_value(weight_NC, packed[1])
         product_TN: Tensor = _Product.apply(x_TC, weight_NC, packed[0], self.kernels)  # type: ignore[no-untyped-call]
         return product_TN
 
@@ -61,23 +62,6 @@ class TrainedFunctions(InvariantFunctions):
         """See `ForwardFunctions`."""
         gated_TN: Tensor = _Gate.apply(gate_TN, up_TN, self.kernels)  # type: ignore[no-untyped-call]
         return gated_TN
-
-
-class _StraightThrough(torch.autograd.Function):
-    # Any: torch does not declare its context.
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, value: Tensor) -> Tensor:
-        ctx.dtype = x.dtype
-        return value.view_as(value)
-
-    @staticmethod
-    @once_differentiable
-    def backward(  # pyright: ignore[reportIncompatibleMethodOverride]  the decorator takes its first by place alone
-        ctx: Any, *grad_outputs: Any
-    ) -> tuple[Tensor, None]:
-        """That of the value."""
-        return grad_outputs[0].to(ctx.dtype), None
 
 
 class _Product(torch.autograd.Function):

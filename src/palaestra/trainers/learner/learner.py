@@ -35,6 +35,7 @@ from palaestra.trainers.learner.norms import quicken_norms
 from palaestra.trainers.learner.optimiser import Optimiser, check_fit
 from palaestra.trainers.learner.precision import PrecisionCopy, check_quantised
 from palaestra.trainers.learner.processes import Processes
+from palaestra.trainers.learner.rounded_attention import RoundedAttention
 from palaestra.trainers.learner.sharding import give_back, like, shard, whole
 from palaestra.trainers.learner.statistics import TokenStatistic, statistics
 from palaestra.trainers.model.decoder import Decoder
@@ -79,8 +80,9 @@ class Learner:
         self.adapters = None if config.lora is None else _adapt(self._model, config.lora)
         """In place of the weights; `None` where those are trained themselves."""
         precision = resolve_precision(config.precision, model.lm_head.weight.device.type)
-        flow = flow_of(precision, invariant=config.invariant)
+        flow = flow_of(precision, invariant=config.invariant, keys_and_values=config.keys_and_values)
         self._quantises = flow.operands is not None
+        self._rounds_keys_and_values = flow.rounds_keys_and_values
         check_quantised(model, flow, several=mesh is not None)
         half = flow.weights == torch.bfloat16
         self._shadow = PrecisionCopy(self._model, flow) if half and mesh is None else None
@@ -366,6 +368,8 @@ class Learner:
         attend = layout.attend
         if self._invariant is not None:
             attend = InvariantAttention(self._invariant, layout.paths, layout.attend)
+        if self._rounds_keys_and_values:
+            attend = RoundedAttention(attend)
         hidden_PC: Tensor = self._working(layout.ids_N, layout.position_N, attend)
         return hidden_PC[layout.before_T[batch.trained_T]]
 

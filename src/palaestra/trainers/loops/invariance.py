@@ -49,3 +49,9 @@ def check_invariance(engine: NativeConfig, learner: LearnerConfig, *, vllm: bool
             f"invariant=True, engine.precision={rollouts!r}, learner.precision={training!r}: rollouts and training "
             f"would be two forward passes; write the same precision for both, {_OUT}"
         )
+    if engine.keys_and_values != learner.keys_and_values:
+        raise ValueError(
+            f"invariant=True, engine.keys_and_values={engine.keys_and_values!r}, "
+            f"learner.keys_and_values={learner.keys_and_values!r}: rollouts and training would be two forward passes; "
+            f"write the same format for both, {_OUT}"
+        )

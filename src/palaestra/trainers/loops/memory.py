@@ -102,7 +102,7 @@ def _packed_bytes(flow: PrecisionFlow, shape: DecoderShape, *, forms: int) -> in
 
 def _flow_of(part: LearnerConfig | NativeConfig) -> PrecisionFlow:
     precision = "fp32" if part.precision == "auto" else part.precision
-    return flow_of(precision, invariant=part.invariant)
+    return flow_of(precision, invariant=part.invariant, keys_and_values=part.keys_and_values)
 
 
 def _of_objective(config: GrpoConfig, shape: DecoderShape) -> list[MemoryItem]:
@@ -126,7 +126,7 @@ def _of_rollouts(config: GroupStageConfig, shape: DecoderShape) -> list[MemoryIt
         return items
     engine, on = config.engine, config.engine.device or "cpu"
     items.append(MemoryItem(what="weights of the engine", bytes=_engine_weights(engine, shape), where=on))
-    token = cache_bytes(shape, number=_flow_of(engine).keys_and_values.itemsize)
+    token = cache_bytes(shape, _flow_of(engine))
     items.append(MemoryItem(what="keys and values, at most", bytes=token * _held_places(config), where=on))
     return items
 
@@ -200,6 +200,6 @@ def activation_bytes(shape: DecoderShape, learner: LearnerConfig) -> int:
     return number * shape.layers * block
 
 
-def cache_bytes(shape: DecoderShape, *, number: int) -> int:
-    """Bytes of a token's keys and values; `number`: bytes of each number."""
-    return 2 * shape.layers * shape.kv_heads * shape.head_dim * number
+def cache_bytes(shape: DecoderShape, flow: PrecisionFlow) -> int:
+    """Bytes of a token's keys and values, scales included."""
+    return 2 * shape.layers * shape.kv_heads * flow.vector_bytes(shape.head_dim)

@@ -19,7 +19,7 @@ class Placement:
     """Such as "grpo learner"."""
     device: str
     precision: str
-    """Of the products; of an engine also of keys and values."""
+    """Of the products; of an engine also of keys and values, unless the detail has another for those."""
     detail: str
     """What else decides memory and speed."""
 
@@ -83,6 +83,8 @@ def placements(config: TrainConfig) -> list[Placement]:
 def _of_learner(part: str, config: StageConfig | CriticConfig) -> Placement:
     learner = config.learner
     detail = f"layout {learner.layout}, {learner.micro_tokens:,} tokens a micro-batch"
+    if learner.keys_and_values == "fp8":
+        detail += ", keys and values in fp8"
     if learner.invariant:
         detail += ", invariant"
     if learner.checkpointing:
@@ -97,5 +99,9 @@ def _of_engine(part: str, config: GroupStageConfig) -> Placement:
         detail = f"vLLM, {config.vllm.turns} turns at once"
         return Placement(part=part, device="vLLM's own", precision=config.vllm.dtype or "of the files", detail=detail)
     engine = config.engine
-    detail = f"native, {engine.rows} turns at once{', invariant' if engine.invariant else ''}"
+    detail = f"native, {engine.rows} turns at once"
+    if engine.keys_and_values == "fp8":
+        detail += ", keys and values in fp8"
+    if engine.invariant:
+        detail += ", invariant"
     return Placement(part=part, device=engine.device or "cpu", precision=engine.precision, detail=detail)

@@ -73,6 +73,11 @@ class GroupStageConfig:
                 f"engine.precision={self.engine.precision!r}, vllm: vLLM draws, and reads no setting of our engine; "
                 'write vllm.arguments = { quantization = "fp8" }, or leave one of the two out'
             )
+        if self.vllm is not None and self.engine.keys_and_values != "states":
+            raise ValueError(
+                f"engine.keys_and_values={self.engine.keys_and_values!r}, vllm: vLLM draws, and reads no setting of "
+                'our engine; write vllm.arguments = { kv_cache_dtype = "fp8" }, or leave one of the two out'
+            )
         if self.in_flight == "drain" and self.limits.window:
             raise ValueError(
                 f'in_flight="drain", limits.window={self.limits.window}: a step waits for every group, so none is '

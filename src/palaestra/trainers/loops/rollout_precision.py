@@ -19,8 +19,8 @@ def check_rollout_precision(
 ) -> None:
     """Refuse rollouts in a lower precision than that of training, where no part of the objective corrects for it.
 
-    Training in FP8 is refused with any other rollouts, those of vLLM too. Settings with "auto" pass: they are checked
-    again once it is resolved.
+    Keys and values in other formats are refused as well. Training in FP8 is refused with any other rollouts, those of
+    vLLM too. Settings with "auto" pass: they are checked again once it is resolved.
 
     Args:
         engine: Of the stage.
@@ -31,9 +31,12 @@ def check_rollout_precision(
     Raises:
         ValueError: it names the settings, the rule and the way out.
     """
+    if corrects:
+        return
+    _check_keys_and_values(engine, learner, vllm=vllm is not None)
     training = learner.precision
     rollouts = engine.precision if vllm is None else _precision_of(vllm)
-    if corrects or AUTO in (training, rollouts):
+    if AUTO in (training, rollouts):
         return
     shared = vllm is None or training not in QUANTISED_PRECISIONS
     if rollouts == training and shared:
@@ -45,6 +48,23 @@ def check_rollout_precision(
             f"{drawn}, learner.precision={training!r}: rollouts have other log-probabilities than the forward pass of "
             f"training, and nothing in the objective corrects for it; {same}, {_WAY_OUT}"
         )
+
+
+def _check_keys_and_values(engine: NativeConfig, learner: LearnerConfig, *, vllm: bool) -> None:
+    """Refuse rollouts that read keys and values in another format than training does.
+
+    That vLLM holds its own in a low one is the business of `_precision_of`: it rounds with other scales.
+    """
+    training = learner.keys_and_values
+    if training == ("states" if vllm else engine.keys_and_values):
+        return
+    drawn, same = f"engine.keys_and_values={engine.keys_and_values!r}", "write the same format for both"
+    if vllm:
+        drawn, same = "vllm", "leave learner.keys_and_values out"
+    raise ValueError(
+        f"{drawn}, learner.keys_and_values={training!r}: rollouts have other log-probabilities than the forward pass "
+        f"of training, and nothing in the objective corrects for it; {same}, {_WAY_OUT}"
+    )
 
 
 def _precision_of(vllm: VllmConfig) -> ResolvedPrecision:

@@ -345,9 +345,9 @@ class StageRollouts:
     def metrics(self) -> Metrics:
         """How rollouts are doing, what has become of every trajectory and group, and where sampling went."""
         gauge, engine = self._source.gauge(), self._engine.stats()
-        weights = {"memory/engine_weights": float(engine.weight_bytes)} if engine.weight_bytes else {}
+        bytes_of = {"memory/engine_weights": engine.weight_bytes, "memory/engine_keys_and_values": engine.cache_bytes}
         return {
-            **weights,
+            **{name: float(count) for name, count in bytes_of.items() if count},
             "speed/engine_update_ms": 1e3 * engine.update_seconds,
             **self._chosen,
             **self._branched,

@@ -108,7 +108,7 @@ _SECTIONS: Mapping[type, _Classes] = {
     WeightNoiseConfig: _Classes(trajectory="start end levels hold"),
     LearnerConfig: _Classes(
         identity="lora",
-        trajectory="lr betas weight_decay max_norm precision invariant",
+        trajectory="lr betas weight_decay max_norm precision keys_and_values invariant",
         rounding="micro_tokens layout logits_chunk checkpointing device",
     ),
     LoraConfig: _Classes(identity="rank alpha targets seed"),
@@ -119,7 +119,9 @@ _SECTIONS: Mapping[type, _Classes] = {
     PlayConfig: _Classes(trajectory="context turn temperature top_p turns seconds", operational="turn_timeout name"),
     PoolConfig: _Classes(operational="close_seconds", rounding="agents"),
     Backoff: _Classes(operational="retries first longest"),
-    NativeConfig: _Classes(trajectory="context precision invariant", rounding="rows capacity prefill drafts device"),
+    NativeConfig: _Classes(
+        trajectory="context precision keys_and_values invariant", rounding="rows capacity prefill drafts device"
+    ),
     VllmConfig: _Classes(
         trajectory="context dtype arguments",
         operational="model python eager start_timeout silence environment",

@@ -1,5 +1,8 @@
 """Graphs, with a stand-in for capture: the work is done anew, and its result left where it was."""
 
+from dataclasses import replace
+
+import pytest
 import torch
 
 from decoders import tiny
@@ -61,9 +64,10 @@ def played(core: Core) -> dict[str, Completion]:
     return done
 
 
-def test_a_run_on_graphs_is_the_run_without() -> None:
-    plain = Core(telling(SHAPE, seed=0), CONFIG)
-    graphed = Core(telling(SHAPE, seed=0), CONFIG)
+@pytest.mark.parametrize("config", [CONFIG, replace(CONFIG, keys_and_values="fp8")], ids=["states", "fp8"])
+def test_a_run_on_graphs_is_the_run_without(config: NativeConfig) -> None:
+    plain = Core(telling(SHAPE, seed=0), config)
+    graphed = Core(telling(SHAPE, seed=0), config)
     capture = Anew()
     graphed._graphs = Graphs(graphed._model, graphed._memory, turns=CONFIG.rows, capture=capture)
     expected, found = played(plain), played(graphed)

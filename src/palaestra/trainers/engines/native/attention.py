@@ -157,7 +157,7 @@ class Pass:
 
     def _gather(self, layer: int, table_RP: Tensor) -> tuple[Tensor, Tensor]:
         """Keys and values of sequences, [R, G, W, D] each."""
-        keys_RPWGD, values_RPWGD = self._memory.keys[layer][table_RP], self._memory.values[layer][table_RP]
+        keys_RPWGD, values_RPWGD = self._memory.read(layer, table_RP)
         return keys_RPWGD.flatten(1, 2).transpose(1, 2), values_RPWGD.flatten(1, 2).transpose(1, 2)
 
 

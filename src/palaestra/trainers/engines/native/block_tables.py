@@ -23,7 +23,8 @@ _CAUSAL = (-1, 0)
 def reads_pages(memory: PagedMemory) -> bool:
     """Whether torch's attention reads this memory's pages: on CUDA, in half precision, with a torch that can."""
     on_cuda = memory.keys[0].device.type == "cuda"
-    return on_cuda and memory.dtype in _FORMATS and "block_table" in signature(_attend).parameters
+    known = memory.dtype in _FORMATS and not memory.quantised
+    return on_cuda and known and "block_table" in signature(_attend).parameters
 
 
 class BlockTablePass:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from palaestra.trainers.device import Precision
+from palaestra.trainers.flow import KeyValueFormat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,14 +26,17 @@ class NativeConfig:
     earlier in their contexts. A guess that is drawn saves a pass; what is drawn stays the same. It pays where few turns
     are drawn at once; 0 for none."""
     precision: Precision = "fp32"
-    """Of weights, states, keys and values: "fp32", "bf16", or "auto" for bfloat16 where the device multiplies in it.
+    """Of weights and states: "fp32", "bf16", or "auto" for bfloat16 where the device multiplies in it.
     With "fp8" and "fp8-block" the products of blocks are of numbers in E4M3, with a scale for each row or for each
     128x128 weights and 128 activations; all else is as with "bf16". Sums of norms, of attention and of the draw are in
     single precision."""
+    keys_and_values: KeyValueFormat = "states"
+    """The format that they are held in: that of the states, or with "fp8" E4M3 with a scale for each head of a token,
+    which takes one byte a number. Attention computes as before, with what they were rounded to."""
     invariant: bool = False
     """Whether what a token comes to depends on its sequence and the weights alone, to the bit: not on the batch, the
-    chunks of a context, prefixes that are shared, or threads. A learner with the same setting and precision computes
-    the same. On a CPU alone. In a run, `invariant` at the top of its settings sets it."""
+    chunks of a context, prefixes that are shared, or threads. A learner with the same setting, precision and
+    `keys_and_values` computes the same. On a CPU alone. In a run, `invariant` at the top of its settings sets it."""
     device: str | None = None
     """Where it works, "auto" or in torch's words. If it is not given: the run's device, or in a program where the model
     is."""

@@ -83,7 +83,7 @@ class Core:
                 "raise the capacity or lower the context"
             )
         precision = resolve_precision(config.precision, self._device.type)
-        flow = flow_of(precision, invariant=config.invariant)
+        flow = flow_of(precision, invariant=config.invariant, keys_and_values=config.keys_and_values)
         if flow.operands is not None:
             check_sizes(flow.operands, model.shape, self._device)
         self._invariant = kernels_for(model.shape, self._device) if flow.fixed_order else None
@@ -102,8 +102,9 @@ class Core:
             tokens=config.capacity,
             sequences=config.rows,
             places=_PLACES if plain else BLOCK_PLACES if self._device.type == "cpu" else PLACES_ON_CUDA,
-            dtype=torch.float32 if plain else flow.keys_and_values,
+            dtype=torch.float32 if plain else flow.states,
             device=self._device,
+            quantised=flow.rounds_keys_and_values,
         )
         self._head = self._model.temperature_head if temperature_head else None
         if temperature_head and self._head is None:
@@ -135,6 +136,11 @@ class Core:
     def weight_bytes(self) -> int:
         """Bytes of the weights, in each form that is held."""
         return weight_bytes(self._model)
+
+    @property
+    def cache_bytes(self) -> int:
+        """Bytes of the pages for keys and values."""
+        return self._memory.bytes
 
     def resident(self, *, without: Iterable[str] = ()) -> int:
         """Tokens whose keys and values are held, apart from what is held for idle trajectories among `without`."""

@@ -185,6 +185,7 @@ class NativeEngine(Engine):
             busy_seconds=self._busy_seconds,
             version=self._core.version,
             weight_bytes=self._core.weight_bytes,
+            cache_bytes=self._core.cache_bytes,
             update_seconds=self._update_seconds,
         )
 

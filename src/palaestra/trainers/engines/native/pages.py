@@ -4,7 +4,10 @@ A sequence has a list of pages. Whole pages are shared without a copy; the page 
 sequence alone, so a sequence that goes another way copies at most one page. The pool never grows: what the
 configuration says is the most that is ever held (Kwon et al. 2023, arXiv:2309.06180).
 
-Axes: L layers, P pages, W places of a page, G key-value heads, D head dimension, T tokens of a pass.
+In E4M3 a page holds bytes: a key or value of one head, and the byte of its scale behind it (`quantised_vectors`).
+
+Axes: L layers, P pages, W places of a page, G key-value heads, D head dimension, N numbers
+of a held vector (D, or in E4M3 D + 1), T tokens of a pass.
 """
 
 from collections.abc import Sequence
@@ -14,6 +17,7 @@ import torch
 from torch import Tensor
 
 from palaestra.trainers.model.shape import DecoderShape
+from palaestra.trainers.quantised_vectors import SCALE_BYTES, decode_vectors, encode_vectors
 
 PLACES_ON_CUDA = 256
 """Of a page on a GPU: attention over block tables needs a multiple of it (FlashAttention 2)."""
@@ -29,6 +33,9 @@ class PagedMemory:
         tokens: That sequences may have together.
         sequences: That may be written to at once; each may fill its last page in part.
         places: Of a page.
+        dtype: In which attention reads keys and values.
+        device: Where they are.
+        quantised: Whether they are held in E4M3.
     """
 
     def __init__(
@@ -40,22 +47,25 @@ class PagedMemory:
         places: int,
         dtype: torch.dtype,
         device: torch.device,
+        quantised: bool = False,
     ) -> None:
         self.places = places
         self.dtype = dtype
+        self.quantised = quantised
+        held, numbers = (torch.uint8, shape.head_dim + SCALE_BYTES) if quantised else (dtype, shape.head_dim)
         count = page_count(tokens, sequences, places)
         if device.type == "cpu":
             # A key and its value side by side, the places of a head behind each other: the kernels go through them so.
-            pool = _lazy_zeros((shape.layers, count, shape.kv_heads, places, 2, shape.head_dim), dtype)
+            pool = _lazy_zeros((shape.layers, count, shape.kv_heads, places, 2, numbers), held)
             self.layers = list(pool.unbind())
-            """Keys and values of each layer, [P, G, W, 2, D], on a processor."""
+            """Keys and values of each layer, [P, G, W, 2, N], on a processor."""
             self.keys = [layer.select(3, 0).transpose(1, 2) for layer in self.layers]
-            """[P, W, G, D] each."""
+            """[P, W, G, N] each."""
             self.values = [layer.select(3, 1).transpose(1, 2) for layer in self.layers]
             self._pages = pool.movedim(1, 0)
         else:
-            sizes = (shape.layers, 2, count, places, shape.kv_heads, shape.head_dim)
-            pool = torch.zeros(sizes, dtype=dtype, device=device)
+            sizes = (shape.layers, 2, count, places, shape.kv_heads, numbers)
+            pool = torch.zeros(sizes, dtype=held, device=device)
             self.layers = []
             self.keys, self.values = list(pool[:, 0].unbind()), list(pool[:, 1].unbind())
             self._pages = pool.movedim(2, 0)
@@ -65,6 +75,11 @@ class PagedMemory:
         """The page that was returned last is taken first, so that a pool on a processor takes no more memory than it
         once needed."""
         self._unsound: set[int] = set()
+
+    @property
+    def bytes(self) -> int:
+        """Of all pages; on a processor those that were never written to take no memory."""
+        return self._pages.nbytes
 
     @property
     def unused(self) -> int:
@@ -144,8 +159,21 @@ class PagedMemory:
             k_TGD: Keys.
             v_TGD: Values.
         """
-        self.keys[layer].index_put_((page_T, spot_T), k_TGD.to(self.dtype))
-        self.values[layer].index_put_((page_T, spot_T), v_TGD.to(self.dtype))
+        for pages, x_TGD in ((self.keys[layer], k_TGD), (self.values[layer], v_TGD)):
+            held = encode_vectors(x_TGD) if self.quantised else x_TGD.to(self.dtype)
+            pages.index_put_((page_T, spot_T), held)
+
+    def read(self, layer: int, table_RP: Tensor) -> tuple[Tensor, Tensor]:
+        """Keys and values of several sequences, [sequences, P, W, G, D] each, as attention reads them.
+
+        Args:
+            layer: Its number.
+            table_RP: As `table` gives it.
+        """
+        keys, values = self.keys[layer][table_RP], self.values[layer][table_RP]
+        if not self.quantised:
+            return keys, values
+        return decode_vectors(keys, self.dtype), decode_vectors(values, self.dtype)
 
     def free(self) -> None:
         """Hold nothing any more."""

@@ -1,7 +1,7 @@
 """The kernels as functions of tensors.
 
 Axes: T tokens, C hidden, H heads, G key-value heads, D head dimension, P pages, W places of a page, R sequences,
-N width of the feed-forward layer, B turns, V vocabulary.
+N width of the feed-forward layer, or numbers of a held key or value, B turns, V vocabulary.
 """
 
 import ctypes
@@ -30,7 +30,7 @@ class Kernels:
         for name, types in {
             "norm": [whole] * 4 + [number] + [at] * 3,
             "turn": [whole] * 6 + [number] + [at] * 4,
-            "attend": [whole] * 7 + [at] * 3 + [ctypes.c_int64] + [at] * 5,
+            "attend": [whole] * 8 + [at] * 3 + [ctypes.c_int64] + [at] * 5,
             "gate": [whole] * 4 + [at] * 2,
             "draw": [whole] * 4 + [at] * 4,
         }.items():
@@ -68,7 +68,7 @@ class Kernels:
         q_THD: Tensor,
         k_TGD: Tensor,
         v_TGD: Tensor,
-        kv_PGW2D: Tensor,
+        kv_PGW2N: Tensor,
         *,
         table_RP: Tensor,
         row_T: Tensor,
@@ -80,20 +80,22 @@ class Kernels:
             q_THD: Queries; like keys and values it may be a part of one tensor, each token's numbers side by side.
             k_TGD: Keys.
             v_TGD: Values.
-            kv_PGW2D: Keys and values kept; written to. Pages have `BLOCK_PLACES` places.
+            kv_PGW2N: Keys and values kept, in the type of the queries or as `encode_vectors` gives them; written to.
+                Pages have `BLOCK_PLACES` places.
             table_RP: The pages of each sequence.
             row_T: The sequence of each token.
             place_T: The place of each token in its sequence.
         """
-        T, H, D = q_THD.shape
-        G = k_TGD.shape[1]
+        half, threads, T = _first(q_THD)
+        _, H, D = q_THD.shape
+        G, coded = k_TGD.shape[1], kv_PGW2N.dtype == torch.uint8
         out_THD = torch.empty((T, H, D), dtype=q_THD.dtype)
         assert q_THD.stride() == k_TGD.stride() == v_TGD.stride(), "parts of one tensor"
-        assert kv_PGW2D.shape[2] == BLOCK_PLACES, "a page is a block of the kernel"
+        assert kv_PGW2N.shape[2] == BLOCK_PLACES, "a page is a block of the kernel"
         unknown = self._library.palaestra_attend(
-            *_first(q_THD), H, G, D, table_RP.shape[1],
+            half, coded, threads, T, H, G, D, table_RP.shape[1],
             q_THD.data_ptr(), k_TGD.data_ptr(), v_TGD.data_ptr(), q_THD.stride(0),
-            kv_PGW2D.data_ptr(), table_RP.data_ptr(), row_T.data_ptr(), place_T.data_ptr(), out_THD.data_ptr(),
+            kv_PGW2N.data_ptr(), table_RP.data_ptr(), row_T.data_ptr(), place_T.data_ptr(), out_THD.data_ptr(),
         )  # fmt: skip
         assert not unknown, f"head_dim {D} has no code"
         return out_THD

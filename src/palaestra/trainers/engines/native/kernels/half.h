@@ -1,4 +1,4 @@
-// bfloat16 in memory, single precision in arithmetic; shared by all kernels.
+// bfloat16 in memory, single precision in arithmetic, sixteen numbers side by side; shared by all kernels.
 
 #pragma once
 
@@ -6,6 +6,9 @@
 #include <cstring>
 
 namespace {
+
+typedef float Vector __attribute__((vector_size(64)));  // compilers make of it what the processor has
+constexpr int LANES = 16;
 
 struct Half {  // bfloat16: the upper half of a float
     std::uint16_t bits;
@@ -32,13 +35,13 @@ inline void put(Half& to, float x) {  // to the nearest, ties to even
 }  // namespace
 
 // A call for either type of numbers, and the pointers of its arguments.
-#define BOTH(half, call)                 \
+#define BOTH(half, ...)                  \
     if (half) {                          \
         using Number = Half;             \
-        call;                            \
+        __VA_ARGS__;                     \
     } else {                             \
         using Number = float;            \
-        call;                            \
+        __VA_ARGS__;                     \
     }
 #define IN(x) static_cast<const Number*>(x)
 #define OUT(x) static_cast<Number*>(x)

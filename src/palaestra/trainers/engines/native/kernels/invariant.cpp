@@ -19,12 +19,10 @@
 #include <immintrin.h>
 #endif
 
+#include "e4m3.h"
 #include "half.h"
 
 namespace {
-
-typedef float Vector __attribute__((vector_size(64)));
-constexpr int LANES = 16;
 
 inline Vector load(const float* x) {
     Vector out;
@@ -365,9 +363,17 @@ inline const float* as_floats(const Half* x, std::int64_t stride, int count, int
     return to;
 }
 
+inline const float* as_floats(const Coded* x, std::int64_t stride, int count, int D, float* to) {
+    for (int w = 0; w < count; ++w) {
+        const float scale = scale_of(x[w * stride + D]);
+        for (int d = 0; d < D; d += LANES) store(to + w * D + d, decoded(x + w * stride + d, scale));
+    }
+    return to;
+}
+
 // Several queries of one sequence, over its keys and values.
-template <int D, class Number>
-void see(Query<D>* queries, int count, const Number* k, const Number* v, std::int64_t stride, const std::int64_t* before,
+template <int D, class Stored>
+void see(Query<D>* queries, int count, const Stored* k, const Stored* v, std::int64_t stride, const std::int64_t* before,
          float* scratch) {
     int longest = 0;
     for (int i = 0; i < count; ++i) longest = std::max(longest, queries[i].length);
@@ -392,8 +398,8 @@ struct Blocks {
 };
 
 // Token t sees the places 0 to place_T[t] of sequence row_T[t].
-template <int D, class Number>
-void attend(int threads, int T, int H, int G, const Number* q_THD, const Number* k, const Number* v, Strides strides,
+template <int D, class Number, class Stored>
+void attend(int threads, int T, int H, int G, const Number* q_THD, const Stored* k, const Stored* v, Strides strides,
             Blocks blocks, const std::int64_t* row_T, const std::int64_t* place_T, Number* out_THD) {
     constexpr int N = D / LANES;
     const int S = H / G;
@@ -435,12 +441,12 @@ void attend(int threads, int T, int H, int G, const Number* q_THD, const Number*
     }
 }
 
-template <class Number>
+template <class Number, class Stored>
 int attend_any(int D, int threads, int T, int H, int G, const void* q, const void* k, const void* v, Strides strides,
                Blocks blocks, const std::int64_t* row, const std::int64_t* place, void* out) {
     const auto call = [&](auto known) {
-        attend<decltype(known)::value>(threads, T, H, G, static_cast<const Number*>(q), static_cast<const Number*>(k),
-                                       static_cast<const Number*>(v), strides, blocks, row, place,
+        attend<decltype(known)::value>(threads, T, H, G, static_cast<const Number*>(q), static_cast<const Stored*>(k),
+                                       static_cast<const Stored*>(v), strides, blocks, row, place,
                                        static_cast<Number*>(out));
         return 0;
     };
@@ -576,12 +582,12 @@ void palaestra_gate(int half, int threads, std::int64_t count, const void* gate_
     BOTH(half, gate(threads, count, IN(gate_N), IN(up), OUT(y)))
 }
 
-// Returns 1 where there is no code for D.
-int palaestra_attend(int half, int threads, int T, int H, int G, int D, const void* q, const void* k, const void* v,
+// `coded`: keys and values are in E4M3. Returns 1 where there is no code for D.
+int palaestra_attend(int half, int coded, int threads, int T, int H, int G, int D, const void* q, const void* k, const void* v,
                      std::int64_t group, std::int64_t place, const std::int64_t* before_RN, int most,
                      const std::int64_t* row_T, const std::int64_t* place_T, void* out) {
-    BOTH(half, return attend_any<Number>(D, threads, T, H, G, q, k, v, Strides{group, place}, Blocks{before_RN, most},
-                                         row_T, place_T, out))
+    BOTH(half, const auto call = coded ? attend_any<Number, Coded> : attend_any<Number, Number>;
+         return call(D, threads, T, H, G, q, k, v, Strides{group, place}, Blocks{before_RN, most}, row_T, place_T, out))
 }
 
 void palaestra_draw(int threads, int B, int V, const float* logits, const double* noise, const double* temperature,

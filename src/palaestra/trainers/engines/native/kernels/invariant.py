@@ -34,7 +34,7 @@ class InvariantKernels:
             "rotation": [whole] * 3 + [at] * 4,
             "turn": [whole] * 5 + [at] * 4,
             "gate": [whole] * 2 + [long] + [at] * 3,
-            "attend": [whole] * 6 + [at] * 3 + [long] * 2 + [at] + [whole] + [at] * 3,
+            "attend": [whole] * 7 + [at] * 3 + [long] * 2 + [at] + [whole] + [at] * 3,
             "draw": [whole] * 3 + [at] * 4,
             "score": [whole] * 3 + [at] * 5,
         }.items():
@@ -130,7 +130,7 @@ class InvariantKernels:
 
         Args:
             q_THD: Queries.
-            k: Keys, of all sequences.
+            k: Keys, of all sequences, in the type of the queries or as `encode_vectors` gives them.
             v: Values, which stand as the keys do.
             groups: G.
             group_stride: Numbers from one key-value head of a sequence to the next.
@@ -140,10 +140,11 @@ class InvariantKernels:
             place_T: Of each token in its sequence.
         """
         T, H, D = q_THD.shape
+        (half, threads), coded = _how(q_THD), k.dtype == torch.uint8
         own_THD = q_THD.contiguous()
         out_THD = torch.empty_like(own_THD)
         unknown = self._library.palaestra_attend(
-            *_how(own_THD), T, H, groups, D, own_THD.data_ptr(), k.data_ptr(), v.data_ptr(),
+            half, coded, threads, T, H, groups, D, own_THD.data_ptr(), k.data_ptr(), v.data_ptr(),
             group_stride, place_stride, blocks_RN.data_ptr(), blocks_RN.shape[1], row_T.data_ptr(), place_T.data_ptr(),
             out_THD.data_ptr(),
         )  # fmt: skip

@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "e4m3.h"
 #include "half.h"
 
 namespace {
@@ -47,10 +48,7 @@ inline void normalise(const Number* x, const Number* w, float epsilon, int C, Nu
     for (int c = 0; c < C; ++c) put(y[c], wide(x[c]) * scale * wide(w[c]));
 }
 
-// Sixteen numbers side by side; compilers make of them what the processor has.
-typedef float Vector __attribute__((vector_size(64)));
 typedef float Four __attribute__((vector_size(16)));
-constexpr int LANES = 16;
 
 inline void put(float* to, Four x) { std::memcpy(to, &x, sizeof x); }
 
@@ -60,13 +58,15 @@ inline Vector load(const float* x) {
     return out;
 }
 
+// Vectors of D numbers that stand one behind the other, all of them in single precision.
+template <int D>
 inline const float* widened(const float* x, int, float*) { return x; }
 
-// A multiple of sixteen numbers, all of them in single precision.
-inline const float* widened(const Half* x, int count, float* to) {
+template <int D>
+inline const float* widened(const Half* x, int vectors, float* to) {
     typedef std::uint16_t Halves __attribute__((vector_size(32)));
     typedef std::uint32_t Wholes __attribute__((vector_size(64)));
-    for (int i = 0; i < count; i += LANES) {
+    for (int i = 0; i < vectors * D; i += LANES) {
         Halves bits;
         std::memcpy(&bits, x + i, sizeof bits);
         const Wholes wide = __builtin_convertvector(bits, Wholes) << 16;
@@ -74,6 +74,24 @@ inline const float* widened(const Half* x, int count, float* to) {
     }
     return to;
 }
+
+template <int D>
+inline const float* widened(const Coded* x, int vectors, float* to) {
+    for (int i = 0; i < vectors; ++i, x += width<Coded>(D), to += D) {
+        const float scale = scale_of(x[D]);
+        for (int d = 0; d < D; d += LANES) {
+            const Vector wide = decoded(x + d, scale);
+            std::memcpy(to + d, &wide, sizeof wide);
+        }
+    }
+    return to - vectors * D;
+}
+
+template <class Number>
+inline void hold(const Number* x, int D, Number* to) { std::memcpy(to, x, D * sizeof(Number)); }
+
+template <class Number>
+inline void hold(const Number* x, int D, Coded* to) { encode(x, D, to); }
 
 // The sums of four.
 inline Four sums_of(Vector a, Vector b, Vector c, Vector d) {
@@ -93,8 +111,8 @@ inline Four sums_of(Vector a, Vector b, Vector c, Vector d) {
 constexpr int BLOCK = 64;  // BLOCK_PLACES in compiled.py
 constexpr int LINE = 64;  // bytes that memory gives at once
 
-template <int D, class Number>
-void see(const Number* q_SD, const Number* kv, std::int64_t page_stride, const std::int64_t* page_of, int length, int S,
+template <int D, class Number, class Stored>
+void see(const Number* q_SD, const Stored* kv, std::int64_t page_stride, const std::int64_t* page_of, int length, int S,
          float scale, Number* out_SD) {
     constexpr int N = D / LANES, WAYS = N > 4 ? 1 : 4;  // sums that do not wait for each other
     struct Head {
@@ -114,11 +132,11 @@ void see(const Number* q_SD, const Number* kv, std::int64_t page_stride, const s
     }
     for (int from = 0; from < length; from += BLOCK) {
         const int count = length - from < BLOCK ? length - from : BLOCK;
-        const float* kv_W2D = widened(kv + page_of[from / BLOCK] * page_stride, count * 2 * D, block);
+        const float* kv_W2D = widened<D>(kv + page_of[from / BLOCK] * page_stride, count * 2, block);
         if (from + BLOCK < length) {  // the next block is fetched meanwhile
-            const Number* next_W2D = kv + page_of[from / BLOCK + 1] * page_stride;
+            const Stored* next_W2N = kv + page_of[from / BLOCK + 1] * page_stride;
             const int there = length - from - BLOCK < BLOCK ? length - from - BLOCK : BLOCK;
-            for (int i = 0; i < there * 2 * D; i += LINE / sizeof(Number)) __builtin_prefetch(next_W2D + i, 0, 2);
+            for (int i = 0; i < there * 2 * width<Stored>(D); i += LINE / sizeof(Stored)) __builtin_prefetch(next_W2N + i, 0, 2);
         }
         for (int s = 0; s < S; ++s) {
             Head& head = heads[s];
@@ -173,12 +191,13 @@ void see(const Number* q_SD, const Number* kv, std::int64_t page_stride, const s
     }
 }
 
-template <int D, class Number>
+template <int D, class Number, class Stored>
 void attend(int threads, int T, int H, int G, int P, const Number* q_THD, const Number* k_TGD, const Number* v_TGD,
-            std::int64_t stride, Number* kv_PGW2D, const std::int64_t* table_RP, const std::int64_t* row_T,
+            std::int64_t stride, Stored* kv_PGW2N, const std::int64_t* table_RP, const std::int64_t* row_T,
             const std::int64_t* place_T, Number* out_THD) {
+    constexpr int N = width<Stored>(D);
     const int S = H / G;
-    const std::int64_t head = BLOCK * 2 * D, page_stride = G * head;
+    const std::int64_t head = BLOCK * 2 * N, page_stride = G * head;
     const float scale = 1.0f / std::sqrt(float(D));
 #pragma omp parallel num_threads(threads)
     {
@@ -186,28 +205,28 @@ void attend(int threads, int T, int H, int G, int P, const Number* q_THD, const 
         for (int t = 0; t < T; ++t) {
             const std::int64_t page = table_RP[row_T[t] * P + place_T[t] / BLOCK];
             for (int g = 0; g < G; ++g) {
-                Number* kv = kv_PGW2D + page * page_stride + g * head + place_T[t] % BLOCK * 2 * D;
-                std::memcpy(kv, k_TGD + t * stride + g * D, D * sizeof(Number));
-                std::memcpy(kv + D, v_TGD + t * stride + g * D, D * sizeof(Number));
+                Stored* kv = kv_PGW2N + page * page_stride + g * head + place_T[t] % BLOCK * 2 * N;
+                hold(k_TGD + t * stride + g * D, D, kv);
+                hold(v_TGD + t * stride + g * D, D, kv + N);
             }
         }
 #pragma omp for schedule(dynamic, 4)
         for (int i = 0; i < T * G; ++i) {
             const int t = i / G, g = i % G;
-            see<D>(q_THD + t * stride + g * S * D, kv_PGW2D + g * head, page_stride, table_RP + row_T[t] * P,
+            see<D>(q_THD + t * stride + g * S * D, kv_PGW2N + g * head, page_stride, table_RP + row_T[t] * P,
                    int(place_T[t]) + 1, S, scale, out_THD + (std::int64_t(t) * H + g * S) * D);
         }
     }
 }
 
-template <class Number>
+template <class Number, class Stored>
 int attend_any(int D, int threads, int T, int H, int G, int P, const void* q, const void* k, const void* v,
                std::int64_t stride, void* kv, const std::int64_t* table, const std::int64_t* row,
                const std::int64_t* place, void* out) {
     const auto call = [&](auto known) {
         attend<decltype(known)::value>(threads, T, H, G, P, static_cast<const Number*>(q),
                                        static_cast<const Number*>(k), static_cast<const Number*>(v), stride,
-                                       static_cast<Number*>(kv), table, row, place, static_cast<Number*>(out));
+                                       static_cast<Stored*>(kv), table, row, place, static_cast<Number*>(out));
         return 0;
     };
     switch (D) {
@@ -321,11 +340,12 @@ void palaestra_turn(int half, int threads, int T, int heads, int turned, int D, 
     BOTH(half, turn(threads, T, heads, turned, D, epsilon, IN(norm_HD), IN(cos_TD), IN(sin_TD), OUT(x_THD)))
 }
 
-// Returns 1 where there is no code for D.
-int palaestra_attend(int half, int threads, int T, int H, int G, int D, int P, const void* q, const void* k,
-                     const void* v, std::int64_t stride, void* kv_PGW2D, const std::int64_t* table_RP,
+// `coded`: keys and values are held in E4M3. Returns 1 where there is no code for D.
+int palaestra_attend(int half, int coded, int threads, int T, int H, int G, int D, int P, const void* q, const void* k,
+                     const void* v, std::int64_t stride, void* kv_PGW2N, const std::int64_t* table_RP,
                      const std::int64_t* row_T, const std::int64_t* place_T, void* out) {
-    BOTH(half, return attend_any<Number>(D, threads, T, H, G, P, q, k, v, stride, kv_PGW2D, table_RP, row_T, place_T, out))
+    BOTH(half, const auto call = coded ? attend_any<Number, Coded> : attend_any<Number, Number>;
+         return call(D, threads, T, H, G, P, q, k, v, stride, kv_PGW2N, table_RP, row_T, place_T, out))
 }
 
 void palaestra_gate(int half, int threads, int T, int N, const void* x, void* out) {
