@@ -135,7 +135,14 @@ def test_rewards_are_ordered_from_none_by_way_of_the_outcome_and_the_checklist_t
         for arm in arms[1:]
     ]
     assert arms[0] == "warm-start"
-    assert rewards == [["unit", "solved"], [], ["unit", "flipped"], ["unit", "ungraded"]]
+    assert rewards == [
+        ["unit", "solved"],
+        [],
+        ["unit", "flipped"],
+        ["unit", "ungraded"],
+        ["unit", "harm-scale", "unfinished"],
+        ["unit"],
+    ]
 
 
 def test_arms_differ_from_each_other_and_every_one_is_in_a_table() -> None:
