@@ -14,8 +14,8 @@ from palaestra.seeding import Stream
 from palaestra.trainers.engines.engine import Completion, Engine, EngineStats, InFlight, TurnRequest, Weights
 from palaestra.trainers.engines.rules import check_request
 from palaestra.trainers.engines.vllm.config import VllmConfig
-from palaestra.trainers.engines.vllm.process import WorkerMessage, WorkerProcess
 from palaestra.trainers.engines.vllm.weights import ModelFolder
+from palaestra.trainers.engines.worker_process import WorkerMessage, WorkerProcess
 
 _WORKER = Path(__file__).with_name("worker.py")
 _MEMORY = Path("/dev/shm")  # noqa: S108  the folder in it is made anew and is ours alone
@@ -209,7 +209,7 @@ class VllmEngine(Engine):
         compiling = _NOT_COMPILED if self._config.eager else {}
         environment |= {**_ENVIRONMENT, **compiling, "TMPDIR": self._scratch.name, **self._config.environment}
         self._worker = await WorkerProcess.spawn(
-            (str(self._config.python), str(_WORKER), self._scratch.name), environment
+            (str(self._config.python), str(_WORKER), self._scratch.name), environment, name="vLLM's worker"
         )
         if self._closed:
             await self._worker.stop()
