@@ -43,7 +43,9 @@ async def worker(
     begin: str = READY, *, timeout: float = 60.0, heard: list[dict[str, Any]] | None = None
 ) -> AsyncGenerator[WorkerProcess]:
     heard = [] if heard is None else heard
-    process = await WorkerProcess.spawn((sys.executable, "-c", WORKER), os.environ, name="the worker", hear=heard.append)
+    process = await WorkerProcess.spawn(
+        (sys.executable, "-c", WORKER), os.environ, name="the worker", hear=heard.append
+    )
     try:
         assert await process.begin({"begin": begin}, timeout=timeout) == {"capacity": 7}
         yield process
