@@ -108,6 +108,11 @@ class WorkerProcess:
         """Whether it may still answer."""
         return not self._why and not self._talk.done()
 
+    @property
+    def obituary(self) -> str:
+        """How it has ended, in words, and what it said last."""
+        return self._obituary or f"{self._name}, process {self.pid}, {self._why or 'is alive'}"
+
     async def begin(self, setup: WorkerMessage, *, timeout: float) -> WorkerMessage:
         """Tell it how to set itself up, and return what it tells once it has.
 
@@ -135,7 +140,7 @@ class WorkerProcess:
             EngineError: this went wrong, or the worker ended or was stuck.
         """
         if not self.alive:
-            raise EngineError(self._obituary or f"{self._name}, process {self.pid}, {self._why}")
+            raise EngineError(self.obituary)
         number = next(self._numbers)
         answer = self._asked[number] = asyncio.get_running_loop().create_future()
         self._heard = self._clock()

@@ -106,6 +106,11 @@ class NativeEngine(Engine):
         """See `Engine`."""
         return self._core.context
 
+    @property
+    def fault(self) -> PalaestraError | None:
+        """What ended it: whatever is asked for is answered with it."""
+        return self._fault
+
     # What others ask for
 
     async def generate(self, request: TurnRequest) -> Completion:
