@@ -22,9 +22,7 @@ def made(folder: Path) -> ReplicaEngine:
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    harness = Harness(
-        make=made, shape=SHAPE, tolerance=1e-4, takes_noise=True, tells_resident=False, patience=120.0
-    )
+    harness = Harness(make=made, shape=SHAPE, tolerance=1e-4, takes_noise=True, tells_resident=False, patience=120.0)
     bench = Bench(harness, tmp_path_factory.mktemp("checkpoint"))
     yield bench
     bench.close()

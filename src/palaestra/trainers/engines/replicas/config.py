@@ -12,7 +12,7 @@ class ReplicasConfig:
     threads: int = 1
     """Of the arithmetic of each, beside those of the run."""
     devices: tuple[str, ...] = ()
-    """Where each works, in torch's words; all where the engine's section says, if left out."""
+    """Where each works, in torch's words, in place of the engine's device; all on that one, if left out."""
     silence: float = 300.0
     """Seconds without a word from a process that has something to do, its start included, after which it is stuck and
     is replaced."""
@@ -25,6 +25,11 @@ class ReplicasConfig:
             raise ValueError(
                 f"replicas.devices={list(self.devices)}, replicas.count={self.count}: name a device for each replica, "
                 "or leave the devices out"
+            )
+        if len({device.partition(":")[0] for device in self.devices}) > 1:
+            raise ValueError(
+                f"replicas.devices={list(self.devices)}: replicas have one precision and one size; name devices of one "
+                "kind"
             )
         if self.silence <= 0:
             raise ValueError(f"replicas.silence={self.silence:g}: it must be above 0")

@@ -113,7 +113,7 @@ class _ReplicaWorker:
             await self._engine.pause()
         self._line.send({"ready": {}})
         self._report()
-        reports = asyncio.create_task(self._keep_reporting())
+        self._reports = asyncio.create_task(self._keep_reporting())
         while (message := await self._line.receive())["do"] != "stop":
             match message["do"]:
                 case "abort":
@@ -124,7 +124,7 @@ class _ReplicaWorker:
                     self._report()
                 case _:
                     self._asked[message["id"]] = asyncio.create_task(self._answer(message))
-        reports.cancel()
+        os._exit(0)  # nothing is left to be kept, and torch takes seconds to end in order
 
     async def _answer(self, message: WorkerMessage) -> None:
         number = message["id"]
