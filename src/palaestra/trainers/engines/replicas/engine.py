@@ -5,14 +5,11 @@ difference of rounding at most, and none in the invariant mode.
 """
 
 import asyncio
-import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from itertools import count
 from pathlib import Path
 from time import perf_counter
-
-from safetensors import SafetensorError
 
 from palaestra.errors import EngineError, ReplayError
 from palaestra.trainers.engines.engine import Completion, Engine, EngineStats, InFlight, TurnRequest, Weights
@@ -22,10 +19,10 @@ from palaestra.trainers.engines.native.weights import check_weights
 from palaestra.trainers.engines.replicas.config import ReplicasConfig
 from palaestra.trainers.engines.replicas.places import ReplicaPlaces
 from palaestra.trainers.engines.replicas.replica import Replica
+from palaestra.trainers.engines.replicas.weights import write_weights
 from palaestra.trainers.engines.rules import check_request
 from palaestra.trainers.engines.scratch import scratch_folder
 from palaestra.trainers.engines.worker_process import WorkerMessage
-from palaestra.trainers.model.checkpoint import save_weights
 from palaestra.trainers.model.decoder import Decoder
 
 
@@ -89,9 +86,9 @@ class ReplicaEngine(Engine):
         self._places = ReplicaPlaces(replicas.count, recorded=_placements(replay or (), replicas.count))
         self._sink = sink
         self._scratch = scratch_folder("palaestra-replicas-", sum(weight.nbytes for weight in weights.values()))
-        self._folders = count()
+        self._files = count()
         self._version = version
-        self._folder = self._write(weights)
+        self._file = self._write(weights, version)
         self._processes = count()
         """Numbers of processes in the record: those of the first ones are those of the replicas."""
         self._replicas = [
@@ -141,11 +138,11 @@ class ReplicaEngine(Engine):
         async with self._updates:
             self._check_usable()
             began = perf_counter()
-            before, self._folder = self._folder, await asyncio.to_thread(self._write, weights, version)
+            before, self._file = self._file, await asyncio.to_thread(self._write, weights, version)
             self._version = version
-            update: WorkerMessage = {"folder": str(self._folder), "version": version, "in_flight": in_flight}
+            update: WorkerMessage = {"file": str(self._file), "version": version, "in_flight": in_flight}
             await asyncio.gather(*(replica.update(update) for replica in self._replicas))
-            shutil.rmtree(before, ignore_errors=True)
+            before.unlink(missing_ok=True)
             self._update_seconds = perf_counter() - began
 
     async def pause(self) -> None:
@@ -204,7 +201,8 @@ class ReplicaEngine(Engine):
             raise ReplayError(f"replica {replica} has ended, and what it held with it; replay from the beginning")
         return {
             "number": process,
-            "folder": str(self._folder),
+            "file": str(self._file),
+            "shape": asdict(self._shape),
             "version": self._version,
             "config": asdict(self._configs[replica]),
             "threads": self._config.threads,
@@ -222,14 +220,10 @@ class ReplicaEngine(Engine):
         except OSError as error:
             self._fault = error
 
-    def _write(self, weights: Weights, version: int = 0) -> Path:
-        folder = Path(self._scratch.name) / str(next(self._folders))
-        try:
-            save_weights(self._shape, {name: weight.detach().cpu() for name, weight in weights.items()}, folder)
-        except (OSError, SafetensorError) as error:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise EngineError(f"version {version} of the weights cannot be written to {folder}: {error}") from error
-        return folder
+    def _write(self, weights: Weights, version: int) -> Path:
+        path = Path(self._scratch.name) / f"{next(self._files)}.safetensors"
+        write_weights(weights, path, version=version, tied=self._shape.tied)
+        return path
 
 
 def _placements(replay: Sequence[bytes], replicas: int) -> dict[str, int]:

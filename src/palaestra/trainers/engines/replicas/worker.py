@@ -20,6 +20,7 @@ from pathlib import Path
 
 import orjson
 import torch
+from pydantic import TypeAdapter
 
 from palaestra.errors import EngineError, PalaestraError
 from palaestra.trainers.engines.engine import InFlight
@@ -32,10 +33,13 @@ from palaestra.trainers.engines.native import (
     ScheduleRecorder,
 )
 from palaestra.trainers.engines.replicas.messages import read_request, write_completion, write_error
+from palaestra.trainers.engines.replicas.weights import read_weights
 from palaestra.trainers.engines.worker_process import WorkerMessage
-from palaestra.trainers.model.checkpoint import load_decoder, read_weights
+from palaestra.trainers.model.assembly import assemble_decoder
+from palaestra.trainers.model.shape import DecoderShape
 
 _SIZE = 4
+_SHAPE: TypeAdapter[DecoderShape] = TypeAdapter(DecoderShape)
 _TICK = 0.02
 """Seconds between two reports of how the engine is doing, while it has something to do."""
 
@@ -89,7 +93,7 @@ class _ReplicaWorker:
         self._line = line
         self._asked: dict[int, asyncio.Task[None]] = {}
         self._engine = NativeEngine(
-            load_decoder(Path(setup["folder"])),
+            assemble_decoder(_SHAPE.validate_python(setup["shape"]), read_weights(Path(setup["file"]))),
             NativeConfig(**setup["config"]),
             schedule=self._schedule(setup),
             temperature_head=setup["temperature_head"],
@@ -150,8 +154,8 @@ class _ReplicaWorker:
     async def _draw(self, request: WorkerMessage) -> WorkerMessage:
         return write_completion(await self._engine.generate(read_request(request)))
 
-    async def _update(self, folder: str, version: int, in_flight: InFlight) -> WorkerMessage:
-        await self._engine.update_weights(dict(read_weights(Path(folder))), version, in_flight=in_flight)
+    async def _update(self, file: str, version: int, in_flight: InFlight) -> WorkerMessage:
+        await self._engine.update_weights(read_weights(Path(file)), version, in_flight=in_flight)
         return {}
 
     async def _pause(self) -> WorkerMessage:
