@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import orjson
 import pytest
 
 from crash.loops import ASYNC, SYNC, Told, figures, grpo_loop, run, sft_loop
@@ -91,7 +92,73 @@ def test_a_replica_that_is_killed_costs_its_turns_a_second_try_and_the_run_its_r
 
 
 def decisions(directory: Path) -> Iterator[Any]:
-    import orjson
-
     for line in RecordedRun.of(directory).schedule:
         yield orjson.loads(line)
+
+
+# settings
+
+
+def refused(table: dict[str, Any]) -> str:
+    with pytest.raises(ConfigError) as raised:
+        place(read_config(table))
+    return str(raised.value)
+
+
+@pytest.mark.parametrize("stage", ["grpo", "expert", "rejection"])
+def test_replicas_are_refused_beside_vllm(stage: str) -> None:
+    assert "leave one of the two sections out" in refused({stage: {"replicas": {}, "vllm": {}}})
+
+
+@pytest.mark.parametrize("stage", ["grpo", "expert"])
+def test_a_stage_that_ends_by_processor_time_has_none(stage: str) -> None:
+    assert "cpu_seconds=9, replicas: the time is that of the training process" in refused(
+        {stage: {"replicas": {}, "cpu_seconds": 9}}
+    )
+
+
+def test_the_invariant_mode_has_them_on_processors_alone() -> None:
+    grpo = {"replicas": {"count": 1, "devices": ["meta"]}}
+    assert "replicas.devices names 'meta'" in refused({"invariant": True, "device": "cpu", "grpo": grpo})
+    grpo = {"replicas": {"devices": ["cpu", "cpu"]}}
+    assert place(read_config({"invariant": True, "device": "cpu", "grpo": grpo})).grpo is not None
+
+
+@pytest.mark.parametrize(
+    ("section", "says"),
+    [
+        ({"count": 0}, "replicas.count=0: give at least 1"),
+        ({"devices": ["cuda:9"]}, "name a device for each replica"),
+        ({"number": 2}, "replicas.number"),
+        ({"devices": ["none", "none"]}, "grpo.replicas.devices"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused_by_name(section: dict[str, Any], says: str) -> None:
+    assert says in refused({"grpo": {"replicas": section}})
+
+
+def test_where_they_work_is_said() -> None:
+    table = {"device": "cpu", "grpo": {"replicas": {"count": 3}}}
+    (engine,) = [one for one in placements(place(read_config(table))) if one.part == "engine"]
+    assert (engine.device, engine.detail) == ("cpu", "3 replicas of 1 thread, each native, 64 turns at once")
+    table = {"device": "cpu", "grpo": {"replicas": {"threads": 4, "devices": ["cpu", "cpu"]}}}
+    (engine,) = [one for one in placements(place(read_config(table))) if one.part == "engine"]
+    assert (engine.device, engine.detail) == ("cpu", "2 replicas of 4 threads, each native, 64 turns at once")
+
+
+def test_what_devices_they_are_given_goes_before_the_engines() -> None:
+    grpo = {"engine": {"device": "cpu", "precision": "fp32"}, "replicas": {"devices": ["meta", "meta"]}}
+    placed = place(read_config({"device": "cpu", "grpo": grpo})).grpo
+    assert placed is not None
+    assert placed.replicas is not None
+    assert (placed.engine.device, placed.replicas.devices) == ("meta", ("meta", "meta"))
+
+
+def test_the_memory_of_each_is_counted() -> None:
+    shape = DecoderShape(vocabulary=100, hidden=32, layers=1, heads=2, kv_heads=1, head_dim=16, mlp=64, context=1024)
+    config = GrpoConfig(engine=NativeConfig(device="cpu"))
+    single = {item.what: item.bytes for item in estimate_memory(config, shape)}
+    several = {item.what: item.bytes for item in estimate_memory(replace(config, replicas=TWO), shape)}
+    assert several["weights of 2 replicas"] == 2 * single["weights of the engine"]
+    assert several["keys and values of the replicas, at most"] == 2 * single["keys and values, at most"]
+    assert several["weights on their way to replicas, at most"] == 2 * 4 * shape.parameters
