@@ -101,7 +101,8 @@ EXPORTS = {
     ),
     "palaestra.benchmarks.speed.training": (
         "SAVES_FULL SAVES_QUICK SaveCosts SavesReport SpeedComparison SpeedSection TrainingReport TrainingScale "
-        "WorkRate bench_async bench_engine bench_saves bench_train device_of saves_markdown saves_table scale_of "
+        "WorkRate bench_async bench_engine bench_replicas bench_saves bench_train device_of saves_markdown saves_table "
+        "scale_of "
         "training_markdown training_tables"
     ),
     "palaestra.benchmarks.statistics": (

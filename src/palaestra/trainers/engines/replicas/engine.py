@@ -174,6 +174,10 @@ class ReplicaEngine(Engine):
             update_seconds=self._update_seconds,
         )
 
+    def processor_seconds(self) -> float:
+        """Processor time of the processes, their start included; as they told last."""
+        return sum(replica.counts()["processor_seconds"] for replica in self._replicas)
+
     async def close(self) -> None:
         """See `Engine`; when it returns, no process is left."""
         self._closed = True

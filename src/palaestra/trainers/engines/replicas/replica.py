@@ -12,7 +12,7 @@ from palaestra.trainers.engines.replicas.messages import raise_error, read_compl
 from palaestra.trainers.engines.worker_process import WorkerMessage, WorkerProcess
 
 _PROGRAM = "palaestra.trainers.engines.replicas.worker:serve"
-_COUNTS = ("drawn", "prefilled", "reused", "busy_seconds")
+_COUNTS = ("drawn", "prefilled", "reused", "busy_seconds", "processor_seconds")
 
 
 class Replica:
@@ -123,7 +123,7 @@ class Replica:
         return int(self._told().get("weight_bytes", 0))
 
     def counts(self) -> Mapping[str, float]:
-        """What its processes have counted: those of `EngineStats` that only grow."""
+        """What its processes have counted: figures of `EngineStats` that only grow, and their processor time."""
         told = self._worker.counts if self._worker is not None else {}
         return {name: past + told.get(name, 0) for name, past in self._past.items()}
 

@@ -14,6 +14,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 import traceback
 from dataclasses import asdict
 from pathlib import Path
@@ -167,7 +168,7 @@ class _ReplicaWorker:
         return {}
 
     def _report(self) -> None:
-        self._line.send({"counts": asdict(self._engine.stats())})
+        self._line.send({"counts": {**asdict(self._engine.stats()), "processor_seconds": time.process_time()}})
 
     async def _keep_reporting(self) -> None:
         while True:
