@@ -164,6 +164,29 @@ def test_new_weights_reach_every_replica_and_those_that_take_a_place_later() -> 
     run(test())
 
 
+def test_an_update_that_is_given_up_leaves_no_replica_with_the_old_weights() -> None:
+    async def test() -> None:
+        engine = ReplicaEngine(decoder(), CONFIG, TWO, say=lambda _: None)
+        await both(engine)
+        stuck = pids(engine)[1]
+        os.kill(stuck, signal.SIGSTOP)
+        update = asyncio.ensure_future(engine.update_weights(decoder(1).state_dict(), 1))
+        worker = engine._replicas[1]._worker
+        await until(lambda: worker is not None and worker.busy > 0)
+        update.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await update
+        await until(lambda: not group(stuck))
+        await engine.pause()  # of the one that is left: the other is paused as it starts
+        turn = asyncio.ensure_future(both(engine))
+        await until(lambda: len(pids(engine)) == 2 and stuck not in pids(engine))
+        await engine.resume()
+        assert {drawn.versions for drawn in await turn} == {(1,) * 5}
+        await engine.close()
+
+    run(test())
+
+
 # Faults
 
 

@@ -97,19 +97,19 @@ class ReplicaScale:
 
     shape: DecoderShape = SMALL
     replicas: int = 2
-    groups: int = 16
+    groups: int = 8
     """At once."""
     group_size: int = 4
     """Trajectories of a group, which begin with the same prompt."""
     prompt: int = 160
     """Tokens."""
-    turns: int = 3
+    turns: int = 2
     """That each trajectory has."""
     turn: int = 32
     """Tokens of a turn."""
     answer: int = 30
     """Tokens of an answer."""
-    rounds: int = 5
+    rounds: int = 3
     """That count."""
 
 
