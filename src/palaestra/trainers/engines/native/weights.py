@@ -51,15 +51,32 @@ def load_weights(model: Decoder, weights: Mapping[str, Tensor], *, version: int)
     Raises:
         CheckpointError: names or shapes do not fit; nothing was changed.
     """
-    own = model.state_dict()
+    shapes = {name: weight.shape for name, weight in model.state_dict().items()}
+    check_weights(shapes, weights, version=version, tied=model.shape.tied)
     optional = {_OUTPUT} if model.shape.tied else set[str]()
+    model.load({name: weight for name, weight in weights.items() if name not in optional})
+
+
+def check_weights(shapes: Mapping[str, torch.Size], weights: Mapping[str, Tensor], *, version: int, tied: bool) -> None:
+    """Check that weights are a model's.
+
+    Args:
+        shapes: Of the model's weights, by name.
+        weights: To be loaded into it.
+        version: Of these.
+        tied: Whether the output layer is the embedding, and may be left out.
+
+    Raises:
+        CheckpointError: names or shapes do not fit.
+    """
+    optional = {_OUTPUT} if tied else set[str]()
     faults = [
-        *(f"{name} is missing" for name in own if name not in weights and name not in optional),
-        *(f"{name} is unknown" for name in weights if name not in own),
+        *(f"{name} is missing" for name in shapes if name not in weights and name not in optional),
+        *(f"{name} is unknown" for name in weights if name not in shapes),
         *(
-            f"{name} is {list(weight.shape)} and should be {list(own[name].shape)}"
+            f"{name} is {list(weight.shape)} and should be {list(shapes[name])}"
             for name, weight in weights.items()
-            if name in own and weight.shape != own[name].shape
+            if name in shapes and weight.shape != shapes[name]
         ),
     ]
     if faults:
@@ -67,7 +84,6 @@ def load_weights(model: Decoder, weights: Mapping[str, Tensor], *, version: int)
             f"version {version} of the weights does not fit the engine's model ({'; '.join(faults[:3])}); "
             "the old weights stay. Give the state dict of a decoder of the same shape"
         )
-    model.load({name: weight for name, weight in weights.items() if name not in optional})
 
 
 def weight_bytes(model: Decoder) -> int:
