@@ -117,6 +117,12 @@ def test_a_stage_that_ends_by_processor_time_has_none(stage: str) -> None:
     )
 
 
+def test_weights_in_four_bits_have_no_replicas() -> None:
+    table: dict[str, Any] = {"precision": "nvfp4", "lora": {"rank": 2}}
+    said = refused({"grpo": {"replicas": {}, "engine": {"precision": "nvfp4"}, "learner": {"lr": 1e-3, **table}}})
+    assert "replicas, engine.precision='nvfp4': replicas are passed whole weights" in said
+
+
 def test_the_invariant_mode_has_them_on_processors_alone() -> None:
     grpo = {"replicas": {"count": 1, "devices": ["meta"]}}
     assert "replicas.devices names 'meta'" in refused({"invariant": True, "device": "cpu", "grpo": grpo})

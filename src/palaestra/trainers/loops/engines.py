@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from palaestra.errors import ConfigError
-from palaestra.trainers.engines.engine import Engine
+from palaestra.trainers.engines.engine import Engine, Weights
 from palaestra.trainers.engines.native import (
     EngineSchedule,
     FreeSchedule,
@@ -25,6 +25,7 @@ _SERVED = "served"
 def engine_of(
     config: GroupStageConfig,
     policy: Policy,
+    weights: Weights,
     directory: Path,
     *,
     sink: Callable[[bytes], None],
@@ -36,6 +37,7 @@ def engine_of(
     Args:
         config: Ours, unless it has settings for vLLM.
         policy: Whose turns are drawn.
+        weights: Those that it is given first; adapters among them stand beside its own from now on.
         directory: The stage's folder, where vLLM finds the policy.
         sink: Takes what our engine decides, line by line.
         replay: The run whose decisions it is held to.
@@ -60,7 +62,8 @@ def engine_of(
         schedule: EngineSchedule = (
             ScheduleRecorder(FreeSchedule(), sink) if replay is None else ReplaySchedule(replay.schedule)
         )
-        return NativeEngine(policy.model, config.engine, schedule=schedule, temperature_head=head)
+        model = policy.model.with_adapters(weights)
+        return NativeEngine(model, config.engine, schedule=schedule, temperature_head=head)
     if replay is not None:
         raise ConfigError("vllm: vLLM schedules by itself and is held to no record; replay with our own engine")
     if policy.model.temperature_head is not None:

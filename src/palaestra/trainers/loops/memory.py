@@ -17,7 +17,7 @@ from palaestra.trainers.loops.config import StageConfig
 from palaestra.trainers.loops.imitation_config import SftConfig
 from palaestra.trainers.loops.rollout_config import GroupStageConfig, GrpoConfig
 from palaestra.trainers.model.shape import DecoderShape
-from palaestra.trainers.products import packed_bytes
+from palaestra.trainers.products import frozen_bytes, packed_bytes
 
 _SINGLE = 4
 """Bytes of a number in single precision; weights, gradients and moments are held in it."""
@@ -46,8 +46,9 @@ def estimate_memory(config: StageConfig, shape: DecoderShape) -> list[MemoryItem
     device = learner.device or "cpu"
     weights = _SINGLE * shape.parameters
     trained = _SINGLE * trained_parameters(shape, learner.lora)
+    frozen = _flow_of(learner).frozen
     items = [
-        MemoryItem(what="weights", bytes=weights, where=device),
+        MemoryItem(what="weights", bytes=_frozen_weights(shape) + trained if frozen else weights, where=device),
         MemoryItem(what="gradients", bytes=trained, where=device),
         MemoryItem(what="optimiser, two moments", bytes=2 * trained, where=device),
         MemoryItem(
@@ -58,12 +59,15 @@ def estimate_memory(config: StageConfig, shape: DecoderShape) -> list[MemoryItem
         MemoryItem(what="logits of a chunk", bytes=3 * learner.logits_chunk * shape.vocabulary * _SINGLE, where=device),
     ]
     items += _of_working_weights(learner, shape, trained, device)
+    if frozen:
+        what = "frozen weights in single precision, while a whole policy is saved"
+        items.append(MemoryItem(what=what, bytes=_SINGLE * shape.projection_parameters, where=device))
     if learner.lora is None:
         items.append(MemoryItem(what="the policy at the start", bytes=weights, where="cpu"))
     if isinstance(config, GrpoConfig):
         items += _of_objective(config, shape)
     if isinstance(config, GroupStageConfig):
-        items += _of_rollouts(config, shape)
+        items += _of_rollouts(config, learner, shape)
     save = 3 * trained
     if config.save.background:
         items.append(MemoryItem(what="copy for a save", bytes=save, where="cpu"))
@@ -84,12 +88,22 @@ def _of_working_weights(learner: LearnerConfig, shape: DecoderShape, trained: in
         packed = _packed_bytes(flow, shape, forms=2)
         items.append(MemoryItem(what="weights as quantised products read them", bytes=packed, where=device))
         return items
+    if flow.frozen:
+        rest = _HALF * (shape.parameters - shape.projection_parameters)
+        what = "copy in bf16 of all but projections, with adapters and their gradients"
+        items.append(MemoryItem(what=what, bytes=rest + trained, where=device))
+        return items
     if flow.weights == torch.bfloat16:
         items.append(MemoryItem(what="copy in bf16, with gradients", bytes=(weights + trained) // 2, where=device))
     if learner.invariant:
         laid_out = flow.weights.itemsize * shape.parameters
         items.append(MemoryItem(what="weights as the invariant kernels read them", bytes=laid_out, where=device))
     return items
+
+
+def _frozen_weights(shape: DecoderShape) -> int:
+    """Bytes of weights of which those of projections are in NVFP4, and the others in single precision."""
+    return frozen_bytes(shape) + _SINGLE * (shape.parameters - shape.projection_parameters)
 
 
 def _packed_bytes(flow: PrecisionFlow, shape: DecoderShape, *, forms: int) -> int:
@@ -119,14 +133,18 @@ def _of_objective(config: GrpoConfig, shape: DecoderShape) -> list[MemoryItem]:
     return items
 
 
-def _of_rollouts(config: GroupStageConfig, shape: DecoderShape) -> list[MemoryItem]:
+def _of_rollouts(config: GroupStageConfig, learner: LearnerConfig, shape: DecoderShape) -> list[MemoryItem]:
     items: list[MemoryItem] = []
     if config.vllm is not None:
         items.append(MemoryItem(what="keys and values of vLLM", bytes=config.vllm.cache_bytes, where="vLLM's own"))
         return items
     engine, on = config.engine, config.engine.device or "cpu"
-    weights = _engine_weights(engine, shape)
     values = cache_bytes(shape, _flow_of(engine)) * _held_places(config)
+    if _flow_of(engine).frozen:
+        items.append(_of_frozen_engine(engine, learner, shape))
+        items.append(MemoryItem(what="keys and values, at most", bytes=values, where=on))
+        return items
+    weights = _engine_weights(engine, shape)
     if config.replicas is None:
         items.append(MemoryItem(what="weights of the engine", bytes=weights, where=on))
         items.append(MemoryItem(what="keys and values, at most", bytes=values, where=on))
@@ -138,6 +156,15 @@ def _of_rollouts(config: GroupStageConfig, shape: DecoderShape) -> list[MemoryIt
     passed = 2 * _SINGLE * shape.parameters
     items.append(MemoryItem(what="weights on their way to replicas, at most", bytes=passed, where="cpu"))
     return items
+
+
+def _of_frozen_engine(engine: NativeConfig, learner: LearnerConfig, shape: DecoderShape) -> MemoryItem:
+    """The engine's weights in bf16 and its adapters; it shares frozen ones with a learner on its device."""
+    on, others = engine.device or "cpu", shape.parameters - shape.projection_parameters
+    own = _HALF * (others + trained_parameters(shape, learner.lora))
+    if on == (learner.device or "cpu"):
+        return MemoryItem(what="weights of the engine, beside frozen ones that it shares", bytes=own, where=on)
+    return MemoryItem(what="weights of the engine", bytes=own + frozen_bytes(shape), where=on)
 
 
 def _held_places(config: GroupStageConfig) -> int:

@@ -1,6 +1,6 @@
 """What several engines as replicas need of a stage's settings."""
 
-from palaestra.trainers.device import AUTO
+from palaestra.trainers.device import AUTO, FOUR_BITS
 from palaestra.trainers.engines.native import NativeConfig
 from palaestra.trainers.engines.replicas import ReplicasConfig
 
@@ -20,6 +20,11 @@ def check_replicas(replicas: ReplicasConfig, engine: NativeConfig, *, vllm: bool
         raise ValueError(
             "replicas, vllm: replicas are of our own engine, and vLLM draws; leave one of the two sections out (vLLM "
             "takes several devices by vllm.arguments)"
+        )
+    if engine.precision == FOUR_BITS:
+        raise ValueError(
+            f"replicas, engine.precision={FOUR_BITS!r}: replicas are passed whole weights, and an engine with weights "
+            "in 4 bits takes adapters alone; leave the replicas out, or write another precision"
         )
     if engine.invariant and (others := [one for one in replicas.devices if one not in (AUTO, "cpu")]):
         raise ValueError(

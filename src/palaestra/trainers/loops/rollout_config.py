@@ -19,7 +19,7 @@ from palaestra.trainers.loops.branching_parts import check_branching
 from palaestra.trainers.loops.compared import comparing_parts
 from palaestra.trainers.loops.invariance import check_invariance
 from palaestra.trainers.loops.replicas import check_processor_time, check_replicas
-from palaestra.trainers.loops.rollout_precision import check_rollout_precision
+from palaestra.trainers.loops.rollout_precision import check_four_bits, check_rollout_precision
 from palaestra.trainers.loops.saves import SaveConfig
 from palaestra.trainers.loops.temperatures import check_temperature_head
 from palaestra.trainers.loops.weight_noise import WeightNoiseConfig, check_weight_noise
@@ -179,6 +179,7 @@ class GrpoConfig(GroupStageConfig):
             vllm=self.vllm is not None,
             temperature_head=built.temperature is not None,
         )
+        check_four_bits(self.engine, self.learner, vllm=self.vllm is not None)
         corrects = corrects_stale(built.recipe)
         check_rollout_precision(self.engine, self.learner, vllm=self.vllm, corrects=corrects)
         if self.weight_noise is not None:

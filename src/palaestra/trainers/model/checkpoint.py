@@ -78,7 +78,8 @@ def save_decoder(decoder: Decoder, directory: Path) -> None:
     Raises:
         OSError: the disk refuses.
     """
-    save_weights(decoder.shape, {name: weight.detach() for name, weight in decoder.state_dict().items()}, directory)
+    weights = {name: weight.detach() for name, weight in decoder.unfrozen().state_dict().items()}
+    save_weights(decoder.shape, weights, directory)
 
 
 def save_weights(shape: DecoderShape, weights: Mapping[str, Tensor], directory: Path) -> None:

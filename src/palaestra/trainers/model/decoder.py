@@ -9,6 +9,7 @@ Axes: T tokens, C hidden, H heads, G key-value heads, D head dimension, V vocabu
 
 import math
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from dataclasses import replace
 from typing import Protocol
 
@@ -18,7 +19,15 @@ from torch.nn import functional
 
 from palaestra.trainers.model.arithmetic import ForwardFunctions, Operations, Rotation
 from palaestra.trainers.model.feed_forward import MixtureOfExperts, SwiGlu
-from palaestra.trainers.model.projection import JoinedProduct, Projection, ProjectionProducts, side_by_side
+from palaestra.trainers.model.projection import (
+    ADAPTER_PART,
+    FrozenProducts,
+    JoinedProduct,
+    LowRank,
+    Projection,
+    ProjectionProducts,
+    side_by_side,
+)
 from palaestra.trainers.model.shape import DecoderShape, TemperatureRange
 from palaestra.trainers.model.temperature import TemperatureHead
 from palaestra.trainers.model.unquantised import UnquantisedLinear
@@ -110,6 +119,40 @@ class Decoder(nn.Module):
         for projection in self.projections():
             empty = torch.empty_like(projection.weight, device="meta")
             projection.weight = nn.Parameter(empty, requires_grad=False)
+
+    def share(self) -> "Decoder":
+        """The same weights in modules of their own."""
+        return deepcopy(self, {id(weight): weight for weight in self.parameters()})
+
+    def freeze(self, products: FrozenProducts) -> None:
+        """Hold the weights of blocks as these products read them, for good; what is frozen stays as it is."""
+        for projection in self.projections():
+            projection.freeze(products)
+
+    def unfrozen(self) -> "Decoder":
+        """The decoder itself, or where weights are frozen one that has them in single precision and shares the rest."""
+        if all(projection.frozen is None for projection in self.projections()):
+            return self
+        whole = self.share()
+        for projection in whole.projections():
+            projection.unfreeze()
+        return whole
+
+    def with_adapters(self, weights: Mapping[str, Tensor]) -> "Decoder":
+        """The decoder itself, or where weights of adapters are given one that has them beside weights that it shares.
+
+        Args:
+            weights: Those of adapters by the names that they have there; others do not count.
+        """
+        adapted: Decoder | None = None
+        for name, down in weights.items():
+            projection, part, which = name.partition(ADAPTER_PART)
+            if part and which == "down":
+                adapted = adapted or self.share()
+                one = adapted.get_submodule(projection)
+                assert isinstance(one, Projection)
+                one.adapter = LowRank(down, weights[f"{projection}{part}up"])
+        return adapted or self
 
     @torch.no_grad()
     def load(self, weights: Mapping[str, Tensor]) -> None:
