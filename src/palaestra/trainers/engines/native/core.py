@@ -104,12 +104,9 @@ class Core:
         self._idle = IdleKVCache(self._prefixes, self._memory)
         self.running: list[Drawing] = []
         self.version = version
+        self.weight_bytes = weight_bytes(self._model)
+        """Of the weights, in each form that is held."""
         self.counts = CoreCounts()
-
-    @property
-    def weight_bytes(self) -> int:
-        """Bytes of the weights, in each form that is held."""
-        return weight_bytes(self._model)
 
     def resident(self, *, without: Iterable[str] = ()) -> int:
         """Tokens whose keys and values are held, apart from what is held for idle trajectories among `without`."""
