@@ -280,7 +280,7 @@ def replicas(
     json: JsonOption = None,
     markdown: Markdown = None,
 ) -> None:
-    """Sample rollouts with one engine and with replicas of one thread each, by wall and processor time."""
+    """Sample rollouts with one engine and with replicas, each with one thread, by wall and processor time."""
     from palaestra.benchmarks.speed.training import bench_replicas, scale_of  # noqa: PLC0415  torch takes seconds
 
     usual = scale_of("cpu", quick=quick).replicas

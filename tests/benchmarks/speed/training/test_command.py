@@ -73,14 +73,14 @@ def test_loops_are_compared_with_those_that_wait(tmp_path: Path) -> None:
 
 def test_replicas_are_compared_with_one_engine_by_wall_and_processor_time(tmp_path: Path) -> None:
     _, figures = ran("replicas", tmp_path, threads=())
-    names = ["1 engine, 1 thread", "1 engine, 2 threads", "2 replicas, 1 thread each"]
+    names = ["1 engine in the process that asks", "1 replica", "2 replicas"]
     for section in figures["sections"]:
         assert [rate["name"] for rate in section["rates"]] == names
         assert all(rate["per_second"] > 0 for rate in section["rates"])
         assert [c["name"] for c in section["comparisons"]] == [f"{name}, over {names[0]}" for name in names[1:]]
     assert [section["title"].partition(":")[0] for section in figures["sections"]] == [
-        "Rollouts, in all",
-        "Rollouts, by processor time",
+        "Rollouts by wall time",
+        "Rollouts by processor time",
     ]
 
 

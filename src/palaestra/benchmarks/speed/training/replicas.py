@@ -20,12 +20,14 @@ from palaestra.trainers.engines.noise import noise_key
 from palaestra.trainers.engines.replicas import ReplicaEngine, ReplicasConfig
 from palaestra.trainers.progress import OpenProgressBar, silent
 
-ONE = "1 engine, 1 thread"
-"""Everything in this process; the others are measured against it."""
+ONE = "1 engine in the process that asks"
+"""The others are measured against it."""
 
 
 def bench_replicas(*, scale: ReplicaScale, bar: OpenProgressBar = silent) -> TrainingReport:
-    """Draw rollouts with one engine on one thread, on several, and with as many replicas of one thread each.
+    """Draw rollouts with one engine in this process, with one in a process of its own, and with several such.
+
+    Each works on one thread.
 
     Args:
         scale: How much.
@@ -42,26 +44,24 @@ def bench_replicas(*, scale: ReplicaScale, bar: OpenProgressBar = silent) -> Tra
 
 
 async def _sections(scale: ReplicaScale, bar: OpenProgressBar) -> list[SpeedSection]:
-    model, count = make_peaked_decoder(scale.shape), scale.replicas
+    torch.set_num_threads(1)
+    model = make_peaked_decoder(scale.shape)
     config = NativeConfig(rows=scale.groups * scale.group_size)
     async with AsyncExitStack() as stack:
         engine = NativeEngine(model, config)
         stack.push_async_callback(engine.close)
-        replicas = ReplicaEngine(model, config, ReplicasConfig(count=count, threads=1))
-        stack.push_async_callback(replicas.close)
-        contestants = {
-            ONE: _Rollouts(engine, scale, threads=1),
-            f"1 engine, {count} threads": _Rollouts(engine, scale, threads=count),
-            f"{count} replicas, 1 thread each": _Rollouts(
-                replicas, scale, threads=1, elsewhere=replicas.processor_seconds
-            ),
-        }
+        contestants = {ONE: _Rollouts(engine, scale)}
+        for count in sorted({1, scale.replicas}):
+            replicas = ReplicaEngine(model, config, ReplicasConfig(count=count))
+            stack.push_async_callback(replicas.close)
+            name = "1 replica" if count == 1 else f"{count} replicas"
+            contestants[name] = _Rollouts(replicas, scale, elsewhere=replicas.processor_seconds)
         with bar("measuring", len(contestants)) as shown:
             result = await compete(contestants, scale.rounds, progress=shown.step)
     spent = {name: one.per_processor_second for name, one in contestants.items()}
     return [
-        _section(scale, "in all", "tokens", result, result.rounds),
-        _section(scale, "by processor time", "tokens a second of processor time,", result, spent),
+        _section(scale, "by wall time", result, result.rounds),
+        _section(scale, "by processor time", result, spent),
     ]
 
 
@@ -71,7 +71,6 @@ class _Rollouts:
     Args:
         engine: What draws.
         scale: How much.
-        threads: Of this process.
         elsewhere: Processor time that was spent in other processes.
     """
 
@@ -80,12 +79,10 @@ class _Rollouts:
         engine: Engine,
         scale: ReplicaScale,
         *,
-        threads: int,
         elsewhere: Callable[[], float] = lambda: 0.0,
     ) -> None:
         self._engine = engine
         self._scale = scale
-        self._threads = threads
         self._elsewhere = elsewhere
         self._work = RoundWork(EngineScale(shape=scale.shape, prompt=scale.prompt, answer=scale.answer))
         self.per_processor_second: list[float] = []
@@ -94,7 +91,6 @@ class _Rollouts:
     async def __call__(self, round_: int) -> float:
         """Tokens drawn a second."""
         scale = self._scale
-        torch.set_num_threads(self._threads)
         start, spent = time.perf_counter(), self._processor_seconds()
         members = [(group, member) for group in range(scale.groups) for member in range(scale.group_size)]
         tokens = sum(await asyncio.gather(*(self._play(round_, *one) for one in members)))
@@ -124,15 +120,13 @@ class _Rollouts:
         return scale.turns * scale.turn
 
 
-def _section(
-    scale: ReplicaScale, title: str, unit: str, result: ContestResult, rounds: dict[str, list[float]]
-) -> SpeedSection:
+def _section(scale: ReplicaScale, title: str, result: ContestResult, rounds: dict[str, list[float]]) -> SpeedSection:
     rates = [WorkRate.of(name, rounds[name]) for name in result.rounds]
     by_name = {rate.name: rate.per_second for rate in rates}
     return SpeedSection(
-        title=f"Rollouts, {title}: {scale.groups} groups of {scale.group_size}, {scale.turns} turns of {scale.turn} "
+        title=f"Rollouts {title}: {scale.groups} groups of {scale.group_size}, {scale.turns} turns of {scale.turn} "
         "tokens",
-        unit=unit,
+        unit="tokens",
         rates=tuple(rates),
         comparisons=tuple(
             SpeedComparison(name=f"{name}, over {ONE}", value=rate / by_name[ONE])
@@ -141,6 +135,6 @@ def _section(
         ),
         unmeasured=result.failed,
         note=f"A group shares a prompt of {scale.prompt} tokens; {scale.answer} tokens answer each turn, at once. "
-        f"{METHOD} The start of processes is part of the first round. Processor time is that of this process and of "
-        "the replicas.",
+        f"Engines have one thread each. {METHOD} The start of processes is part of the first round. Processor time is "
+        "that of this process and of the replicas together.",
     )

@@ -97,7 +97,7 @@ class ReplicaScale:
 
     shape: DecoderShape = SMALL
     replicas: int = 2
-    groups: int = 8
+    groups: int = 16
     """At once."""
     group_size: int = 4
     """Trajectories of a group, which begin with the same prompt."""
@@ -109,7 +109,7 @@ class ReplicaScale:
     """Tokens of a turn."""
     answer: int = 30
     """Tokens of an answer."""
-    rounds: int = 3
+    rounds: int = 5
     """That count."""
 
 

@@ -106,12 +106,9 @@ class Core:
         self._idle = IdleKVCache(self._prefixes, self._memory)
         self.running: list[Drawing] = []
         self.version = version
+        self.weight_bytes = weight_bytes(self._model)
+        """Of the weights, in each form that is held."""
         self.counts = CoreCounts()
-
-    @property
-    def weight_bytes(self) -> int:
-        """Bytes of the weights, in each form that is held."""
-        return weight_bytes(self._model)
 
     @property
     def cache_bytes(self) -> int:
