@@ -14,13 +14,15 @@ from palaestra.durable import write_file
 def mismatch(
     tokens: Annotated[int, typer.Option("--tokens", min=1, help="Tokens to sample for each flow.")] = 10_000,
     rounds: Annotated[int, typer.Option("--rounds", min=1, help="Rounds to divide the tokens into.")] = 3,
+    prompt: Annotated[int, typer.Option("--prompt", min=1, help="Tokens of each prompt.")] = 48,
     threads: Annotated[int, typer.Option("--threads", min=1, help="Threads for arithmetic.")] = 1,
     json: Annotated[Path | None, typer.Option("--json", help="Write all figures to this JSON file.")] = None,
     markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the tables to this Markdown file.")] = None,
 ) -> None:
     """Compare log-probabilities of engine and learner, free and invariant, in one precision and with lower rollouts.
 
-    Also measures the price of the invariant mode. The model has 1 million parameters.
+    Also measures the price of the invariant mode, and what keys and values in FP8 save and cost. The model has 1
+    million parameters.
 
     Example: `palaestra bench mismatch --tokens 100000 --markdown mismatch.md`
     """
@@ -35,7 +37,7 @@ def mismatch(
     )
 
     torch.set_num_threads(threads)
-    scale = MismatchScale(tokens=tokens, rounds=rounds)
+    scale = MismatchScale(tokens=tokens, rounds=rounds, prompt=prompt)
     with bar("measuring", rounds * len(FLOW_PAIRS)) as progress:
         figures = measure_mismatch(FLOW_PAIRS, scale, progress=progress.step)
     for table in mismatch_tables(figures):

@@ -58,6 +58,11 @@ class MismatchScale:
         """Of a round."""
         return -(-self.tokens // (self.rounds * self.group_size * self.turn * self.turns))
 
+    @property
+    def context(self) -> int:
+        """Tokens that a trajectory may have: those of the shape, or more where it needs them."""
+        return max(self.shape.context, self.prompt + self.turns * (self.turn + self.answer))
+
 
 @dataclass(slots=True, kw_only=True)
 class MismatchFigures:
@@ -109,7 +114,7 @@ class _Contestant:
         self._off: list[Tensor] = []
         self._engine = NativeConfig(
             rows=scale.rows,
-            capacity=2 * scale.rows * scale.shape.context,
+            capacity=2 * scale.rows * scale.context,
             precision=pair.rollouts.precision,
             keys_and_values=pair.rollouts.keys_and_values,
             invariant=pair.invariant,
@@ -163,7 +168,7 @@ def measure_mismatch(
         device: Where; the processor, if it is not given.
         progress: Told the name of each pair that has played a round.
     """
-    model = _sharp(scale.shape).to(device or "cpu")
+    model = _sharp(replace(scale.shape, context=scale.context)).to(device or "cpu")
     contestants = [_Contestant(model, pair, scale) for pair in pairs]
     for one in contestants:  # warms up: compiles kernels, allocates, imports
         _Contestant(model, one.figures.pair, replace(scale, tokens=1, rounds=1)).play(-1)

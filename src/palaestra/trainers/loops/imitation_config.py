@@ -9,6 +9,7 @@ from palaestra.trainers.branching import BranchingConfig
 from palaestra.trainers.learner import LearnerConfig
 from palaestra.trainers.limits import check_above_zero, check_at_least
 from palaestra.trainers.loops.invariance import check_invariance
+from palaestra.trainers.loops.replicas import check_processor_time
 from palaestra.trainers.loops.rollout_config import GroupStageConfig
 from palaestra.trainers.loops.rollout_precision import check_four_bits
 from palaestra.trainers.loops.saves import SaveConfig
@@ -134,6 +135,7 @@ class ExpertConfig(SelfImitationConfig):
     def __post_init__(self) -> None:
         check_at_least(1, steps=self.steps, updates=self.updates)
         check_above_zero(cpu_seconds=self.cpu_seconds)
+        check_processor_time(self.replicas, self.cpu_seconds)
         self.check_imitation()
 
 

@@ -139,12 +139,22 @@ def _of_rollouts(config: GroupStageConfig, learner: LearnerConfig, shape: Decode
         items.append(MemoryItem(what="keys and values of vLLM", bytes=config.vllm.cache_bytes, where="vLLM's own"))
         return items
     engine, on = config.engine, config.engine.device or "cpu"
+    values = cache_bytes(shape, _flow_of(engine)) * _held_places(config)
     if _flow_of(engine).frozen:
         items.append(_of_frozen_engine(engine, learner, shape))
-    else:
-        items.append(MemoryItem(what="weights of the engine", bytes=_engine_weights(engine, shape), where=on))
-    token = cache_bytes(shape, _flow_of(engine))
-    items.append(MemoryItem(what="keys and values, at most", bytes=token * _held_places(config), where=on))
+        items.append(MemoryItem(what="keys and values, at most", bytes=values, where=on))
+        return items
+    weights = _engine_weights(engine, shape)
+    if config.replicas is None:
+        items.append(MemoryItem(what="weights of the engine", bytes=weights, where=on))
+        items.append(MemoryItem(what="keys and values, at most", bytes=values, where=on))
+        return items
+    on = ", ".join(dict.fromkeys(config.replicas.devices)) or on
+    count = config.replicas.count
+    items.append(MemoryItem(what=f"weights of {count} replicas", bytes=count * weights, where=on))
+    items.append(MemoryItem(what="keys and values of the replicas, at most", bytes=count * values, where=on))
+    passed = 2 * _SINGLE * shape.parameters
+    items.append(MemoryItem(what="weights on their way to replicas, at most", bytes=passed, where="cpu"))
     return items
 
 

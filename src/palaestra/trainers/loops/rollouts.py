@@ -135,13 +135,17 @@ class StageRollouts:
         stack.callback(self.record.close)
         opened = self._make_worlds()
         stack.push_async_callback(opened.close)
-        self._engine = engine_of(config, policy, weights, directory, sink=self.record.event, replay=self._replay)
+        self._engine = engine_of(
+            config, policy, weights, directory, sink=self.record.event, replay=self._replay, say=self._fault
+        )
         stack.push_async_callback(self._engine.close)
         check_room(solutions, policy.codec, play=config.play, context=self._engine.context)
         self._pool = RolloutPool(
             self._engine, opened, policy.codec, config.play, config.pool, solutions=solutions, say=self._fault
         )
         stack.push_async_callback(self._pool.close)
+        if self._replay is not None and config.replicas is not None:
+            self._pool.pressure.lift()
         self._source = GroupSource(
             self._pool,
             self._plan,
@@ -151,6 +155,7 @@ class StageRollouts:
             wanted=wanted,
             refill=refill,
             drain=self._drains,
+            begun=None if self._replay is None else self._replay.begun(),
             say=self._fault,
         )
         stack.push_async_callback(self._source.close)

@@ -18,12 +18,12 @@ from transformers import AutoConfig, LlamaConfig, PreTrainedConfig, Qwen2Config,
 
 from palaestra.errors import CheckpointError
 from palaestra.trainers.folder import convert_to_disk_errors, read_with
+from palaestra.trainers.model.assembly import EMBEDDING, OUTPUT, assemble_decoder, empty_decoder
 from palaestra.trainers.model.decoder import Decoder
 from palaestra.trainers.model.shape import DecoderShape, ExpertShape, RopeScaling, TemperatureRange
 
 WEIGHTS = "model.safetensors"
 _INDEX = "model.safetensors.index.json"
-_OUTPUT, _EMBEDDING = "lm_head.weight", "model.embed_tokens.weight"
 _INITIAL_DEVIATION = 0.02
 _MIXTURE = "qwen3_moe"
 _TEMPERATURE = "palaestra_temperature_head"
@@ -35,14 +35,14 @@ def fresh(shape: DecoderShape, *, seed: int) -> Decoder:
     generator = torch.Generator().manual_seed(seed)
     weights: dict[str, Tensor] = {}
     plain = replace(shape, temperature=None)
-    for name, empty in _empty(plain).named_parameters():
+    for name, empty in empty_decoder(plain).named_parameters():
         if name.endswith(".bias"):
             weights[name] = torch.zeros(empty.shape)
         elif empty.dim() == 1:
             weights[name] = torch.ones(empty.shape)
         else:
             weights[name] = torch.empty(empty.shape).normal_(0.0, _INITIAL_DEVIATION, generator=generator)
-    decoder = _assemble(plain, weights)
+    decoder = assemble_decoder(plain, weights)
     if shape.temperature is not None:
         decoder.add_temperature_head(shape.temperature, seed=seed)
     return decoder
@@ -69,7 +69,7 @@ def load_decoder(directory: Path, *, dtype: torch.dtype = torch.float32) -> Deco
         raise CheckpointError(f"{directory}: its model cannot be read ({first}); write the checkpoint again") from error
     _drop_redundant(directory, shape, weights)
     _check_fit(directory, shape, weights)
-    return _assemble(shape, weights).eval()
+    return assemble_decoder(shape, weights).eval()
 
 
 def save_decoder(decoder: Decoder, directory: Path) -> None:
@@ -88,26 +88,13 @@ def save_weights(shape: DecoderShape, weights: Mapping[str, Tensor], directory: 
     Raises:
         OSError: the disk refuses.
     """
-    left_out = {_OUTPUT} if shape.tied else set[str]()
+    left_out = {OUTPUT} if shape.tied else set[str]()
     weights = {name: weight.contiguous() for name, weight in weights.items() if name not in left_out}
-    config = _config_of(shape, weights[_EMBEDDING].dtype)
+    config = _config_of(shape, weights[EMBEDDING].dtype)
     with convert_to_disk_errors(directory):
         directory.mkdir(parents=True, exist_ok=True)
         config.save_pretrained(directory)
         save_file(weights, directory / WEIGHTS, metadata={"format": "pt"})
-
-
-def _empty(shape: DecoderShape) -> Decoder:
-    with torch.device("meta"):
-        return Decoder(shape)
-
-
-def _assemble(shape: DecoderShape, weights: Mapping[str, Tensor]) -> Decoder:
-    decoder = _empty(shape)
-    whole = {**weights, _OUTPUT: weights[_EMBEDDING]} if shape.tied else weights
-    decoder.load_state_dict(whole, assign=True)
-    decoder.tie()
-    return decoder
 
 
 def read_weights(directory: Path) -> Generator[tuple[str, Tensor]]:
@@ -133,18 +120,18 @@ def _drop_redundant(directory: Path, shape: DecoderShape, weights: dict[str, Ten
     """Forget what older files hold twice: rotary frequencies, and the output layer where it is the embedding."""
     for name in [name for name in weights if name.endswith("rotary_emb.inv_freq")]:
         del weights[name]
-    if not shape.tied or _OUTPUT not in weights:
+    if not shape.tied or OUTPUT not in weights:
         return
-    if _EMBEDDING in weights and not torch.equal(weights[_OUTPUT], weights[_EMBEDDING]):
+    if EMBEDDING in weights and not torch.equal(weights[OUTPUT], weights[EMBEDDING]):
         raise CheckpointError(
-            f"{directory}: tie_word_embeddings says that {_OUTPUT} is {_EMBEDDING}, and they differ; "
+            f"{directory}: tie_word_embeddings says that {OUTPUT} is {EMBEDDING}, and they differ; "
             "set it to false, or drop the one that is not meant"
         )
-    del weights[_OUTPUT]
+    del weights[OUTPUT]
 
 
 def _check_fit(directory: Path, shape: DecoderShape, weights: Mapping[str, Tensor]) -> None:
-    wanted = {name: weight.shape for name, weight in _empty(shape).named_parameters()}
+    wanted = {name: weight.shape for name, weight in empty_decoder(shape).named_parameters()}
     common = wanted.keys() & weights.keys()
     misfits = {
         "missing keys": wanted.keys() - common,

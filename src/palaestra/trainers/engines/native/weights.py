@@ -1,6 +1,7 @@
 """The engine's own copy of the weights."""
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from copy import deepcopy
 
 import torch
@@ -59,17 +60,50 @@ def load_weights(model: Decoder, weights: Mapping[str, Tensor], *, version: int)
     """
     own = model.state_dict()
     tied = {_OUTPUT} if model.shape.tied else set[str]()
-    frozen, optional = _frozen_names(model), set(tied)
+    frozen, optional = _frozen_names(model), set[str]()
     if frozen:
-        optional |= {name for name, weight in own.items() if weight.dim() > 1 and ADAPTER_PART not in name}
+        optional = {name for name, weight in own.items() if weight.dim() > 1 and ADAPTER_PART not in name}
+    _check_fit(
+        {name: weight.shape for name, weight in own.items()},
+        weights,
+        version=version,
+        optional=optional | tied,
+        frozen=frozen,
+    )
+    model.load({name: weight for name, weight in weights.items() if name not in tied})
+
+
+def check_weights(shapes: Mapping[str, torch.Size], weights: Mapping[str, Tensor], *, version: int, tied: bool) -> None:
+    """Check that weights are a model's.
+
+    Args:
+        shapes: Of the model's weights, by name; none of them is frozen.
+        weights: To be loaded into it.
+        version: Of these.
+        tied: Whether the output layer is the embedding, and may be left out.
+
+    Raises:
+        CheckpointError: names or shapes do not fit.
+    """
+    _check_fit(shapes, weights, version=version, optional={_OUTPUT} if tied else set(), frozen=set())
+
+
+def _check_fit(
+    shapes: Mapping[str, torch.Size],
+    weights: Mapping[str, Tensor],
+    *,
+    version: int,
+    optional: AbstractSet[str],
+    frozen: AbstractSet[str],
+) -> None:
     faults = [
         *(f"{name} is frozen" for name in weights if name in frozen),
-        *(f"{name} is missing" for name in own if name not in weights and name not in optional),
-        *(f"{name} is unknown" for name in weights if name not in own),
+        *(f"{name} is missing" for name in shapes if name not in weights and name not in optional),
+        *(f"{name} is unknown" for name in weights if name not in shapes),
         *(
-            f"{name} is {list(weight.shape)} and should be {list(own[name].shape)}"
+            f"{name} is {list(weight.shape)} and should be {list(shapes[name])}"
             for name, weight in weights.items()
-            if name in own and weight.shape != own[name].shape
+            if name in shapes and weight.shape != shapes[name]
         ),
     ]
     if faults:
@@ -77,7 +111,6 @@ def load_weights(model: Decoder, weights: Mapping[str, Tensor], *, version: int)
             f"version {version} of the weights does not fit the engine's model ({'; '.join(faults[:3])}); "
             "the old weights stay. Give the state dict of a decoder of the same shape"
         )
-    model.load({name: weight for name, weight in weights.items() if name not in tied})
 
 
 def _frozen_names(model: Decoder) -> set[str]:
