@@ -41,7 +41,7 @@ EXPORTS = {
     ),
     "palaestra.benchmarks.transfer": (
         "GROUPS WORLDS TransferCell TransferConfig TransferFloors TransferGroup TransferKey TurnLikelihood "
-        "measure_floors read_cells run_cell score_solutions settings_digest training_world transfer_groups "
+        "measure_floors read_cells run_cell score_solutions training_world transfer_groups transfer_settings "
         "transfer_tables"
     ),
     "palaestra.benchmarks.credit": (
@@ -101,7 +101,8 @@ EXPORTS = {
     ),
     "palaestra.benchmarks.speed.training": (
         "SAVES_FULL SAVES_QUICK SaveCosts SavesReport SpeedComparison SpeedSection TrainingReport TrainingScale "
-        "WorkRate bench_async bench_engine bench_saves bench_train device_of saves_markdown saves_table scale_of "
+        "WorkRate bench_async bench_engine bench_replicas bench_saves bench_train device_of saves_markdown saves_table "
+        "scale_of "
         "training_markdown training_tables"
     ),
     "palaestra.benchmarks.statistics": (
@@ -255,10 +256,10 @@ EXPORTS = {
         "AlarmConfig BranchingConfig ChoiceConfig CriticConfig ExpertConfig GroupRule GroupStageConfig "
         "GrpoBranchingConfig GrpoConfig GrpoLoop LearnerConfig Loop ModelConfig NativeConfig "
         "ObjectiveConfig OpenProgressBar PlayConfig Policy PolicyConfig PoolConfig ProgressBar RecordedRun "
-        "RejectionConfig RolloutJob RolloutResult RolloutWorlds RunPlan SftConfig SftLoop StageConfig StageProgress "
-        "StageResult Staleness TrainConfig WeightNoiseConfig WorldConfig demonstrations_of env_id_of initial_policy "
-        "load_config load_policy plan_run play_jobs read_config read_progress recorded_batches run run_loop "
-        "tasks_of worlds_of"
+        "RejectionConfig ReplicasConfig RolloutJob RolloutResult RolloutWorlds RunPlan SftConfig SftLoop StageConfig "
+        "StageProgress StageResult Staleness TrainConfig WeightNoiseConfig WorldConfig demonstrations_of env_id_of "
+        "initial_policy load_config load_policy plan_run play_jobs read_config read_progress recorded_batches run "
+        "run_loop tasks_of worlds_of"
     ),
     "palaestra.trainers.branching": (
         "Brancher BranchingConfig GrpoBranchingConfig Pivot PlannedBranch RecoveryModel RecoveryOdds best_pivot "
@@ -273,12 +274,13 @@ EXPORTS = {
     "palaestra.trainers.data.layouts": "LAYOUTS LayoutName packed_layout padded_layout shared_layout",
     "palaestra.trainers.engines.native": (
         "EngineArrivals EnginePlan EngineSchedule FreeSchedule NativeConfig NativeEngine ReplaySchedule "
-        "ScheduleRecorder TurnKey WeightUpdate Withdrawal"
+        "ScheduleRecorder TurnKey WeightUpdate Withdrawal recorded_placements"
     ),
     "palaestra.trainers.engines.native.kernels": (
         "BLOCK_PLACES HEAD_DIMS CompiledPass InvariantKernels Kernels invariant_kernels kernels"
     ),
     "palaestra.trainers.engines.remote": "RemoteEngine RemoteEngineConfig",
+    "palaestra.trainers.engines.replicas": "ReplicaEngine ReplicasConfig",
     "palaestra.trainers.engines.vllm": "VllmConfig VllmEngine",
     "palaestra.trainers.learner": (
         "Learner LearnerConfig LoraConfig Precision ProcessGroup TokenScores join_process_group score_tokens"

@@ -15,10 +15,19 @@ from palaestra.errors import InfrastructureError
 _PROGRAM = """
 import sys
 from importlib import import_module
-descriptor, (module, function), sys.path[:] = int(sys.argv[1]), sys.argv[2].split(":"), sys.argv[3:]
+(module, function), sys.path[:], descriptor = sys.argv[1].split(":"), sys.argv[2:-1], int(sys.argv[-1])
 getattr(import_module(module), function)(descriptor)
 """
 _BUFFER = 2**20
+
+
+def child_command(program: str) -> list[str]:
+    """The command of such a process; the descriptor of its end of a socket is to be added as a last argument.
+
+    Args:
+        program: The function that it calls with the descriptor, as "module:function".
+    """
+    return [sys.executable, "-c", _PROGRAM, program, *sys.path]
 
 
 class ChildProcess:
@@ -52,7 +61,7 @@ class ChildProcess:
         with theirs:
             try:
                 process = subprocess.Popen(  # noqa: S603  our own program
-                    [sys.executable, "-c", _PROGRAM, str(theirs.fileno()), program, *sys.path],
+                    [*child_command(program), str(theirs.fileno())],
                     pass_fds=[theirs.fileno()],
                     stdin=subprocess.DEVNULL,
                     stdout=None if prints else subprocess.DEVNULL,

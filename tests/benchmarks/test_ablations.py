@@ -22,11 +22,12 @@ from palaestra.benchmarks.ablations import (
     run_cells,
     site_materials,
 )
-from palaestra.benchmarks.ablations.cells import run_cell, settings_digests
+from palaestra.benchmarks.ablations.cells import cell_settings, run_cell
 from palaestra.benchmarks.ablations.method_arms import METHODS, RATES, chosen_rate
 from palaestra.benchmarks.ablations.sites import LONG
 from palaestra.benchmarks.learning import LearningMaterial
 from palaestra.benchmarks.learning.evaluation import Evaluation
+from palaestra.digest import canonical
 from palaestra.errors import ConfigError, InfrastructureError, RecordError
 from palaestra.table import Table, tables_markdown
 from palaestra.trainers import GrpoConfig, load_policy
@@ -66,7 +67,7 @@ def made(arm: str, seed: int, solved: Mapping[str, tuple[int, ...]]) -> Ablation
     return AblationCell(
         arm=arm,
         seed=seed,
-        settings="",
+        settings={},
         steps={},
         cpu_seconds={},
         solved={"1": {GROUP: solved}, "0.3": {GROUP: nothing}},
@@ -134,7 +135,14 @@ def test_rewards_are_ordered_from_none_by_way_of_the_outcome_and_the_checklist_t
         for arm in arms[1:]
     ]
     assert arms[0] == "warm-start"
-    assert rewards == [["unit", "solved"], [], ["unit", "flipped"], ["unit", "ungraded"]]
+    assert rewards == [
+        ["unit", "solved"],
+        [],
+        ["unit", "flipped"],
+        ["unit", "ungraded"],
+        ["unit", "harm-scale", "unfinished"],
+        ["unit"],
+    ]
 
 
 def test_arms_differ_from_each_other_and_every_one_is_in_a_table() -> None:
@@ -142,9 +150,9 @@ def test_arms_differ_from_each_other_and_every_one_is_in_a_table() -> None:
     one = library(config)["demo"]
     of_site = {site: [arm for arm, of in ARMS.items() if of.site == site] for site in SITES}
     for site, arms in of_site.items():
-        digests = settings_digests(config, {site: one})
-        assert list(digests) == arms
-        assert len(set(digests.values())) == len(arms) > 0
+        settings = cell_settings(config, {site: one})
+        assert list(settings) == arms
+        assert len({canonical(own) for own in settings.values()}) == len(arms) > 0
     assert {arm for table in TABLES.values() for arm in table.arms} == set(ARMS)
     for table in TABLES.values():
         assert table.site in SITES

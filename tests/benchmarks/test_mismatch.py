@@ -12,7 +12,10 @@ from palaestra.benchmarks.mismatch import (
     mismatch_markdown,
     mismatch_tables,
 )
+from palaestra.benchmarks.mismatch.flows import WITH_ADAPTERS
+from palaestra.trainers.learner import LoraConfig
 from palaestra.trainers.model.shape import DecoderShape
+from palaestra.trainers.products import frozen_bytes
 
 SHAPE = DecoderShape(vocabulary=64, hidden=32, layers=2, heads=2, kv_heads=1, head_dim=16, mlp=48, context=96)
 SCALE = MismatchScale(tokens=120, rounds=2, shape=SHAPE, group_size=4, prompt=20, turn=8, turns=2, answer=4, rows=8)
@@ -54,7 +57,7 @@ def test_a_price_is_the_median_of_its_rounds_against_the_free_flow() -> None:
 
 
 def test_tables_have_a_row_for_each_flow_and_a_price_for_each_unified_one(figures: Sequence[MismatchFigures]) -> None:
-    mismatch, prices, held = mismatch_tables(figures)
+    mismatch, prices, held, adapters = mismatch_tables(figures)
     assert [row[0] for row in mismatch.rows] == [pair.name for pair in FLOW_PAIRS]
     assert [row[0] for row in prices.rows] == [
         f"{one} unified, invariant"
@@ -66,4 +69,16 @@ def test_tables_have_a_row_for_each_flow_and_a_price_for_each_unified_one(figure
         for one, number in (("fp32", 4), ("bf16", 2), ("fp8", 2))
         for sums in ("free", "invariant")
     ]
+    assert [row[0] for row in adapters.rows] == [f"{one} + adapters unified, free" for one in WITH_ADAPTERS]
     assert "| fp32 unified, invariant | 128 | 0 | 0 | 100.0% | 0 |" in mismatch_markdown(figures)
+
+
+def test_weights_in_4_bits_are_fewer_bytes_and_so_are_their_updates(figures: Sequence[MismatchFigures]) -> None:
+    half, frozen = (one for one in figures if one.pair.training.adapters)
+    rest, rank = SHAPE.parameters - SHAPE.projection_parameters, LoraConfig().rank
+    adapters = rank * SHAPE.layers * sum(rows + columns for rows, columns in SHAPE.projections)
+    assert frozen.weight_bytes == frozen_bytes(SHAPE) + 2 * (rest + adapters)
+    assert half.weight_bytes == 2 * SHAPE.parameters
+    gains = SHAPE.hidden + SHAPE.layers * (2 * SHAPE.hidden + 2 * SHAPE.head_dim)
+    assert (frozen.update_bytes, half.update_bytes) == (4 * (adapters + gains), 4 * SHAPE.parameters)
+    assert 0 < frozen.mismatch["mismatch/mean"] < 2 * half.mismatch["mismatch/mean"]

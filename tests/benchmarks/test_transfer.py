@@ -23,9 +23,9 @@ from palaestra.benchmarks.transfer import (
     read_cells,
     run_cell,
     score_solutions,
-    settings_digest,
     training_world,
     transfer_groups,
+    transfer_settings,
     transfer_tables,
 )
 from palaestra.benchmarks.transfer.cells import STAGES, StageFigures
@@ -215,13 +215,13 @@ def test_a_cell_is_trained_measured_kept_and_found_again(tmp_path: Path) -> None
 
 
 def test_a_cell_of_worlds_that_were_proved_anew_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = settings_digest(SMALL, 1), settings_digest(SMALL, 5)
+    before = transfer_settings(SMALL, 1), transfer_settings(SMALL, 5)
     worlds = dict(listed_worlds())
     last = listed_numbers("train")[4]
     worlds[last] = replace(worlds[last], blueprint="anew")
     monkeypatch.setattr("palaestra.benchmarks.transfer.cells.listed_worlds", lambda: worlds)
-    assert settings_digest(SMALL, 1) == before[0]
-    assert settings_digest(SMALL, 5) != before[1]
+    assert transfer_settings(SMALL, 1) == before[0]
+    assert transfer_settings(SMALL, 5) != before[1]
 
 
 def made(worlds: int, seed: int, nats: float) -> TransferCell:
@@ -233,7 +233,7 @@ def made(worlds: int, seed: int, nats: float) -> TransferCell:
     return TransferCell(
         worlds=worlds,
         seed=seed,
-        settings="",
+        settings={},
         demonstrations=3,
         demonstration_tokens=30,
         read_tokens=300,

@@ -20,6 +20,6 @@ def joined(words: Words, seed: int = 0) -> Blueprint:
 
 
 def _salon(clinic: DomainLexicon) -> DomainLexicon:
-    booking = {**clinic.mechanisms["booking"], "resource": "chair, chairs, CH-", "booking": "slot, slots, SL-"}
+    booking = {**clinic.mechanisms["booking"], "resource": "chair, chairs, CH-", "booking": "sitting, sittings, SI-"}
     ledger = {**clinic.mechanisms["ledger"], "charge": "receipt, receipts, RC-"}
     return replace(clinic, id="salon", person="guest, guests, GU-", mechanisms={"booking": booking, "ledger": ledger})

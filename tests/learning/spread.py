@@ -15,6 +15,7 @@ from palaestra.errors import DivergedError
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.learner import Learner, LearnerConfig, LoraConfig
 from palaestra.trainers.model.decoder import Decoder
+from palaestra.trainers.model.shape import ExpertShape
 from palaestra.trainers.objectives import ComposedObjective, SupervisedObjective
 
 PLAIN = LearnerConfig(lr=1e-3, micro_tokens=60)
@@ -24,12 +25,15 @@ CONFIGS = {
     "checkpointing": replace(PLAIN, checkpointing=True),
     "adapters": replace(PLAIN, lora=LoraConfig(rank=2, alpha=4)),
     "half": replace(PLAIN, precision="bf16"),
+    "experts": PLAIN,
 }
 WORLD = 2
 
 
-def decoder() -> Decoder:
-    return varied(tiny(), deviation=0.1)
+def decoder(name: str) -> Decoder:
+    """The decoder of a case; of six experts, some get no token of a process."""
+    experts = ExpertShape(count=6, chosen=2, normalised=True) if name == "experts" else None
+    return varied(tiny(experts=experts), deviation=0.1)
 
 
 def batch() -> TokenBatch:
@@ -73,7 +77,7 @@ def work(rank: int, directory: Path) -> None:
     try:
         mesh = init_device_mesh("cpu", (WORLD,))
         for name, config in CONFIGS.items():
-            torch.save(come_to(Learner(decoder(), config, mesh=mesh)), directory / f"{name}.{rank}")
+            torch.save(come_to(Learner(decoder(name), config, mesh=mesh)), directory / f"{name}.{rank}")
     finally:
         distributed.destroy_process_group()
     os._exit(0)

@@ -1,6 +1,6 @@
 """A pool over the small library, put together: an engine that babbles, worlds of this process, short episodes."""
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -100,6 +100,7 @@ async def training(
     wanted: Callable[[RolloutGroup], bool] | None = None,
     refill: int = 0,
     drain: bool = False,
+    begun: Mapping[int, int] | None = None,
 ) -> AsyncGenerator[Training]:
     """A source at work, gone on with from `state` where there is one."""
     async with playing(engine=engine, deed=deed, config=config) as field:
@@ -111,6 +112,7 @@ async def training(
             wanted=wanted,
             refill=refill,
             drain=drain,
+            begun=begun,
             say=field.said.append,
         )
         if state is not None:

@@ -10,7 +10,8 @@ from decoders import tiny
 from palaestra.errors import ConfigError
 from palaestra.trainers.flow import BLOCK_FORMAT, ROW_FORMAT, OperandFormat
 from palaestra.trainers.model.decoder import Decoder
-from palaestra.trainers.products import QuantisedProducts, check_sizes, packed_bytes
+from palaestra.trainers.nvfp4 import round_to_nvfp4
+from palaestra.trainers.products import Nvfp4Products, QuantisedProducts, check_sizes, frozen_bytes, packed_bytes
 from palaestra.trainers.quantisation import round_to_e4m3
 
 FORMATS = pytest.mark.parametrize("operands", [ROW_FORMAT, BLOCK_FORMAT], ids=["fp8", "fp8-block"])
@@ -136,3 +137,76 @@ def test_sizes_that_cuda_does_not_multiply_are_refused(changes: dict[str, int], 
         check_sizes(ROW_FORMAT, tiny(**changes), torch.device("cuda"))
     for operands, device in ((ROW_FORMAT, "cpu"), (BLOCK_FORMAT, "cuda")):
         check_sizes(operands, tiny(**changes), torch.device(device))
+
+
+# Frozen weights
+
+
+def test_a_product_with_frozen_weights_is_torchs_product_with_what_they_are_rounded_to() -> None:
+    x_TC, weight_NC = operands_of()
+    products = Nvfp4Products()
+    found_TN = products.product(x_TC, weight_NC, products.pack(weight_NC.detach()))
+    assert torch.equal(found_TN, x_TC @ round_to_nvfp4(weight_NC.detach()).bfloat16().T)
+
+
+def test_its_gradient_is_that_of_the_states_and_the_weights_get_none() -> None:
+    x_TC, weight_NC = operands_of()
+    products = Nvfp4Products()
+    d_TN = torch.randn(T, N, generator=torch.Generator().manual_seed(5)).bfloat16()
+    products.product(x_TC, weight_NC, products.pack(weight_NC.detach())).backward(d_TN)
+    assert x_TC.grad is not None
+    assert torch.equal(x_TC.grad, d_TN @ round_to_nvfp4(weight_NC.detach()).bfloat16())
+    assert weight_NC.grad is None
+
+
+def test_nothing_but_the_frozen_weights_is_kept_for_the_way_back() -> None:
+    x_TC, weight_NC = operands_of()
+    products, kept = Nvfp4Products(), list[Tensor]()
+    packed = products.pack(weight_NC.detach())
+
+    def keep(one: Tensor) -> Tensor:
+        kept.append(one)
+        return one
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda one: one):
+        products.product(x_TC, weight_NC, packed)
+    assert {one.data_ptr() for one in kept} == {part.data_ptr() for part in packed}
+
+
+def test_a_frozen_decoder_holds_the_bytes_that_are_counted_and_no_weights_of_projections() -> None:
+    shape = tiny(hidden=160, mlp=300)
+    decoder = Decoder(shape)
+    decoder.freeze(Nvfp4Products())
+    assert frozen_bytes(shape) == sum(part.nbytes for one in decoder.projections() for part in one.packed or ())
+    assert all(one.weight.is_meta for one in decoder.projections())
+
+
+def test_a_frozen_decoder_moves_and_is_cast_without_a_change_of_its_formats() -> None:
+    decoder = Decoder(tiny())
+    decoder.freeze(Nvfp4Products())
+    first = next(decoder.projections())
+    before, whole = first.packed, first.whole_weight()
+    decoder.to("cpu", torch.bfloat16)
+    assert decoder.lm_head.weight.dtype == torch.bfloat16
+    assert before is not None
+    assert first.packed is not None
+    assert [part.data_ptr() for part in first.packed] == [part.data_ptr() for part in before]
+    assert torch.equal(first.whole_weight(), whole)
+    decoder.to("meta")
+    assert all(part.is_meta for part in first.packed)
+
+
+def test_an_unfrozen_decoder_has_the_rounded_weights_and_shares_the_rest() -> None:
+    decoder = Decoder(tiny())
+    assert decoder.unfrozen() is decoder
+    expected = [round_to_nvfp4(one.weight.detach()) for one in decoder.projections()]
+    decoder.freeze(Nvfp4Products())
+    whole = decoder.unfrozen()
+    assert all(torch.equal(one.weight, other) for one, other in zip(whole.projections(), expected, strict=True))
+    assert whole.model.embed_tokens.weight is decoder.model.embed_tokens.weight
+    assert all(one.frozen is not None for one in decoder.projections()), "and the decoder stays as it is"
+    whole.freeze(Nvfp4Products())
+    assert all(
+        torch.equal(one.whole_weight(), other.whole_weight())
+        for one, other in zip(whole.projections(), decoder.projections(), strict=True)
+    )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.flatten import flatten_tokens
-from palaestra.trainers.engines.engine import Completion, Sampling, TurnRequest
+from palaestra.trainers.engines.engine import Completion, Engine, Sampling, TurnRequest
 from palaestra.trainers.engines.native import NativeConfig, NativeEngine
 from palaestra.trainers.engines.noise import noise_key
 from palaestra.trainers.model.decoder import Decoder
@@ -53,7 +53,7 @@ def prompt(number: int) -> list[int]:
 
 
 async def draw_turns(
-    engine: NativeEngine, number: int, *, turns: int = 2, limit: int = 9, temperature: float = 1.0
+    engine: Engine, number: int, *, turns: int = 2, limit: int = 9, temperature: float = 1.0
 ) -> Played:
     """One trajectory."""
     played = Played(prompt(number))

@@ -273,6 +273,20 @@ def async_(
     _show(bench_async(scale=scale_of("cpu", quick=quick).asynchrony, bar=bar), json, markdown)
 
 
+@app.command(epilog="Example: `palaestra bench replicas --markdown replicas.md`")
+def replicas(
+    number: Annotated[int | None, typer.Option("--replicas", min=1, help="Number of replicas. Default: 2.")] = None,
+    quick: Quick = False,  # noqa: FBT002
+    json: JsonOption = None,
+    markdown: Markdown = None,
+) -> None:
+    """Sample rollouts with one engine and with replicas, each with one thread, by wall and processor time."""
+    from palaestra.benchmarks.speed.training import bench_replicas, scale_of  # noqa: PLC0415  torch takes seconds
+
+    usual = scale_of("cpu", quick=quick).replicas
+    _show(bench_replicas(scale=replace(usual, replicas=number or usual.replicas), bar=bar), json, markdown)
+
+
 @app.command(epilog="Example: `palaestra bench objectives --markdown objectives.md --plot objectives.png`")
 def objectives(
     quick: Quick = False,  # noqa: FBT002

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from palaestra.trainers.choice import ChoiceConfig
     from palaestra.trainers.critic import CriticConfig
     from palaestra.trainers.engines.native import NativeConfig
+    from palaestra.trainers.engines.replicas import ReplicasConfig
     from palaestra.trainers.learner import LearnerConfig
     from palaestra.trainers.loops import (
         ExpertConfig,
@@ -84,6 +85,7 @@ __all__ = [
     "ProgressBar",
     "RecordedRun",
     "RejectionConfig",
+    "ReplicasConfig",
     "RolloutJob",
     "RolloutResult",
     "RolloutWorlds",
@@ -118,6 +120,7 @@ _HOMES = {
     "choice": ("ChoiceConfig",),
     "critic": ("CriticConfig",),
     "engines.native": ("NativeConfig",),
+    "engines.replicas": ("ReplicasConfig",),
     "learner": ("LearnerConfig",),
     "monitors": ("AlarmConfig",),
     "objectives": ("ObjectiveConfig",),

@@ -8,10 +8,12 @@ from palaestra.errors import ConfigError
 
 AUTO = "auto"
 """The first CUDA device where there is one, otherwise the CPU; the precision that the device multiplies fastest in."""
-ResolvedPrecision: TypeAlias = Literal["fp32", "bf16", "fp8", "fp8-block"]
+ResolvedPrecision: TypeAlias = Literal["fp32", "bf16", "fp8", "fp8-block", "nvfp4"]
 """Names of flows; see `flow_of`."""
 QUANTISED_PRECISIONS: frozenset[str] = frozenset({"fp8", "fp8-block"})
 """Those whose products have operands in E4M3."""
+FOUR_BITS = "nvfp4"
+"""That whose weights of blocks are frozen in NVFP4, with adapters beside them."""
 Precision: TypeAlias = Literal["auto"] | ResolvedPrecision
 _E4M3_ON_CUDA = (9, 0)
 """The least compute capability whose products take E4M3 with a scale for each row: Hopper's."""

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 import torch
 
 from palaestra.record import record
-from palaestra.trainers.device import ResolvedPrecision
+from palaestra.trainers.device import FOUR_BITS, ResolvedPrecision
 from palaestra.trainers.quantisation import E4M3, BlockShape
 from palaestra.trainers.quantised_vectors import SCALE_BYTES
 
@@ -56,6 +56,9 @@ class PrecisionFlow:
     to."""
     operands: OperandFormat | None
     """Of the products of blocks, where they are quantised. Embedding, norms, attention and output layer never are."""
+    frozen: bool
+    """Whether the weights of those products never change and are in NVFP4; adapters in the states' type stand beside
+    them, and activations are not quantised."""
     fixed_order: bool
     """Whether every sum has one order, whatever a token is computed with; sums are in single precision either way."""
 
@@ -88,5 +91,6 @@ def flow_of(
         states=dtype,
         keys_and_values=E4M3 if rounds else dtype,
         operands=operands,
+        frozen=precision == FOUR_BITS,
         fixed_order=invariant,
     )

@@ -9,6 +9,7 @@ from palaestra.trainers.folder import ADAPTERS, base_of, check_folder, digest_we
 from palaestra.trainers.model.adapters import merge_adapters
 from palaestra.trainers.model.checkpoint import load_decoder, save_decoder
 from palaestra.trainers.model.decoder import Decoder
+from palaestra.trainers.products import Nvfp4Products
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,8 +20,14 @@ class Policy:
     codec: Codec
 
     def copy(self) -> "Policy":
-        """The same policy with weights of its own."""
-        return Policy(model=deepcopy(self.model), codec=self.codec)
+        """The same policy with weights of its own, all in the form that they are trained in."""
+        return Policy(model=deepcopy(self.model.unfrozen()), codec=self.codec)
+
+    def frozen(self) -> "Policy":
+        """The same policy with the weights of blocks rounded to NVFP4 and held in it; the rest is shared."""
+        model = self.model.share()
+        model.freeze(Nvfp4Products())
+        return Policy(model=model, codec=self.codec)
 
     def save(self, directory: Path) -> None:
         """Write model, tokenizer and the name of the chat format, as `load_policy` and transformers read them."""
@@ -29,11 +36,11 @@ class Policy:
 
     def digest(self) -> str:
         """A hash of every weight, by name: equal digests mean equal policies, bit for bit."""
-        return digest_weights(self.model.state_dict())
+        return digest_weights(self.model.unfrozen().state_dict())
 
 
 def load_policy(directory: Path, *, format_name: str | None = None) -> Policy:
-    """A policy from disk: one that Palaestra saved, or any Qwen3, Qwen2.5 or Llama in Hugging Face's layout.
+    """A policy from disk: one that Palaestra saved, or any Qwen3, Qwen3-MoE, Qwen2.5 or Llama in Hugging Face's layout.
 
     Adapters that a run has saved are worked into the policy that they belong to.
 

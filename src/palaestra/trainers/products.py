@@ -1,4 +1,4 @@
-"""Products of quantised operands, which engine and learner share; see `OperandFormat`.
+"""Products of quantised operands, which engine and learner share; see `OperandFormat` and `nvfp4`.
 
 Axes: T tokens, C channels that are summed over, N columns of a product.
 """
@@ -15,6 +15,7 @@ from palaestra.errors import ConfigError
 from palaestra.trainers.flow import OperandFormat
 from palaestra.trainers.model.projection import PackedWeight
 from palaestra.trainers.model.shape import DecoderShape
+from palaestra.trainers.nvfp4 import Nvfp4Matrix, dequantise_nvfp4, nvfp4_bytes, quantise_to_nvfp4
 from palaestra.trainers.quantisation import QuantisedMatrix, dequantise, quantise, round_to_e4m3
 
 _MULTIPLE = 16
@@ -45,6 +46,32 @@ class QuantisedProducts:
         return product_TN
 
 
+class Nvfp4Products:
+    """Products with frozen weights in NVFP4, which torch multiplies as what they were rounded to.
+
+    The gradient of the states is given, and the weights get none. Nothing else is held for the way back: the weights
+    are dequantised a second time there.
+    """
+
+    def pack(self, weight_NC: Tensor) -> Nvfp4Matrix:
+        """See `ProjectionProducts`."""
+        return quantise_to_nvfp4(weight_NC)
+
+    def product(self, x_TC: Tensor, weight_NC: Tensor, packed: PackedWeight) -> Tensor:
+        """See `ProjectionProducts`; `weight_NC` is empty."""
+        del weight_NC
+        product_TN: Tensor = _FrozenProduct.apply(x_TC, *packed)  # type: ignore[no-untyped-call]
+        return product_TN
+
+    def unpack(self, packed: PackedWeight, columns: int) -> Tensor:
+        """See `FrozenProducts`."""
+        return dequantise_nvfp4(Nvfp4Matrix(*packed), columns, torch.float32)
+
+    def move(self, packed: PackedWeight, device: torch.device) -> Nvfp4Matrix:
+        """See `FrozenProducts`."""
+        return Nvfp4Matrix(*(part.to(device) for part in packed))
+
+
 def check_sizes(operands: OperandFormat, shape: DecoderShape, device: torch.device) -> None:
     """Refuse a decoder whose weights the device cannot multiply in this format.
 
@@ -70,6 +97,30 @@ def packed_bytes(operands: OperandFormat, shape: DecoderShape) -> int:
         -(-rows // block.rows) * -(-columns // (block.columns or columns)) for rows, columns in shape.projections
     )
     return shape.projection_parameters + shape.layers * 4 * scales
+
+
+def frozen_bytes(shape: DecoderShape) -> int:
+    """Bytes of a decoder's projections in NVFP4, scales included."""
+    return shape.layers * sum(nvfp4_bytes(rows, columns) for rows, columns in shape.projections)
+
+
+class _FrozenProduct(torch.autograd.Function):
+    # Any: torch does not declare its context.
+
+    @staticmethod
+    def forward(ctx: Any, x_TC: Tensor, codes_NB: Tensor, scale_NK: Tensor, scale: Tensor) -> Tensor:
+        ctx.save_for_backward(codes_NB, scale_NK, scale)
+        ctx.columns = x_TC.shape[-1]
+        return x_TC @ dequantise_nvfp4(Nvfp4Matrix(codes_NB, scale_NK, scale), ctx.columns, x_TC.dtype).T
+
+    @staticmethod
+    @once_differentiable
+    def backward(  # pyright: ignore[reportIncompatibleMethodOverride]  the decorator takes its first by place alone
+        ctx: Any, *grad_outputs: Any
+    ) -> tuple[Tensor, None, None, None]:
+        """Of the states alone."""
+        (d_TN,) = grad_outputs
+        return d_TN @ dequantise_nvfp4(Nvfp4Matrix(*ctx.saved_tensors), ctx.columns, d_TN.dtype), None, None, None
 
 
 class _Product(torch.autograd.Function):

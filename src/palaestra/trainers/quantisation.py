@@ -56,7 +56,7 @@ def quantise(x_RC: Tensor, block: BlockShape) -> QuantisedMatrix:
         x_RC: In single precision or bfloat16.
         block: What shares a scale.
     """
-    scale_rc = _scales(_largest(x_RC, block))
+    scale_rc = least_power_of_two(_largest(x_RC, block))
     inverse_RC = _spread(scale_rc.reciprocal(), x_RC, block)
     return QuantisedMatrix((x_RC * inverse_RC.to(x_RC.dtype)).to(E4M3), scale_rc)
 
@@ -72,7 +72,8 @@ def round_to_e4m3(x_RC: Tensor, block: BlockShape) -> Tensor:
     return dequantise(quantise(x_RC, block), block, x_RC.dtype)
 
 
-def _scales(largest_rc: Tensor) -> Tensor:
+def least_power_of_two(largest_rc: Tensor) -> Tensor:
+    """The least powers of two that bring magnitudes to `LARGEST` or less; 1 for 0, and NaN for what is not finite."""
     mantissa_rc, exponent_rc = torch.frexp(largest_rc)
     exponent_rc = (exponent_rc - _EXPONENT + (mantissa_rc > _MANTISSA)).clamp(min=_LEAST)
     power_rc = (exponent_rc + 127).bitwise_left_shift(23).view(torch.float32)  # exact, unlike `pow`

@@ -72,6 +72,19 @@ def test_a_refusal_reads_the_row_that_it_shows_where_its_condition_has_not(tmp_p
     assert not prove(env, [twin.spec.id]).faults
 
 
+def test_the_reply_of_a_refusal_names_the_row_that_shows_it(tmp_path: Path) -> None:
+    whole = blueprint()
+    request = whole.requests["extend-loan"]
+    refusal = replace(request.refusals[0], shows="loan.tool", tells="I am sorry, {shown.id} cannot be kept longer.")
+    changed = replace(request, refusals=(refusal, *request.refusals[1:]))
+    env = _env(replace(whole, id="naming-library", requests={**whole.requests, "extend-loan": changed}), tmp_path)
+    twin = env.task_set.instance("naming-library/extend-loan-twin/0000")
+    shown = next(call for call in twin.oracle if call.tool == "decline_request").arguments["evidence_id"]
+    reply = [call for call in twin.oracle if call.tool == "reply"][-1]
+    assert reply.arguments["message"] == f"I am sorry, {shown} cannot be kept longer."
+    assert not prove(env, [twin.spec.id]).faults
+
+
 def test_a_refusal_looks_up_no_row_again_that_its_condition_has_read() -> None:
     tools = [call.tool for call in bundled_tasks(compiled().world).instance("tool-library/worn-tool-twin/0000").oracle]
     assert tools.count("get_tool") == 1

@@ -220,3 +220,8 @@ def test_solutions_in_a_style_are_translated_to_other_surfaces(surface: str, tmp
         calls = env.played_surface.translate(instance.oracle, instance.initial_state)
         rewards = [env.step({"tool": made.tool, "arguments": dict(made.arguments)})[1] for made in calls]
         assert sum(rewards) == pytest.approx(100)
+
+
+def test_a_word_that_belongs_to_a_verb_stays_with_it() -> None:
+    assert ToolStyle(order="noun_verb").name("put_back_loan") == "loan_put_back"
+    assert ToolStyle(order="noun_verb").name("lend_tool") == "tool_lend"

@@ -16,11 +16,18 @@ def part(name: str) -> MechanismPart:
 @pytest.mark.parametrize("name", sorted(mechanisms()))
 def test_a_date_that_follows_from_another_is_planted_with_it(name: str) -> None:
     made = part(name)
-    follows = {
-        (match[1], f"{entity}.{field}")
+    dates = {
+        f"{entity}.{field}"
         for entity, spec in made.entities.items()
         for field, one in spec.fields.items()
-        if (match := re.fullmatch(rf"({entity}\.\w+) [+-] \d+", str(one.value)))
+        if "date" in one.type
+    }
+    follows = {
+        (first, f"{entity}.{field}")
+        for entity, spec in made.entities.items()
+        for field, one in spec.fields.items()
+        if f"{entity}.{field}" in dates
+        for first in dates.intersection(re.findall(r"\w+\.\w+", str(one.value)))
     }
     contradictory = [
         (request, refusal.section, later)

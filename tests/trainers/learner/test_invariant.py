@@ -22,11 +22,13 @@ from palaestra.trainers.device import Precision
 from palaestra.trainers.engines.native import NativeConfig
 from palaestra.trainers.learner import Learner, LearnerConfig, LoraConfig
 from palaestra.trainers.model.decoder import Decoder
+from palaestra.trainers.model.shape import ExpertShape
 from palaestra.trainers.objectives import ComposedObjective, SupervisedObjective
 from unified import batch_of, draw_together
 
 SHAPE = tiny(hidden=37, head_dim=16, mlp=51)
 BIASED: dict[str, Any] = {"hidden": 64, "qk_norm": False, "qkv_bias": True}
+MIXED: dict[str, Any] = {"experts": ExpertShape(count=5, chosen=2, normalised=True)}
 PLAIN = LearnerConfig(lr=1e-3, invariant=True)
 PRECISIONS: tuple[Precision, ...] = ("fp32", "bf16", "fp8", "fp8-block")
 
@@ -75,10 +77,11 @@ def test_drawn_tokens_have_the_log_probabilities_that_they_were_drawn_with(
     assert mismatch(config, drawn(precision, together)).max() == 0.0
 
 
+@pytest.mark.parametrize("shape", [BIASED, MIXED], ids=["biases", "experts"])
 @pytest.mark.parametrize("precision", PRECISIONS)
-def test_biases_of_attention_are_added_alike(precision: Precision) -> None:
+def test_other_families_are_computed_alike(precision: Precision, shape: dict[str, Any]) -> None:
     config = NativeConfig(rows=64, capacity=40_000, prefill=24, precision=precision, invariant=True)
-    model = decoder(**BIASED)
+    model = decoder(**shape)
     batch = batch_of(draw_together(model, range(7), config, temperature=1.0))
     logp_T = Learner(model, replace(PLAIN, precision=precision, layout="shared")).logprobs(batch, temperature=1.0).logp
     assert torch.equal(logp_T[batch.trained_T], batch.logprob_T[batch.trained_T])
@@ -142,8 +145,9 @@ def gradients(config: LearnerConfig, shape: dict[str, Any], batch: TokenBatch) -
         ({"qk_norm": False, "tied": False}, "padded"),
         ({"kv_heads": 4, "head_dim": 32}, "shared"),
         (BIASED, "shared"),
+        (MIXED, "packed"),
     ],
-    ids=["packed", "padded", "shared", "biases"],
+    ids=["packed", "padded", "shared", "biases", "experts"],
 )
 def test_gradients_are_the_ordinary_ones(shape: dict[str, Any], layout: Any) -> None:
     batch = weighed(sequences())

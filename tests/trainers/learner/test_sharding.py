@@ -39,7 +39,7 @@ EXACT = {"weights": 1e-6, "scores": 1e-5, "figures": 1e-4}
 @pytest.mark.parametrize("name", CONFIGS)
 def test_two_processes_come_to_the_weights_scores_and_figures_of_one(met: Path, name: str) -> None:
     off = CLOSE.get(name, EXACT)
-    alone, first = come_to(Learner(decoder(), CONFIGS[name])), found(met, name, 0)
+    alone, first = come_to(Learner(decoder(name), CONFIGS[name])), found(met, name, 0)
     assert [row.keys() for row in first["metrics"]] == [row.keys() for row in alone["metrics"]]
     for row, expected in zip(first["metrics"], alone["metrics"], strict=True):
         assert row == pytest.approx(expected, rel=off["figures"], abs=off["figures"])
@@ -67,7 +67,7 @@ def test_a_step_taken_again_from_the_state_before_it_says_the_same(met: Path, na
 
 
 def test_what_several_processes_save_one_can_go_on_from(met: Path) -> None:
-    learner = Learner(decoder(), CONFIGS["plain"])
+    learner = Learner(decoder("plain"), CONFIGS["plain"])
     kept = found(met, "plain", 0)
     learner.restore(kept["state"])
     assert all(torch.equal(weight, kept["weights"][name]) for name, weight in learner.weights().items())

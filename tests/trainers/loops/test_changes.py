@@ -91,7 +91,8 @@ def test_every_setting_has_a_class_and_every_class_a_setting() -> None:
         "grpo": {"vllm": {}, "branching": {}, "weight_noise": {}},
     }
     whole = {kind: {"learner": {"lora": {}}, **optional[kind]} for kind in STAGE_KINDS}
-    known = leaves(read_config(whole)) | leaves(read_config(plain))
+    several: dict[str, Any] = {kind: {} if kind == "sft" else {"replicas": {}} for kind in STAGE_KINDS}
+    known = leaves(read_config(whole)) | leaves(read_config(plain)) | leaves(read_config(several))
     absent = {name for name in SETTING_RULES if name.startswith("grpo.critic.learner.lora.")}  # it takes no adapters
     assert known == SETTING_RULES.keys() - absent - {"world", *STAGE_KINDS}  # how many there are
 
@@ -112,6 +113,9 @@ def test_every_setting_has_a_class_and_every_class_a_setting() -> None:
         ("grpo.alarms.kl", "operational", False),
         ("trackers", "operational", False),
         ("threads", "operational", True),
+        ("grpo.replicas", "operational", True),
+        ("expert.replicas.count", "operational", True),
+        ("grpo.replicas.silence", "operational", False),
         ("device", "operational", True),
         ("grpo.learner.micro_tokens", "operational", True),
         ("grpo.learner.layout", "operational", True),

@@ -186,6 +186,6 @@ def test_settings_that_a_head_cannot_have_are_refused(changes: dict[str, Any], t
 
 
 def test_vllm_is_not_given_a_policy_with_a_head(warm: Policy, tmp_path: Path) -> None:
-    settings = replace(SYNC, vllm=VllmConfig())
+    settings, policy = replace(SYNC, vllm=VllmConfig()), closed(warm)
     with pytest.raises(ConfigError, match=r"vllm: the policy has a temperature head.*draw with our own engine"):
-        engine_of(settings, closed(warm), tmp_path, sink=lambda line: None, replay=None)
+        engine_of(settings, policy, policy.model.state_dict(), tmp_path, sink=lambda line: None, replay=None)

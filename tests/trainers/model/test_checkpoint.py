@@ -21,7 +21,7 @@ from transformers import (
 from decoders import STRETCHED, in_transformers, logits_of, tiny, varied
 from palaestra.errors import CheckpointError
 from palaestra.trainers.model.checkpoint import fresh, load_decoder, save_decoder
-from palaestra.trainers.model.shape import DecoderShape
+from palaestra.trainers.model.shape import DecoderShape, ExpertShape
 
 Damage = Callable[[Path], object]
 SIZES: dict[str, Any] = {
@@ -48,6 +48,8 @@ SHAPES = [
     tiny(qk_norm=False),
     BIASED,
     tiny(qk_norm=False, rope_scaling=STRETCHED, rope_theta=5e5),
+    tiny(experts=ExpertShape(count=5, chosen=2, normalised=True)),
+    tiny(experts=ExpertShape(count=4, chosen=3, normalised=False), tied=False),
 ]
 
 

@@ -3,11 +3,11 @@ from pathlib import Path
 
 import pytest
 import torch
-from transformers import LlamaForCausalLM, PreTrainedModel, Qwen2ForCausalLM, Qwen3ForCausalLM
+from transformers import LlamaForCausalLM, PreTrainedModel, Qwen2ForCausalLM, Qwen3ForCausalLM, Qwen3MoeForCausalLM
 
 from decoders import STRETCHED, causal, in_transformers, logits_of, tiny, varied
 from palaestra.trainers.model.decoder import Decoder, Rotary, rotate
-from palaestra.trainers.model.shape import DecoderShape
+from palaestra.trainers.model.shape import DecoderShape, ExpertShape
 
 IDS = torch.randint(0, 48, (150,), generator=torch.Generator().manual_seed(5)).tolist()
 SHAPES = {
@@ -15,6 +15,8 @@ SHAPES = {
     "qwen3, one key-value head": tiny(kv_heads=1),
     "qwen3, untied, heads wider than hidden": tiny(tied=False, head_dim=16),
     "qwen3, other theta and epsilon": tiny(rope_theta=1e6, norm_epsilon=1e-3),
+    "experts": tiny(experts=ExpertShape(count=5, chosen=2, normalised=True)),
+    "experts, shares as they are, untied": tiny(experts=ExpertShape(count=4, chosen=3, normalised=False), tied=False),
     "qwen2": tiny(qk_norm=False, qkv_bias=True),
     "qwen2, untied, one key-value head": tiny(qk_norm=False, qkv_bias=True, tied=False, kv_heads=1, rope_theta=1e6),
     "llama": tiny(qk_norm=False),
@@ -42,7 +44,8 @@ def test_logits_are_those_of_transformers(shape: DecoderShape, tmp_path: Path) -
     decoder = varied(shape)
     model = in_transformers(decoder, tmp_path)
     others = Qwen2ForCausalLM if shape.qkv_bias else LlamaForCausalLM
-    assert isinstance(model, Qwen3ForCausalLM if shape.qk_norm else others)
+    normed = Qwen3ForCausalLM if shape.experts is None else Qwen3MoeForCausalLM
+    assert isinstance(model, normed if shape.qk_norm else others)
     ours = logits_of(decoder, IDS)
     assert ours.std() > 0.5  # else any two models would agree
     torch.testing.assert_close(ours, theirs(model), atol=1e-4, rtol=0)
@@ -76,6 +79,7 @@ def test_every_weight_has_a_say(shape: DecoderShape) -> None:
         ({"kv_heads": 3}, "4 heads cannot share 3"),
         ({"head_dim": 7}, "even"),
         ({"qkv_bias": True}, "qkv_bias=True, qk_norm=True"),
+        ({"experts": ExpertShape(count=2, chosen=1, normalised=True), "qk_norm": False}, "experts, qk_norm=False"),
         ({"qkv_bias": True, "qk_norm": False, "head_dim": 16}, "qkv_bias=True, heads=4, head_dim=16, hidden=32"),
     ],
 )

@@ -214,6 +214,15 @@ def test_a_ceiling_that_was_saved_moves_on_as_it_would_have(turns: list[tuple[En
     assert other.state() == one.state()
 
 
+def test_a_lifted_ceiling_stays_whatever_the_engine_says() -> None:
+    pressure, saved = Pressure(64), Pressure(20).state()
+    pressure.lift()
+    for _ in range(3):
+        assert _round(pressure, HARD) == 64
+        pressure.restore(saved)
+    assert [pressure.room(HARD, under_way) for under_way in (0, 63, 64)] == [True, True, False]
+
+
 def test_a_saved_ceiling_does_not_exceed_the_agents_of_today() -> None:
     many = Pressure(64)
     _round(many, EASY)

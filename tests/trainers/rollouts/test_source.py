@@ -231,6 +231,18 @@ def test_the_groups_that_another_run_took_are_waited_for_whichever_are_ready() -
     run(main())
 
 
+def test_no_group_begins_before_the_version_at_which_it_did_in_another_run() -> None:
+    async def main() -> None:
+        limits = Staleness(per_step=1, staleness=2)
+        begun = {0: 0, 1: 1, 4: 4, 5: 4}
+        async with training(limits, begun=begun) as at_work:
+            for _ in range(6):
+                await at_work.step()
+            assert [group.version for group in at_work.taken] == [0, 1, 1, 1, 4, 4]
+
+    run(main())
+
+
 def test_a_group_begins_only_when_there_is_room_for_its_first_trajectory() -> None:
     """So its version is that of the weights under which it is really begun."""
 

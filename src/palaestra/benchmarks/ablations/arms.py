@@ -41,9 +41,13 @@ def _gradient_on_points(config: AblationConfig) -> Stages:
     return {"grpo": replace(config.grpo, cpu_seconds=config.cpu_seconds, objective=ObjectiveConfig())}
 
 
-def _gradient_paid_by(reward: Spec) -> Callable[[AblationConfig], Stages]:
+def _gradient_by_turns(config: AblationConfig) -> Stages:
+    return {"grpo": replace(config.grpo, cpu_seconds=config.cpu_seconds, objective=ObjectiveConfig(preset="blockwise"))}
+
+
+def _gradient_paid_by(*rewards: Spec) -> Callable[[AblationConfig], Stages]:
     def stages(config: AblationConfig) -> Stages:
-        objective = ObjectiveConfig(parts={"rewards": [reward]})
+        objective = ObjectiveConfig(parts={"rewards": list(rewards)})
         return {"grpo": replace(config.grpo, cpu_seconds=config.cpu_seconds, objective=objective)}
 
     return stages
@@ -78,6 +82,14 @@ ARMS: Mapping[str, AblationArm] = MappingProxyType(
         ),
         "gradient-former-price": AblationArm(
             what="policy gradient, paid by the former price of acting", stages=_gradient_paid_by("ungraded")
+        ),
+        "gradient-less-harm": AblationArm(
+            what="policy gradient, paid by the checklist with harm at a fifth and unfinished work at most 0",
+            stages=_gradient_paid_by({"part": "harm-scale", "factor": 0.2}, {"part": "unfinished", "most": 0.0}),
+        ),
+        "gradient-blockwise": AblationArm(
+            what="policy gradient, paid by the checklist, credited turn by turn (Blockwise)",
+            stages=_gradient_by_turns,
         ),
         **STALE_ARMS,
         **FLOW_ARMS,
@@ -115,7 +127,15 @@ TABLES: Mapping[str, AblationTable] = MappingProxyType(
         ),
         "reward": AblationTable(
             question="Does a better reward teach more, and more that transfers?",
-            arms=("warm-start", "gradient", "gradient-points", "gradient-flipped", "gradient-former-price"),
+            arms=(
+                "warm-start",
+                "gradient",
+                "gradient-points",
+                "gradient-flipped",
+                "gradient-former-price",
+                "gradient-less-harm",
+                "gradient-blockwise",
+            ),
             against="gradient",
             over="gradient",
         ),

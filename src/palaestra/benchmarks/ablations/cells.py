@@ -1,7 +1,7 @@
 """Cells of the tables: one arm with one seed, trained and measured, and kept as a small file that can be committed.
 
-A cell holds what its figures follow from and the digest of its settings, tasks and demonstrations. A cell of other
-settings does not count as run. Runs and warm starts stay in a working folder, where a killed cell goes on.
+A cell holds what its figures follow from, its settings, and the digests of its tasks and demonstrations. A cell of
+other settings does not count as run. Runs and warm starts stay in a working folder, where a killed cell goes on.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +19,7 @@ from palaestra import register_world
 from palaestra.benchmarks.ablations.arm import AblationArm, AblationConfig
 from palaestra.benchmarks.ablations.arms import ARMS
 from palaestra.benchmarks.cell_pool import hold_lock, run_in_pool
+from palaestra.benchmarks.cell_settings import KeptSettings, agree_with_kept, keep_settings
 from palaestra.benchmarks.learning import (
     HeldoutGroup,
     LearningMaterial,
@@ -33,7 +34,9 @@ from palaestra.errors import InfrastructureError, RecordError
 from palaestra.record import record
 from palaestra.trainers import (
     GrpoConfig,
+    PlayConfig,
     PolicyConfig,
+    SftConfig,
     TrainConfig,
     env_id_of,
     load_policy,
@@ -64,8 +67,8 @@ class AblationCell:
 
     arm: str
     seed: int
-    settings: str
-    """The digest of the settings, the held-out tasks and the demonstrations."""
+    settings: KeptSettings
+    """Those of the arm (`CellSettings`)."""
     steps: Mapping[str, int]
     """Of each stage after the warm start."""
     cpu_seconds: Mapping[str, float]
@@ -93,16 +96,41 @@ Materials: TypeAlias = Mapping[str, LearningMaterial]
 """By the name of a site."""
 
 
-def settings_digests(config: AblationConfig, materials: Materials) -> dict[str, str]:
-    """By arm of the sites at hand: what must be equal for a cell to count as run."""
-    shown = {site: [episode.digest() for episode in one.demonstrations] for site, one in materials.items()}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellSettings:
+    """What must agree for a cell to count as run."""
 
-    def of(name: str) -> str:
+    config: AblationConfig
+    chat_format: str
+    warm_start: SftConfig
+    play: PlayConfig
+    stages: Mapping[str, tuple[str, StageConfig]]
+    """By name: the kind and the settings of each."""
+    tasks: str
+    """The digest of the held-out tasks."""
+    demonstrations: str
+    """The digest of those shown."""
+    start: "CellSettings | None"
+    """Of the arm that it goes on from, where there is one."""
+
+
+def cell_settings(config: AblationConfig, materials: Materials) -> dict[str, CellSettings]:
+    """By arm of the sites at hand."""
+    shown = {site: digest([episode.digest() for episode in one.demonstrations]) for site, one in materials.items()}
+    tasks = {site: digest(one.tasks) for site, one in materials.items()}
+
+    def of(name: str) -> CellSettings:
         arm = ARMS[name]
-        stages = {name: [type(stage).__name__, stage] for name, stage in arm.stages(config).items()}
-        begun = [arm.chat_format, arm.warm_start(config), arm.play(config)]
-        before = [] if arm.start is None else [of(arm.start)]
-        return digest([config, begun, stages, materials[arm.site].tasks, shown[arm.site], *before])
+        return CellSettings(
+            config=config,
+            chat_format=arm.chat_format,
+            warm_start=arm.warm_start(config),
+            play=arm.play(config),
+            stages={name: (type(stage).__name__, stage) for name, stage in arm.stages(config).items()},
+            tasks=tasks[arm.site],
+            demonstrations=shown[arm.site],
+            start=None if arm.start is None else of(arm.start),
+        )
 
     return {name: of(name) for name, arm in ARMS.items() if arm.site in materials}
 
@@ -114,7 +142,7 @@ def read_cells(folder: Path, config: AblationConfig, materials: Materials) -> di
         RecordError: a file cannot be read.
     """
     found: dict[CellKey, AblationCell] = {}
-    wanted = settings_digests(config, materials)
+    wanted = cell_settings(config, materials)
     for file in sorted(folder.glob("*.json")):
         try:
             cell = _CELL.validate_json(file.read_bytes())
@@ -122,7 +150,7 @@ def read_cells(folder: Path, config: AblationConfig, materials: Materials) -> di
             raise RecordError(
                 f"{file}: {plain_rule(error.errors()[0]['msg'])}; remove it to run the cell anew"
             ) from error
-        if wanted.get(cell.arm) == cell.settings:
+        if cell.arm in wanted and agree_with_kept(wanted[cell.arm], cell.settings):
             found[CellKey(cell.arm, cell.seed)] = cell
     return found
 
@@ -214,7 +242,7 @@ def run_cell(material: LearningMaterial, key: CellKey, config: AblationConfig, c
     cell = AblationCell(
         arm=key.arm,
         seed=key.seed,
-        settings=settings_digests(config, {arm.site: material})[key.arm],
+        settings=keep_settings(cell_settings(config, {arm.site: material})[key.arm]),
         steps={name: one.step for name, one in progress.items()},
         cpu_seconds={name: round(one.cpu_seconds, 1) for name, one in progress.items()},
         solved={at: _read_solved(one, material.heldout) for at, one in evaluations.items()},

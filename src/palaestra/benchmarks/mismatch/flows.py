@@ -13,11 +13,14 @@ class FlowSide:
 
     precision: ResolvedPrecision
     keys_and_values: KeyValueFormat = "states"
+    adapters: bool = False
+    """Whether adapters are trained: in NVFP4 they stand beside the weights that draw, and otherwise are worked in."""
 
     @property
     def name(self) -> str:
         """Such as "bf16 + fp8 KV"."""
-        return self.precision if self.keys_and_values == "states" else f"{self.precision} + {self.keys_and_values} KV"
+        cache = "" if self.keys_and_values == "states" else f" + {self.keys_and_values} KV"
+        return f"{self.precision}{cache}{' + adapters' if self.adapters else ''}"
 
     def flow(self, *, invariant: bool) -> PrecisionFlow:
         """Its flow."""
@@ -74,10 +77,18 @@ _SIDES = (
     (_BF16_KV, _BF16),
     (_FP8_KV, _FP8_KV),
 )
-FLOW_PAIRS = tuple(
-    FlowPair(rollouts=rollouts, training=training, invariant=invariant)
-    for rollouts, training in _SIDES
-    for invariant in (False, True)
+WITH_ADAPTERS: tuple[ResolvedPrecision, ...] = ("bf16", "nvfp4")
+"""The precisions that are measured with adapters."""
+FLOW_PAIRS = (
+    *(
+        FlowPair(rollouts=rollouts, training=training, invariant=invariant)
+        for rollouts, training in _SIDES
+        for invariant in (False, True)
+    ),
+    *(
+        FlowPair(rollouts=side, training=side, invariant=False)
+        for side in (FlowSide(precision=precision, adapters=True) for precision in WITH_ADAPTERS)
+    ),
 )
 """Each precision in one flow, and each lower one with training in the next higher, then keys and values in FP8: free
-and invariant."""
+and invariant. Then adapters, which have no invariant mode."""

@@ -7,6 +7,7 @@ are taken in by parts. The learner takes a step with a learning rate of 0, so th
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from statistics import median
 
@@ -18,19 +19,23 @@ from palaestra.records import JsonObject
 from palaestra.seeding import Stream
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.flatten import flatten_tokens
-from palaestra.trainers.engines.engine import Sampling, TurnRequest
+from palaestra.trainers.device import FOUR_BITS
+from palaestra.trainers.engines.engine import EngineStats, Sampling, TurnRequest
 from palaestra.trainers.engines.native import NativeConfig, NativeEngine
 from palaestra.trainers.engines.noise import noise_key
-from palaestra.trainers.learner import Learner, LearnerConfig
+from palaestra.trainers.learner import Learner, LearnerConfig, LoraConfig
 from palaestra.trainers.model.checkpoint import fresh
 from palaestra.trainers.model.decoder import Decoder
 from palaestra.trainers.model.shape import DecoderShape
 from palaestra.trainers.monitors.policy import mismatch_metrics
 from palaestra.trainers.objectives import ComposedObjective, Metrics
+from palaestra.trainers.products import Nvfp4Products
 from palaestra.trajectory import Span, Tokens
 
 SHAPE = DecoderShape(vocabulary=2048, hidden=128, layers=4, heads=4, kv_heads=2, head_dim=32, mlp=384, context=512)
 """1.05 million parameters."""
+_SPREAD = 0.01
+"""The standard deviation of the second weight of an adapter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +78,10 @@ class MismatchFigures:
     """Of each round's training step."""
     cache_bytes: int = 0
     """Bytes that the engine set aside for keys and values."""
+    weight_bytes: int = 0
+    """Bytes of the engine's weights."""
+    update_bytes: int = 0
+    """Bytes of the new weights that a step gives to the engine."""
 
     def as_json(self) -> JsonObject:
         """All of it."""
@@ -83,6 +92,8 @@ class MismatchFigures:
             "draw_seconds": list(self.draw_seconds),
             "step_seconds": list(self.step_seconds),
             "cache_bytes": self.cache_bytes,
+            "weight_bytes": self.weight_bytes,
+            "update_bytes": self.update_bytes,
         }
 
     def draw_price(self, other: "MismatchFigures") -> float:
@@ -115,15 +126,22 @@ class _Contestant:
             precision=pair.training.precision,
             keys_and_values=pair.training.keys_and_values,
             invariant=pair.invariant,
+            lora=LoraConfig() if pair.training.adapters else None,
         )
-        self._model = model
+        if pair.training.precision == FOUR_BITS:  # engine and learner hold one copy then, as in a stage
+            model = model.share()
+            model.freeze(Nvfp4Products())
         self._learner = Learner(model, config)
+        self._model = _give_adapters(model, self._learner) if pair.training.adapters else model
+        update = self._learner.rollout_weights()
+        self.figures.update_bytes = sum(weight.nbytes for weight in update.values())
 
     def play(self, round_: int) -> None:
         """Draw a round, score it, and take a step on it."""
         begun = time.process_time()
-        tokens, self.figures.cache_bytes = asyncio.run(_draw(self._model, self._engine, self._scale, round_))
+        tokens, stats = asyncio.run(_draw(self._model, self._engine, self._scale, round_))
         self.figures.draw_seconds.append(time.process_time() - begun)
+        self.figures.cache_bytes, self.figures.weight_bytes = stats.cache_bytes, stats.weight_bytes
         batch = _batch(tokens, self._scale)
         learnt = self._learner.logprobs(batch).logp
         self._off.append((learnt - batch.logprob_T)[batch.trained_T])
@@ -174,14 +192,31 @@ def _sharp(shape: DecoderShape) -> Decoder:
     return model
 
 
-async def _draw(model: Decoder, config: NativeConfig, scale: MismatchScale, round_: int) -> tuple[list[Tokens], int]:
-    """Trajectories, and bytes that were set aside for keys and values."""
+def _give_adapters(model: Decoder, learner: Learner) -> Decoder:
+    """Give a learner adapters that change its weights by about a twentieth of their size; the model to draw with."""
+    state, generator = learner.state(), torch.Generator().manual_seed(1)
+    for name, weight in state["weights"].items():
+        if ".lora_B." in name:  # they begin as 0
+            weight.copy_(torch.empty(weight.shape).normal_(0.0, _SPREAD, generator=generator))
+    learner.restore(state)
+    weights = learner.rollout_weights()
+    adapted = model.with_adapters(weights)
+    if adapted is model:
+        adapted = deepcopy(model)
+        adapted.load_state_dict(dict(weights), strict=False)  # a tied output layer is left out
+    return adapted
+
+
+async def _draw(
+    model: Decoder, config: NativeConfig, scale: MismatchScale, round_: int
+) -> tuple[list[Tokens], EngineStats]:
+    """Trajectories, and how the engine did."""
     engine = NativeEngine(model, config)
     members = [(group, member) for group in range(scale.groups) for member in range(scale.group_size)]
     drawn = await asyncio.gather(*(_trajectory(engine, scale, (round_, *one)) for one in members))
-    held = engine.stats().cache_bytes
+    stats = engine.stats()
     await engine.close()
-    return list(drawn), held
+    return list(drawn), stats
 
 
 async def _trajectory(engine: NativeEngine, scale: MismatchScale, who: tuple[int, int, int]) -> Tokens:

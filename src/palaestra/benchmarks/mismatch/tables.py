@@ -7,8 +7,8 @@ from palaestra.table import Table
 
 
 def mismatch_tables(figures: Sequence[MismatchFigures]) -> list[Table]:
-    """How far engine and learner are apart, what equality costs, and what keys and values in FP8 save and cost."""
-    tables = (_mismatch(figures), _prices(figures), _keys_and_values(figures))
+    """How far engine and learner are apart, what equality costs, and what keys and values in FP8 or NVFP4 save."""
+    tables = (_mismatch(figures), _prices(figures), _keys_and_values(figures), _adapters(figures))
     return [table for table in tables if table.rows]
 
 
@@ -68,6 +68,26 @@ def _keys_and_values(figures: Sequence[MismatchFigures]) -> Table:
         columns=("flow", "bytes of the engine's pages", "time to draw", "time of a training step"),
         rows=tuple(rows),
         note="Times those of the same flow with keys and values as states are; times as above.",
+    )
+
+
+def _adapters(figures: Sequence[MismatchFigures]) -> Table:
+    found = [one for one in figures if one.pair.training.adapters]
+    rows = tuple(
+        (
+            one.pair.name,
+            f"{one.weight_bytes:,}",
+            f"{one.update_bytes:,}",
+            f"{one.draw_price(found[0]):.2f}",
+            f"{one.step_price(found[0]):.2f}",
+        )
+        for one in found
+    )
+    return Table(
+        title="Adapters",
+        columns=("flow", "bytes of the engine's weights", "bytes of an update", "time to draw", "time of a step"),
+        rows=rows,
+        note="Times those of the first row; times as above.",
     )
 
 

@@ -5,7 +5,7 @@ from palaestra.benchmarks.transfer.cells import (
     TransferKey,
     read_cells,
     run_cell,
-    settings_digest,
+    transfer_settings,
 )
 from palaestra.benchmarks.transfer.config import WORLDS, TransferConfig
 from palaestra.benchmarks.transfer.floors import TransferFloors, measure_floors
@@ -26,8 +26,8 @@ __all__ = [
     "read_cells",
     "run_cell",
     "score_solutions",
-    "settings_digest",
     "training_world",
     "transfer_groups",
+    "transfer_settings",
     "transfer_tables",
 ]

@@ -1,6 +1,6 @@
 """Cells of the comparison: a number of worlds with a seed, trained and measured, and kept as a small file.
 
-A cell holds the digest of its settings and of the listed worlds that it needs. A cell of other settings or of worlds
+A cell holds its settings and the digest of the listed worlds that it needs. A cell of other settings or of worlds
 that were proved anew does not count as run. Runs stay in a working folder, where a killed cell goes on.
 """
 
@@ -13,6 +13,7 @@ import torch
 from pydantic import TypeAdapter, ValidationError
 
 from palaestra.benchmarks.cell_pool import hold_lock
+from palaestra.benchmarks.cell_settings import KeptSettings, agree_with_kept, keep_settings
 from palaestra.benchmarks.learning import HeldoutGroup, LearningMaterial, evaluate_policy
 from palaestra.benchmarks.transfer.config import TransferConfig
 from palaestra.benchmarks.transfer.demonstrations import as_tokens, draw_demonstrations, first_policy
@@ -82,8 +83,8 @@ class TransferCell:
 
     worlds: int
     seed: int
-    settings: str
-    """The digest of the settings and of the worlds."""
+    settings: KeptSettings
+    """Those of the arm (`TransferSettings`)."""
     demonstrations: int
     demonstration_tokens: int
     """Of the oracle's own turns in them."""
@@ -96,8 +97,20 @@ class TransferCell:
 _CELL = TypeAdapter(TransferCell)
 
 
-def settings_digest(config: TransferConfig, worlds: int) -> str:
-    """What must be equal for a cell to count as run.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransferSettings:
+    """What must agree for a cell to count as run."""
+
+    config: TransferConfig
+    worlds: int
+    tasks: str
+    """The digest of those that policies are measured on."""
+    listed: str
+    """The digest of the listed worlds that the arm needs."""
+
+
+def transfer_settings(config: TransferConfig, worlds: int) -> TransferSettings:
+    """The settings of an arm.
 
     Raises:
         CapabilityError: fewer worlds are listed.
@@ -107,7 +120,12 @@ def settings_digest(config: TransferConfig, worlds: int) -> str:
     trained = [number for number, one in listed.items() if one.split == "train"]
     needed = {*trained[: max(worlds, config.codec_worlds)], *(set(listed) - set(trained))}
     tasks = [[group.name, group.tasks] for group in transfer_groups(worlds, config.tasks)]
-    return digest([config, worlds, tasks, [[number, listed[number].blueprint] for number in sorted(needed)]])
+    return TransferSettings(
+        config=config,
+        worlds=worlds,
+        tasks=digest(tasks),
+        listed=digest([[number, listed[number].blueprint] for number in sorted(needed)]),
+    )
 
 
 def read_cells(folder: Path, config: TransferConfig, worlds: Sequence[int]) -> dict[TransferKey, TransferCell]:
@@ -121,7 +139,7 @@ def read_cells(folder: Path, config: TransferConfig, worlds: Sequence[int]) -> d
     Raises:
         RecordError: a file cannot be read.
     """
-    wanted = {number: settings_digest(config, number) for number in worlds}
+    wanted = {number: transfer_settings(config, number) for number in worlds}
     found: dict[TransferKey, TransferCell] = {}
     for file in sorted(folder.glob("worlds-*.json")):
         try:
@@ -130,7 +148,7 @@ def read_cells(folder: Path, config: TransferConfig, worlds: Sequence[int]) -> d
             raise RecordError(
                 f"{file}: {plain_rule(error.errors()[0]['msg'])}; remove it to run the cell anew"
             ) from error
-        if wanted.get(cell.worlds) == cell.settings:
+        if cell.worlds in wanted and agree_with_kept(wanted[cell.worlds], cell.settings):
             found[TransferKey(cell.worlds, cell.seed)] = cell
     return dict(sorted(found.items()))
 
@@ -144,8 +162,8 @@ def run_cell(key: TransferKey, config: TransferConfig, cells: Path, work: Path) 
         InfrastructureError: a world failed in some episode of an evaluation; no file is written.
     """
     torch.set_num_threads(1)
-    settings = settings_digest(config, key.worlds)
-    folder = work / str(key) / settings[:12]
+    settings = transfer_settings(config, key.worlds)
+    folder = work / str(key) / digest(settings)[:12]
     start = folder / "start"
     if not start.exists():
         with saving(start) as temporary:
@@ -176,7 +194,7 @@ def run_cell(key: TransferKey, config: TransferConfig, cells: Path, work: Path) 
     cell = TransferCell(
         worlds=key.worlds,
         seed=key.seed,
-        settings=settings,
+        settings=keep_settings(settings),
         demonstrations=len(shown),
         demonstration_tokens=own,
         read_tokens=read,
@@ -188,7 +206,7 @@ def run_cell(key: TransferKey, config: TransferConfig, cells: Path, work: Path) 
 
 def _demonstrations(worlds: int, config: TransferConfig, start: Policy, work: Path) -> tuple[list[Episode], Path]:
     """The demonstrations of an arm, and their file; the seeds of an arm share them."""
-    file = work / f"demonstrations-{worlds}-{settings_digest(config, worlds)[:12]}.jsonl"
+    file = work / f"demonstrations-{worlds}-{digest(transfer_settings(config, worlds))[:12]}.jsonl"
     with hold_lock(file.with_suffix(".lock")):
         if not file.exists():
             shown = draw_demonstrations(worlds, config.tokens, start.codec, start.model.shape.context)

@@ -183,7 +183,7 @@ class RefusalSpec:
     plant: tuple[Plant, ...]
     """What makes it apply to a request that would be granted otherwise: its refusal twin."""
     tells: str
-    """What who asked is told."""
+    """What who asked is told; `shown` is the record that shows it, as in `{shown.id}`."""
     team: str = ""
     """Who takes over; empty: the request is declined."""
     priority: Literal["low", "normal", "high"] = "normal"

@@ -80,13 +80,19 @@ def compile_afresh(blueprint: Blueprint) -> CompiledBlueprint:
     handbook = HandbookText(blueprint, scopes)
     people = kinds[blueprint.people]
     evidence = tuple(kind for name, kind in kinds.items() if name != CASE)
-    cases = CaseType(kind=kinds[CASE], requester=people, team=blueprint.team, evidence=evidence)
+    cases = CaseType(
+        kind=kinds[CASE],
+        requester=people,
+        team=blueprint.team,
+        evidence=evidence,
+        decline_name=f"decline_{blueprint.case}",
+    )
     actions = {name: read_action(spec, scopes) for name, spec in blueprint.actions.items()}
     readers = [tool for entity in blueprint.entities for tool in read_tools(blueprint, scopes, kinds, entity)]
     first = next(iter(blueprint.handbook))
     plain = [
         *readers,
-        *handbook_tools(number=first, words=blueprint.handbook[first].title.split()[0].lower()),
+        *handbook_tools(number=first, words=blueprint.handbook[first].title.split()[0].lower(), whose=""),
         *reading_tools(cases),
         *(action_tool(blueprint, name, action, kinds) for name, action in actions.items()),
         calculate,

@@ -8,7 +8,7 @@ from palaestra.envs.blueprints.blueprint import Creation, RefusalSpec, RequestSp
 from palaestra.envs.blueprints.effects import Effects, read_effects
 from palaestra.envs.blueprints.expressions import EvaluationTrace, Expression, Frame, Scope, ValueType, parse_expression
 from palaestra.envs.blueprints.field_types import column_of_field
-from palaestra.envs.blueprints.scopes import Scopes
+from palaestra.envs.blueprints.scopes import SHOWN, Scopes
 from palaestra.envs.blueprints.templates import Evaluate, Template, parse_template, read_value
 from palaestra.envs.blueprints.tools import Action
 from palaestra.envs.task import call
@@ -148,7 +148,8 @@ def read_refusal(spec: RefusalSpec, scope: Scope, scopes: Scopes) -> RequestRefu
         sets = [(one.set, one.to)] if one.set else []
         creates = [Creation(entity=one.insert, fields=one.fields)] if one.insert else []
         plant.append(read_effects(sets, creates, scope, scopes, planted=True))
-    return RequestRefusal(spec, when, shows, tuple(plant), parse_template(spec.tells, scope))
+    tells = parse_template(spec.tells, scope.define(SHOWN, shows))
+    return RequestRefusal(spec, when, shows, tuple(plant), tells)
 
 
 def read_step(one: WorkStep, spec: RequestSpec, scope: Scope, actions: Mapping[str, Action]) -> Step:

@@ -18,6 +18,8 @@ from palaestra.envs.blueprints.row_counts import most_naming, most_rows
 
 ASKER = "asker"
 """The name of whoever asks, in a request."""
+SHOWN = "shown"
+"""The name of the record that shows why, in the reply of a refusal."""
 
 
 class Scopes:

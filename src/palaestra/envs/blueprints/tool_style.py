@@ -16,6 +16,8 @@ from palaestra.errors import BlueprintError
 
 Case: TypeAlias = Literal["snake", "camel", "pascal"]
 Prefix: TypeAlias = Literal["", "desk", "crm", "svc"]
+_PARTICLES = frozenset({"back", "off", "out"})
+"""Words that belong to the verb before them, as in `put_back_loan`."""
 _VERBS = {
     "get": {},
     "show": {"get": "show", "read": "show", "search": "find"},
@@ -57,9 +59,11 @@ class ToolStyle:
         """What a tool of that name is called."""
         if name in FIXED:
             return name
-        verb, *noun = name.split("_")
-        verb = _VERBS[self.verbs].get(verb, verb)
-        words = [verb, *noun] if self.order == "verb_noun" else [*noun, verb]
+        first, *noun = name.split("_")
+        verb = [_VERBS[self.verbs].get(first, first)]
+        if noun and noun[0] in _PARTICLES:
+            verb.append(noun.pop(0))
+        words = [*verb, *noun] if self.order == "verb_noun" else [*noun, *verb]
         return _join([*([self.prefix] if self.prefix else []), *words], self.case)
 
     def argument(self, name: str, *, is_id: bool) -> str:

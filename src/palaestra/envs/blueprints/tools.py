@@ -61,9 +61,16 @@ def _search_tool(spec: EntitySpec, scopes: Scopes, entity: str, kind: type[Row])
     return search_tool(
         kind,
         summary=tuple(columns[name] for name in spec.summary),
-        filters=tuple((columns[name], f"Only those of this {name.replace('_', ' ')}.") for name in spec.filters),
+        filters=tuple((columns[name], _describe_filter(name, scopes.types[entity][name])) for name in spec.filters),
         query_text="" if spec.filters or not searched else "Words that must all occur.",
     )
+
+
+def _describe_filter(name: str, kind: ValueType) -> str:
+    word = name.replace("_", " ")
+    if kind.name == "flag":
+        return f"True for those that are {word}, false for the others."
+    return f"Only those of this {word}."
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,6 +64,8 @@ class CaseType:
     """The classes of the records that may show why a request is declined."""
     evidence_text: str = ""
     """Examples of such records for the agent; empty: worked out from `evidence`."""
+    decline_name: str = "decline_request"
+    """What the tool that declines a case is called."""
 
     @property
     def noun(self) -> str:
@@ -114,7 +116,7 @@ class CaseType:
 
     def decline(self, case: Row, section: str, evidence: Row) -> ToolCall:
         """The call that declines a case."""
-        return call("decline_request", **{self.argument: case.id}, policy_id=section, evidence_id=evidence.id)
+        return call(self.decline_name, **{self.argument: case.id}, policy_id=section, evidence_id=evidence.id)
 
     def escalate(self, case: Row, section: str, evidence: Row, *, team: str, priority: Priority) -> ToolCall:
         """The call that hands a case over."""
@@ -181,7 +183,7 @@ def decline_tool(cases: CaseType) -> Tool:
 
     return generate_tool(
         decline,
-        name="decline_request",
+        name=cases.decline_name,
         closes="declined",
         description=(
             f"Close a {_word(cases)} as declined: the policy does not give the {_asker(cases)} what they ask for."

@@ -48,12 +48,13 @@ def parse_sections(text: str) -> list[Section]:
     return sections
 
 
-def handbook_tools(*, number: str, words: str) -> tuple[Tool, Tool]:
+def handbook_tools(*, number: str, words: str, whose: str = "company") -> tuple[Tool, Tool]:
     """The tools `search_handbook` and `read_handbook`.
 
     Args:
         number: The number of a section, as an example.
         words: Words that occur in one, as an example.
+        whose: What the handbook is of, such as "company"; nothing where not all who have it are companies.
     """
     search = search_tool(
         Section,
@@ -64,7 +65,7 @@ def handbook_tools(*, number: str, words: str) -> tuple[Tool, Tool]:
     )
     read = get_tool(
         Section,
-        "Read one section of the company handbook.",
+        f"Read one section of the {whose} handbook." if whose else "Read one section of the handbook.",
         name="read_handbook",
         argument_text=f"The section's number, such as {number}. `search_handbook` finds it.",
         latency=30,

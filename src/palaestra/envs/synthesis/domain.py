@@ -36,13 +36,14 @@ class DomainLexicon:
     team: str
     teams: tuple[str, ...]
     mechanisms: Mapping[str, Mapping[str, Any]]
-    """By mechanism: the words of its roles, `singular, plural, PREFIX-`, and its lists of texts."""
+    """By mechanism: the words of its roles, `singular, plural, PREFIX-`, or `singular, plural` of a role that is no
+    entity, such as a unit; and its lists of texts."""
 
     def words(self, mechanism: str) -> dict[str, str]:
         """What stands for `$name` in a mechanism's document.
 
         Raises:
-            BlueprintError: words are not of the form `singular, plural, PREFIX-`.
+            BlueprintError: words are not of the form `singular, plural, PREFIX-`, or `singular, plural`.
         """
         found = {**_forms("person", self.person), **_forms("staff", self.staff)}
         for role, value in self.mechanisms[mechanism].items():
@@ -52,13 +53,13 @@ class DomainLexicon:
 
 def _forms(role: str, text: str) -> dict[str, str]:
     parts = [part.strip() for part in text.split(",")]
-    if len(parts) != 3:
-        raise BlueprintError(f"{role}: {text!r}; write `singular, plural, PREFIX-`")
-    singular, plural, prefix = parts
+    if len(parts) not in {2, 3}:
+        raise BlueprintError(f"{role}: {text!r}; write `singular, plural, PREFIX-`, or `singular, plural`")
+    singular, plural, *prefix = parts
     return {
         role: singular,
         f"{role}_table": plural,
-        f"{role}_prefix": prefix,
+        **{f"{role}_prefix": one for one in prefix},
         f"{role}_word": singular.replace("_", " "),
         f"{role}_words": plural.replace("_", " "),
     }

@@ -162,7 +162,7 @@ def _people(domain: DomainLexicon, chosen: Sequence[str], stream: Stream) -> dic
     """The entities of those who ask and, where a mechanism needs them, of colleagues."""
     singular, plural, prefix = (part.strip() for part in domain.person.split(","))
     fields = {"name": FieldSpec(type="name"), "email": FieldSpec(type="email")}
-    joined = {"joined": FieldSpec(type="date", days=(-2600, -1510))}
+    joined = {"joined": FieldSpec(type="date", days=(-4200, -2410))}
     found = {
         singular: EntitySpec(
             description="A person who turns to the desk.",

@@ -9,6 +9,7 @@ gives the words of each role:
 | `$booking_table` | its plural, `appointments` |
 | `$booking_prefix` | what its ids begin with, `AP-` |
 | `$booking_word`, `$booking_words` | the same for people, "appointment", "appointments" |
+| `$unit`, `$unit_table`, `$unit_word`, `$unit_words` | the words of a role that is no entity, "copy", "copies" |
 | `$reasons` | a list of texts, `["Late fee", "Repair"]` |
 | `$reasons_choice` | the same as the options of a choice, `late_fee|repair` |
 | `$person`, `$staff` and their forms | those who ask, and colleagues |
@@ -65,7 +66,7 @@ class Mechanism:
     name: str
     text: str
     roles: tuple[str, ...]
-    """The entities that a domain names."""
+    """The entities that a domain names, and other words in singular and plural."""
     lists: tuple[str, ...]
     """The lists of texts that a domain gives."""
     vary: Mapping[str, tuple[Any, ...]] = field(default_factory=dict[str, tuple[Any, ...]])

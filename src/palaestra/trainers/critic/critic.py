@@ -37,7 +37,7 @@ class Critic:
     def __init__(self, model: Decoder, config: CriticConfig, *, heads: int) -> None:
         self.config = config
         self._unit = config.unit or 1.0
-        self._model = deepcopy(model).float()
+        self._model = deepcopy(model.unfrozen()).float()
         device = model.lm_head.weight.device if config.learner.device is None else resolve_device(config.learner.device)
         self._head = nn.Linear(model.shape.hidden, heads, device=device)
         nn.init.zeros_(self._head.weight)

@@ -50,6 +50,8 @@ class TurnRequest:
     noise from outside seed their own by it."""
     timeout: float | None = None
     """Seconds after which the turn is given up with a `WaitError`."""
+    group: str = ""
+    """Trajectories of one group begin alike, as a rule; "" where it is in none. What is drawn does not depend on it."""
 
 
 @record

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from palaestra.trainers.data.layouts import LayoutName
-from palaestra.trainers.device import QUANTISED_PRECISIONS, Precision
+from palaestra.trainers.device import FOUR_BITS, QUANTISED_PRECISIONS, Precision
 from palaestra.trainers.flow import KeyValueFormat
 from palaestra.trainers.limits import check_above_zero, check_at_least
 
@@ -51,7 +51,9 @@ class LearnerConfig:
     """Keep the states between blocks alone, and work out the blocks' own once more on the way back."""
     precision: Precision = "fp32"
     """Of the products: "fp32", "bf16", "fp8", "fp8-block" (see `NativeConfig`), or "auto" for bfloat16 where the
-    device multiplies in it. Weights, their gradients and the optimiser are held in single precision whichever it is."""
+    device multiplies in it. Weights, their gradients and the optimiser are held in single precision whichever it is.
+    With "nvfp4", which needs `lora`, the weights of blocks never change and are held in 4 bits alone, and the products
+    are those of "bf16"."""
     keys_and_values: KeyValueFormat = "states"
     """With "fp8" attention reads keys and values rounded to E4M3, as an engine with the same setting does; gradients
     pass the rounding. It saves no memory here."""
@@ -78,6 +80,11 @@ class LearnerConfig:
                 f"precision={self.precision!r}, lora: an engine quantises weights with adapters worked in, which is "
                 "another forward pass than a learner's with adapters beside quantised weights; leave lora out, or "
                 'write precision = "bf16"'
+            )
+        if self.precision == FOUR_BITS and self.lora is None:
+            raise ValueError(
+                f"precision={self.precision!r}: weights in 4 bits are too coarse to be trained, and adapters beside "
+                'them are trained in their place; give a section lora, or write precision = "bf16"'
             )
         if not all(0 <= beta < 1 for beta in self.betas):
             raise ValueError(f"betas={list(self.betas)}: both are 0 or more and below 1, such as [0.9, 0.95]")

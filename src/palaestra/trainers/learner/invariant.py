@@ -19,7 +19,8 @@ from palaestra.trainers.engines.native.kernels import BLOCK_PLACES, InvariantKer
 from palaestra.trainers.learner.logprobs import ScoreFunction, TokenScores
 from palaestra.trainers.learner.norms import RmsNorm
 from palaestra.trainers.learner.straight_through import replace_value
-from palaestra.trainers.model.decoder import Attend, Rotation
+from palaestra.trainers.model.arithmetic import Rotation
+from palaestra.trainers.model.decoder import Attend
 from palaestra.trainers.model.projection import PackedWeight
 from palaestra.trainers.quantisation import round_to_e4m3
 
@@ -41,6 +42,11 @@ class TrainedFunctions(InvariantFunctions):
             weight_NC = replace_value(weight_NC, packed[1])
         product_TN: Tensor = _Product.apply(x_TC, weight_NC, packed[0], self.kernels)  # type: ignore[no-untyped-call]
         return product_TN
+
+    def route(self, x_TC: Tensor, weight_EC: Tensor, packed: Tensor) -> Tensor:
+        """See `ForwardFunctions`."""
+        logits_TE: Tensor = _SingleProduct.apply(x_TC, weight_EC, packed, self.kernels)  # type: ignore[no-untyped-call]
+        return logits_TE
 
     def norm(self, x: Tensor, weight_C: Tensor, epsilon: float) -> Tensor:
         """See `ForwardFunctions`."""
@@ -73,10 +79,19 @@ class _Product(torch.autograd.Function):
     ) -> tuple[Tensor | None, Tensor | None, None, None]:
         """Torch's ordinary products."""
         x_TC, weight_NC = ctx.saved_tensors
-        (d_TN,) = grad_outputs
+        d_TN = grad_outputs[0].to(x_TC.dtype)
         d_x_TC = d_TN @ weight_NC if ctx.needs_input_grad[0] else None
         d_weight_NC = d_TN.T @ x_TC if ctx.needs_input_grad[1] else None
         return d_x_TC, d_weight_NC, None, None
+
+
+class _SingleProduct(_Product):
+    """A product in single precision, whatever its operands are in."""
+
+    @staticmethod
+    def forward(ctx: Any, x_TC: Tensor, weight_NC: Tensor, packed: Tensor, kernels: InvariantKernels) -> Tensor:
+        ctx.save_for_backward(x_TC, weight_NC)
+        return kernels.product(x_TC, packed, len(weight_NC), single=True)
 
 
 class _Norm(torch.autograd.Function):

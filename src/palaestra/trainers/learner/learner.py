@@ -41,7 +41,7 @@ from palaestra.trainers.learner.statistics import TokenStatistic, statistics
 from palaestra.trainers.model.decoder import Decoder
 from palaestra.trainers.model.temperature import ChoiceDistribution, TemperatureHead
 from palaestra.trainers.objectives.objective import Metrics, PreparedStep
-from palaestra.trainers.products import QuantisedProducts
+from palaestra.trainers.products import Nvfp4Products, QuantisedProducts
 
 if TYPE_CHECKING:
     from palaestra.trainers.learner.lora import Adapters
@@ -77,13 +77,16 @@ class Learner:
             for weight in model.parameters()
         }
         self._model = deepcopy(model, shared)
-        self.adapters = None if config.lora is None else _adapt(self._model, config.lora)
-        """In place of the weights; `None` where those are trained themselves."""
         precision = resolve_precision(config.precision, model.lm_head.weight.device.type)
         flow = flow_of(precision, invariant=config.invariant, keys_and_values=config.keys_and_values)
+        check_quantised(model, flow, several=mesh is not None)
+        self._frozen = flow.frozen
+        if flow.frozen:
+            self._model.freeze(Nvfp4Products())
+        self.adapters = None if config.lora is None else _adapt(self._model, config.lora)
+        """In place of the weights; `None` where those are trained themselves."""
         self._quantises = flow.operands is not None
         self._rounds_keys_and_values = flow.rounds_keys_and_values
-        check_quantised(model, flow, several=mesh is not None)
         half = flow.weights == torch.bfloat16
         self._shadow = PrecisionCopy(self._model, flow) if half and mesh is None else None
         self._working = self._model if self._shadow is None else self._shadow.model
@@ -298,6 +301,16 @@ class Learner:
             return self.adapters.merged()
         return {name: whole(weight.detach()) for name, weight in self._model.named_parameters()}
 
+    def rollout_weights(self) -> Weights:
+        """What an engine of the same precision takes: the weights, or beside frozen ones what `Adapters.apart` gives.
+
+        Worked into weights in 4 bits, what adapters learn would be rounded away.
+        """
+        if self._frozen:
+            assert self.adapters is not None
+            return self.adapters.apart()
+        return self.weights()
+
     def state(self, *, copy: bool = True) -> dict[str, Any]:
         """All that the next step depends on, as dictionaries of tensors.
 
@@ -340,14 +353,12 @@ class Learner:
             self._shadow.refresh()
         device, begun = self._model.lm_head.weight.device, time.perf_counter()
         self._working.refresh()
-        if not self._quantises:
+        if not (self._quantises or self._frozen):
             return {}
         wait_for(device)
         packed = [part for one in self._working.projections() for part in one.packed or ()]
-        return {
-            "memory/learner_quantised": float(sum(part.nbytes for part in packed)),
-            "speed/learner_quantise_ms": 1e3 * (time.perf_counter() - begun),
-        }
+        held = {"memory/learner_quantised": float(sum(part.nbytes for part in packed))}
+        return held if self._frozen else {**held, "speed/learner_quantise_ms": 1e3 * (time.perf_counter() - begun)}
 
     def _micro_batches(self, batch: TokenBatch) -> Generator[TokenBatch]:
         """This process's share of the batch in passes: as many as any other process has, if it takes empty ones."""

@@ -17,6 +17,7 @@ from palaestra.trainers.learner.config import LoraConfig
 from palaestra.trainers.learner.sharding import whole
 from palaestra.trainers.model.adapters import ADAPTER, TENSORS, peft_name
 from palaestra.trainers.model.decoder import Decoder
+from palaestra.trainers.model.projection import ADAPTER_PART, Projection
 
 _BASE = ".base_layer"
 
@@ -44,19 +45,36 @@ class Adapters:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
             inject_adapter_in_model(self._config, model, adapter_name=ADAPTER)
+            for _, layer in self._layers():
+                _make_real(layer, model.lm_head.weight.device)
 
     def merged(self) -> Mapping[str, Tensor]:
         """The decoder's weights as they would be with the adapters worked in, by their names without adapters."""
         weights = {
             name.replace(_BASE, ""): whole(weight.detach())
             for name, weight in self._model.named_parameters()
-            if ".lora_" not in name
+            if ".lora_" not in name and not weight.is_meta
         }
+        for name, one in self._model.named_modules():
+            if isinstance(one, Projection) and one.frozen is not None:
+                weights[f"{name.replace(_BASE, '')}.weight"] = one.whole_weight()
         for name, layer in self._layers():
             down, up = (whole(part[ADAPTER].weight.detach()) for part in (layer.lora_A, layer.lora_B))
             weights[f"{name}.weight"] = torch.addmm(
                 weights[f"{name}.weight"], up, down, alpha=float(layer.scaling[ADAPTER])
             )
+        return weights
+
+    def apart(self) -> Mapping[str, Tensor]:
+        """What a decoder of `Decoder.with_adapters` takes: gains, biases, and the adapters themselves, scaled."""
+        weights = {
+            name.replace(_BASE, ""): weight.detach()
+            for name, weight in self._model.named_parameters()
+            if weight.dim() == 1
+        }
+        for name, layer in self._layers():
+            weights[f"{name}{ADAPTER_PART}down"] = layer.lora_A[ADAPTER].weight.detach()
+            weights[f"{name}{ADAPTER_PART}up"] = layer.lora_B[ADAPTER].weight.detach() * layer.scaling[ADAPTER]
         return weights
 
     def save(self, directory: Path, weights: Mapping[str, Tensor]) -> None:
@@ -78,3 +96,12 @@ class Adapters:
     def _layers(self) -> Generator[tuple[str, Any]]:
         # Any: peft declares little of what a layer of its own has.
         return ((name, module) for name, module in self._model.named_modules() if isinstance(module, LoraLayer))
+
+
+def _make_real(layer: Any, device: torch.device) -> None:
+    """Begin an adapter beside a frozen weight: peft puts it where the weight is, which is empty then."""
+    parts = (layer.lora_A[ADAPTER], layer.lora_B[ADAPTER])
+    if parts[0].weight.is_meta:
+        for part in parts:
+            part.to_empty(device=device)
+        layer.reset_lora_parameters(ADAPTER, init_lora_weights=True)

@@ -1,4 +1,4 @@
-"""Products in half precision or in E4M3, over weights that are held in single precision.
+"""Products in half precision, in E4M3 or of weights in NVFP4, over weights that are held in single precision.
 
 Half of single precision has no room for small updates: 1 + 0.003 is 1 again in bfloat16. So what works is a copy, made
 anew before each step, and what it learns goes back to the weights that it is a copy of.
@@ -25,13 +25,13 @@ def check_quantised(model: Decoder, flow: PrecisionFlow, *, several: bool) -> No
     Raises:
         ConfigError: it names the rule and the way out.
     """
-    if flow.operands is None:
-        return
-    if several:
+    if several and (flow.operands is not None or flow.frozen):
         raise ConfigError(
             f"precision of the flow {flow.name!r}: a scale is of a whole row or block, and weights are spread over "
             'processes; train in one process, or write precision = "bf16"'
         )
+    if flow.operands is None:
+        return
     check_sizes(flow.operands, model.shape, model.lm_head.weight.device)
 
 
@@ -39,7 +39,7 @@ class PrecisionCopy:
     """A copy of a decoder in the formats of a flow, that is put to work in its place.
 
     Where products are quantised it shares the weights of blocks with `master`: products read what they were quantised
-    to, and give their gradients to the weights themselves.
+    to, and give their gradients to the weights themselves. It shares frozen ones as they are.
 
     Args:
         master: Whose weights are trained.
@@ -48,7 +48,7 @@ class PrecisionCopy:
 
     def __init__(self, master: Decoder, flow: PrecisionFlow) -> None:
         self.model = deepcopy(master).to(flow.weights)
-        if flow.operands is not None:
+        if flow.operands is not None or flow.frozen:
             for own, other in zip(self.model.projections(), master.projections(), strict=True):
                 own.weight = other.weight
         pairs = zip(master.parameters(), self.model.parameters(), strict=True)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from palaestra.errors import ConfigError
-from palaestra.trainers.engines.engine import Engine
+from palaestra.trainers.engines.engine import Engine, Weights
 from palaestra.trainers.engines.native import (
     EngineSchedule,
     FreeSchedule,
@@ -13,6 +13,7 @@ from palaestra.trainers.engines.native import (
     ReplaySchedule,
     ScheduleRecorder,
 )
+from palaestra.trainers.engines.replicas import ReplicaEngine
 from palaestra.trainers.engines.vllm import VllmEngine
 from palaestra.trainers.loops.record import RecordedRun
 from palaestra.trainers.loops.rollout_config import GroupStageConfig, GrpoConfig
@@ -24,29 +25,45 @@ _SERVED = "served"
 def engine_of(
     config: GroupStageConfig,
     policy: Policy,
+    weights: Weights,
     directory: Path,
     *,
     sink: Callable[[bytes], None],
     replay: RecordedRun | None,
+    say: Callable[[str], None] = print,
 ) -> Engine:
     """The engine that the settings ask for, with the policy's weights.
 
     Args:
         config: Ours, unless it has settings for vLLM.
         policy: Whose turns are drawn.
+        weights: Those that it is given first; adapters among them stand beside its own from now on.
         directory: The stage's folder, where vLLM finds the policy.
         sink: Takes what our engine decides, line by line.
         replay: The run whose decisions it is held to.
+        say: Told of a replica that has died.
 
     Raises:
         ConfigError: vLLM is asked to replay a run, or to serve a policy with a temperature head.
+        ReplayError: a replica died when the run was recorded.
     """
     if config.vllm is None:
+        head = isinstance(config, GrpoConfig) and config.objective.build().temperature is not None
+        if config.replicas is not None:
+            return ReplicaEngine(
+                policy.model,
+                config.engine,
+                config.replicas,
+                temperature_head=head,
+                sink=sink if replay is None else None,
+                replay=None if replay is None else replay.schedule,
+                say=say,
+            )
         schedule: EngineSchedule = (
             ScheduleRecorder(FreeSchedule(), sink) if replay is None else ReplaySchedule(replay.schedule)
         )
-        head = isinstance(config, GrpoConfig) and config.objective.build().temperature is not None
-        return NativeEngine(policy.model, config.engine, schedule=schedule, temperature_head=head)
+        model = policy.model.with_adapters(weights)
+        return NativeEngine(model, config.engine, schedule=schedule, temperature_head=head)
     if replay is not None:
         raise ConfigError("vllm: vLLM schedules by itself and is held to no record; replay with our own engine")
     if policy.model.temperature_head is not None:

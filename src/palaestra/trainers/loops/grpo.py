@@ -24,9 +24,10 @@ from palaestra.trainers.critic import Critic, value_reading
 from palaestra.trainers.data.batch import TokenBatch, concatenate
 from palaestra.trainers.data.branches import add_branches
 from palaestra.trainers.data.order import Share
+from palaestra.trainers.device import FOUR_BITS
 from palaestra.trainers.fillers import BatchFiller, FillerInput, comparisons_of
 from palaestra.trainers.learner import Learner
-from palaestra.trainers.loops.loop import LearnerThread, Loop
+from palaestra.trainers.loops.loop import LearnerThread, Loop, starting_policy
 from palaestra.trainers.loops.observed import ObservedStep
 from palaestra.trainers.loops.record import RecordedRun, share_of_time
 from palaestra.trainers.loops.rollout_config import GrpoConfig
@@ -139,7 +140,7 @@ class GrpoLoop(Loop):
         self._tasks = sorted(tasks)
         self._shares = tuple(shares)
         self._seed = seed
-        self._start = start
+        self._start = starting_policy(start, config.learner)
         self._world = world
         self._replay = replay
         self._guard = guard or Guard()
@@ -194,7 +195,10 @@ class GrpoLoop(Loop):
         if self._built.temperature is not None:
             learner.check_head()
         if "ref_T" in self._built.requires:
-            self._reference = Learner(self._start.model, replace(config.learner, lora=None))
+            frozen = config.learner.precision == FOUR_BITS  # adapters that are not trained add nothing to its weights
+            self._reference = Learner(
+                self._start.model, config.learner if frozen else replace(config.learner, lora=None)
+            )
         if self._built.critic is not None:
             device = config.critic.learner.device or config.learner.device
             unit = config.critic.unit or self._built.returns
@@ -205,7 +209,7 @@ class GrpoLoop(Loop):
         self._rollouts.recall(directory, step)
         await self._rollouts.open(
             policy,
-            learner.weights(),
+            learner.rollout_weights(),
             directory,
             step=step,
             wanted=self._is_wanted,
@@ -233,7 +237,7 @@ class GrpoLoop(Loop):
             trained = await thread.do(self._train, groups, branches, columns, step)
         except DivergedError as error:
             raise DivergedError(rollouts.quarantine(step, groups, str(error))) from error
-        await rollouts.advance(self._learning.weights(), step + 1)
+        await rollouts.advance(self._learning.rollout_weights(), step + 1)
         drawn = {DRAWN: float(sum(map(sampled_tokens, (*episodes, *continued))))}
         metrics = {**rollout_metrics(episodes), **drawn, **trained, **rollouts.metrics()}
         alarms = self._alarms.check(metrics, step)

@@ -9,7 +9,9 @@ from palaestra.trainers.branching import BranchingConfig
 from palaestra.trainers.learner import LearnerConfig
 from palaestra.trainers.limits import check_above_zero, check_at_least
 from palaestra.trainers.loops.invariance import check_invariance
+from palaestra.trainers.loops.replicas import check_processor_time
 from palaestra.trainers.loops.rollout_config import GroupStageConfig
+from palaestra.trainers.loops.rollout_precision import check_four_bits
 from palaestra.trainers.loops.saves import SaveConfig
 from palaestra.trainers.rollouts.pool import PoolConfig
 from palaestra.trainers.rollouts.staleness import Staleness
@@ -89,6 +91,7 @@ class SelfImitationConfig(GroupStageConfig):
             ValueError: with the setting, the rule and the way out.
         """
         self.check_rollouts()
+        check_four_bits(self.engine, self.learner, vllm=self.vllm is not None)
         check_invariance(self.engine, self.learner, vllm=self.vllm is not None, temperature_head=False)
         check_at_least(1, batch=self.batch)
         if self.keep.order == "surprising" and self.choice.rule != "paced":
@@ -132,6 +135,7 @@ class ExpertConfig(SelfImitationConfig):
     def __post_init__(self) -> None:
         check_at_least(1, steps=self.steps, updates=self.updates)
         check_above_zero(cpu_seconds=self.cpu_seconds)
+        check_processor_time(self.replicas, self.cpu_seconds)
         self.check_imitation()
 
 

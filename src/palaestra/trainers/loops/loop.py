@@ -15,6 +15,7 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 import torch
 
 from palaestra.records import Json
+from palaestra.trainers.device import FOUR_BITS
 from palaestra.trainers.learner import Learner, LearnerConfig
 from palaestra.trainers.loops.saves import (
     SaveConfig,
@@ -31,6 +32,11 @@ T = TypeVar("T")
 
 MakeLearner: TypeAlias = Callable[[Decoder, LearnerConfig], Learner]
 """Makes a learner of a model's weights."""
+
+
+def starting_policy(start: Policy, learner: LearnerConfig) -> Policy:
+    """The policy that a stage begins with: the one that it is given, but for weights that are held in 4 bits."""
+    return start.frozen() if learner.precision == FOUR_BITS else start
 
 
 class LearnerThread:

@@ -17,7 +17,7 @@ from palaestra.trainers.loops.config import StageConfig
 from palaestra.trainers.loops.imitation_config import SftConfig
 from palaestra.trainers.loops.rollout_config import GroupStageConfig, GrpoConfig
 from palaestra.trainers.model.shape import DecoderShape
-from palaestra.trainers.products import packed_bytes
+from palaestra.trainers.products import frozen_bytes, packed_bytes
 
 _SINGLE = 4
 """Bytes of a number in single precision; weights, gradients and moments are held in it."""
@@ -46,8 +46,9 @@ def estimate_memory(config: StageConfig, shape: DecoderShape) -> list[MemoryItem
     device = learner.device or "cpu"
     weights = _SINGLE * shape.parameters
     trained = _SINGLE * trained_parameters(shape, learner.lora)
+    frozen = _flow_of(learner).frozen
     items = [
-        MemoryItem(what="weights", bytes=weights, where=device),
+        MemoryItem(what="weights", bytes=_frozen_weights(shape) + trained if frozen else weights, where=device),
         MemoryItem(what="gradients", bytes=trained, where=device),
         MemoryItem(what="optimiser, two moments", bytes=2 * trained, where=device),
         MemoryItem(
@@ -58,12 +59,15 @@ def estimate_memory(config: StageConfig, shape: DecoderShape) -> list[MemoryItem
         MemoryItem(what="logits of a chunk", bytes=3 * learner.logits_chunk * shape.vocabulary * _SINGLE, where=device),
     ]
     items += _of_working_weights(learner, shape, trained, device)
+    if frozen:
+        what = "frozen weights in single precision, while a whole policy is saved"
+        items.append(MemoryItem(what=what, bytes=_SINGLE * shape.projection_parameters, where=device))
     if learner.lora is None:
         items.append(MemoryItem(what="the policy at the start", bytes=weights, where="cpu"))
     if isinstance(config, GrpoConfig):
         items += _of_objective(config, shape)
     if isinstance(config, GroupStageConfig):
-        items += _of_rollouts(config, shape)
+        items += _of_rollouts(config, learner, shape)
     save = 3 * trained
     if config.save.background:
         items.append(MemoryItem(what="copy for a save", bytes=save, where="cpu"))
@@ -84,12 +88,22 @@ def _of_working_weights(learner: LearnerConfig, shape: DecoderShape, trained: in
         packed = _packed_bytes(flow, shape, forms=2)
         items.append(MemoryItem(what="weights as quantised products read them", bytes=packed, where=device))
         return items
+    if flow.frozen:
+        rest = _HALF * (shape.parameters - shape.projection_parameters)
+        what = "copy in bf16 of all but projections, with adapters and their gradients"
+        items.append(MemoryItem(what=what, bytes=rest + trained, where=device))
+        return items
     if flow.weights == torch.bfloat16:
         items.append(MemoryItem(what="copy in bf16, with gradients", bytes=(weights + trained) // 2, where=device))
     if learner.invariant:
         laid_out = flow.weights.itemsize * shape.parameters
         items.append(MemoryItem(what="weights as the invariant kernels read them", bytes=laid_out, where=device))
     return items
+
+
+def _frozen_weights(shape: DecoderShape) -> int:
+    """Bytes of weights of which those of projections are in NVFP4, and the others in single precision."""
+    return frozen_bytes(shape) + _SINGLE * (shape.parameters - shape.projection_parameters)
 
 
 def _packed_bytes(flow: PrecisionFlow, shape: DecoderShape, *, forms: int) -> int:
@@ -119,16 +133,38 @@ def _of_objective(config: GrpoConfig, shape: DecoderShape) -> list[MemoryItem]:
     return items
 
 
-def _of_rollouts(config: GroupStageConfig, shape: DecoderShape) -> list[MemoryItem]:
+def _of_rollouts(config: GroupStageConfig, learner: LearnerConfig, shape: DecoderShape) -> list[MemoryItem]:
     items: list[MemoryItem] = []
     if config.vllm is not None:
         items.append(MemoryItem(what="keys and values of vLLM", bytes=config.vllm.cache_bytes, where="vLLM's own"))
         return items
     engine, on = config.engine, config.engine.device or "cpu"
-    items.append(MemoryItem(what="weights of the engine", bytes=_engine_weights(engine, shape), where=on))
-    token = cache_bytes(shape, _flow_of(engine))
-    items.append(MemoryItem(what="keys and values, at most", bytes=token * _held_places(config), where=on))
+    values = cache_bytes(shape, _flow_of(engine)) * _held_places(config)
+    if _flow_of(engine).frozen:
+        items.append(_of_frozen_engine(engine, learner, shape))
+        items.append(MemoryItem(what="keys and values, at most", bytes=values, where=on))
+        return items
+    weights = _engine_weights(engine, shape)
+    if config.replicas is None:
+        items.append(MemoryItem(what="weights of the engine", bytes=weights, where=on))
+        items.append(MemoryItem(what="keys and values, at most", bytes=values, where=on))
+        return items
+    on = ", ".join(dict.fromkeys(config.replicas.devices)) or on
+    count = config.replicas.count
+    items.append(MemoryItem(what=f"weights of {count} replicas", bytes=count * weights, where=on))
+    items.append(MemoryItem(what="keys and values of the replicas, at most", bytes=count * values, where=on))
+    passed = 2 * _SINGLE * shape.parameters
+    items.append(MemoryItem(what="weights on their way to replicas, at most", bytes=passed, where="cpu"))
     return items
+
+
+def _of_frozen_engine(engine: NativeConfig, learner: LearnerConfig, shape: DecoderShape) -> MemoryItem:
+    """The engine's weights in bf16 and its adapters; it shares frozen ones with a learner on its device."""
+    on, others = engine.device or "cpu", shape.parameters - shape.projection_parameters
+    own = _HALF * (others + trained_parameters(shape, learner.lora))
+    if on == (learner.device or "cpu"):
+        return MemoryItem(what="weights of the engine, beside frozen ones that it shares", bytes=own, where=on)
+    return MemoryItem(what="weights of the engine", bytes=own + frozen_bytes(shape), where=on)
 
 
 def _held_places(config: GroupStageConfig) -> int:
@@ -166,14 +202,15 @@ def trained_parameters(shape: DecoderShape, lora: LoraConfig | None) -> int:
     if lora is None:
         return shape.parameters
     width, narrow = shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
+    gated = 1 if shape.experts is None else shape.experts.count
     sides = {
         "q_proj": shape.hidden + width,
         "k_proj": shape.hidden + narrow,
         "v_proj": shape.hidden + narrow,
         "o_proj": width + shape.hidden,
-        "gate_proj": shape.hidden + shape.mlp,
-        "up_proj": shape.hidden + shape.mlp,
-        "down_proj": shape.mlp + shape.hidden,
+        "gate_proj": gated * (shape.hidden + shape.mlp),
+        "up_proj": gated * (shape.hidden + shape.mlp),
+        "down_proj": gated * (shape.mlp + shape.hidden),
     }
     return shape.layers * lora.rank * sum(sides.get(target, 0) for target in lora.targets)
 
@@ -183,11 +220,17 @@ def activation_bytes(shape: DecoderShape, learner: LearnerConfig) -> int:
 
     A block keeps 4 vectors of the hidden width (its input, the sum behind attention, both normed), 3 of all heads'
     width (queries before norm and rotation and behind them, and what attention gave), 3 of the key-value heads' width,
-    and 4 of the middle width. With checkpointing, every block keeps its input and one block keeps all.
+    and 4 of the middle width for each expert that a token goes through. With checkpointing, every block keeps its input
+    and one block keeps all.
     """
     number = _flow_of(learner).states.itemsize
     heads, narrow = shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
-    block = 4 * shape.hidden + 3 * heads + 3 * narrow + 4 * shape.mlp
+    block = (
+        4 * shape.hidden
+        + 3 * heads
+        + 3 * narrow
+        + 4 * shape.mlp * (1 if shape.experts is None else shape.experts.chosen)
+    )
     if learner.checkpointing:
         return number * (shape.layers * shape.hidden + block)
     return number * shape.layers * block

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from palaestra.errors import ConfigError
 from palaestra.trainers.critic import CriticConfig
 from palaestra.trainers.device import resolve_device, resolve_precision
+from palaestra.trainers.engines.replicas import ReplicasConfig
 from palaestra.trainers.learner import LearnerConfig
 from palaestra.trainers.loops.config import StageConfig, TrainConfig
 from palaestra.trainers.loops.imitation_config import SftConfig
@@ -41,20 +42,31 @@ def _place_stage(name: str, stage: StageConfig, device: str, invariant: bool) ->
     learner = _place(stage.learner, device, f"{name}.learner.device")
     if isinstance(stage, SftConfig):
         return replace(stage, learner=learner)
-    where = resolve_device(stage.engine.device or device, setting=f"{name}.engine.device")
+    replicas = _place_replicas(name, stage.replicas)
+    if replicas is not None and replicas.devices:
+        where = replicas.devices[0]
+    else:
+        where = resolve_device(stage.engine.device or device, setting=f"{name}.engine.device")
     engine = replace(stage.engine, device=where, precision=resolve_precision(stage.engine.precision, where))
     try:
         if invariant:
             learner, engine = replace(learner, invariant=True), replace(engine, invariant=True)
         if not isinstance(stage, GrpoConfig):
-            return replace(stage, learner=learner, engine=engine)
+            return replace(stage, learner=learner, engine=engine, replicas=replicas)
         assert learner.device is not None
         critic = replace(
             stage.critic, learner=_place(stage.critic.learner, learner.device, f"{name}.critic.learner.device")
         )
-        return replace(stage, learner=learner, engine=engine, critic=critic)
+        return replace(stage, learner=learner, engine=engine, replicas=replicas, critic=critic)
     except ValueError as error:
         raise ConfigError(f"{name}: {error}") from error
+
+
+def _place_replicas(name: str, replicas: ReplicasConfig | None) -> ReplicasConfig | None:
+    if replicas is None:
+        return None
+    devices = tuple(resolve_device(one, setting=f"{name}.replicas.devices") for one in replicas.devices)
+    return replace(replicas, devices=devices)
 
 
 def _place(learner: LearnerConfig, otherwise: str, name: str) -> LearnerConfig:
@@ -98,10 +110,15 @@ def _of_engine(part: str, config: GroupStageConfig) -> Placement:
     if config.vllm is not None:
         detail = f"vLLM, {config.vllm.turns} turns at once"
         return Placement(part=part, device="vLLM's own", precision=config.vllm.dtype or "of the files", detail=detail)
-    engine = config.engine
+    engine, replicas = config.engine, config.replicas
     detail = f"native, {engine.rows} turns at once"
     if engine.keys_and_values == "fp8":
         detail += ", keys and values in fp8"
     if engine.invariant:
         detail += ", invariant"
-    return Placement(part=part, device=engine.device or "cpu", precision=engine.precision, detail=detail)
+    device = engine.device or "cpu"
+    if replicas is not None:
+        threads = "1 thread" if replicas.threads == 1 else f"{replicas.threads} threads"
+        detail = f"{replicas.count} replicas of {threads}, each {detail}"
+        device = ", ".join(dict.fromkeys(replicas.devices)) or device
+    return Placement(part=part, device=device, precision=engine.precision, detail=detail)

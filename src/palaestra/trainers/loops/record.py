@@ -231,6 +231,10 @@ class RecordedRun:
                 "objective; replay with those in its config.json and with the policy that it began with"
             )
 
+    def begun(self) -> dict[int, int]:
+        """The version of the weights at which each group was begun that was trained on, by its index."""
+        return {group.index: group.version for batch in self.batches.values() for group in batch.groups}
+
     def of_step(self, step: int) -> RecordedBatch:
         """What step number `step` was trained on.
 

@@ -10,6 +10,7 @@ from palaestra.trainers.critic import CriticConfig
 from palaestra.trainers.device import QUANTISED_PRECISIONS
 from palaestra.trainers.engines.engine import InFlight
 from palaestra.trainers.engines.native import NativeConfig
+from palaestra.trainers.engines.replicas import ReplicasConfig
 from palaestra.trainers.engines.vllm import VllmConfig
 from palaestra.trainers.fillers import SHOWN, ChosenFiller, choose_fillers, needs_of
 from palaestra.trainers.learner import LearnerConfig
@@ -17,7 +18,8 @@ from palaestra.trainers.limits import check_above_zero, check_at_least
 from palaestra.trainers.loops.branching_parts import check_branching
 from palaestra.trainers.loops.compared import comparing_parts
 from palaestra.trainers.loops.invariance import check_invariance
-from palaestra.trainers.loops.rollout_precision import check_rollout_precision
+from palaestra.trainers.loops.replicas import check_processor_time, check_replicas
+from palaestra.trainers.loops.rollout_precision import check_four_bits, check_rollout_precision
 from palaestra.trainers.loops.saves import SaveConfig
 from palaestra.trainers.loops.temperatures import check_temperature_head
 from palaestra.trainers.loops.weight_noise import WeightNoiseConfig, check_weight_noise
@@ -46,6 +48,9 @@ class GroupStageConfig:
     play: PlayConfig = field(default_factory=lambda: PlayConfig(context=768, turn=48))
     pool: PoolConfig = field(default_factory=PoolConfig)
     engine: NativeConfig = field(default_factory=NativeConfig)
+    replicas: ReplicasConfig | None = None
+    """Draws with several engines as `engine` describes them, each in a process of its own; without the section one
+    draws, in this process."""
     vllm: VllmConfig | None = None
     """Draws with vLLM in place of our own engine; such a run cannot be replayed."""
     in_flight: InFlight | Literal["drain"] = "keep"
@@ -78,6 +83,8 @@ class GroupStageConfig:
                 f"engine.keys_and_values={self.engine.keys_and_values!r}, vllm: vLLM draws, and reads no setting of "
                 'our engine; write vllm.arguments = { kv_cache_dtype = "fp8" }, or leave one of the two out'
             )
+        if self.replicas is not None:
+            check_replicas(self.replicas, self.engine, vllm=self.vllm is not None)
         if self.in_flight == "drain" and self.limits.window:
             raise ValueError(
                 f'in_flight="drain", limits.window={self.limits.window}: a step waits for every group, so none is '
@@ -124,6 +131,7 @@ class GrpoConfig(GroupStageConfig):
     def __post_init__(self) -> None:
         check_at_least(1, steps=self.steps, tokens=self.tokens, updates=self.updates)
         check_above_zero(cpu_seconds=self.cpu_seconds)
+        check_processor_time(self.replicas, self.cpu_seconds)
         if self.tokens is not None and self.cpu_seconds is not None:
             raise ValueError(
                 f"tokens={self.tokens}, cpu_seconds={self.cpu_seconds:g}: each is an end of the stage in place of the "
@@ -171,6 +179,7 @@ class GrpoConfig(GroupStageConfig):
             vllm=self.vllm is not None,
             temperature_head=built.temperature is not None,
         )
+        check_four_bits(self.engine, self.learner, vllm=self.vllm is not None)
         corrects = corrects_stale(built.recipe)
         check_rollout_precision(self.engine, self.learner, vllm=self.vllm, corrects=corrects)
         if self.weight_noise is not None:

@@ -1,6 +1,6 @@
 """What a stage's settings say of precision: rollouts in a lower one than training need a correction."""
 
-from palaestra.trainers.device import AUTO, QUANTISED_PRECISIONS, ResolvedPrecision
+from palaestra.trainers.device import AUTO, FOUR_BITS, QUANTISED_PRECISIONS, ResolvedPrecision
 from palaestra.trainers.engines.native import NativeConfig
 from palaestra.trainers.engines.vllm import VllmConfig
 from palaestra.trainers.learner import LearnerConfig
@@ -47,6 +47,35 @@ def check_rollout_precision(
         raise ValueError(
             f"{drawn}, learner.precision={training!r}: rollouts have other log-probabilities than the forward pass of "
             f"training, and nothing in the objective corrects for it; {same}, {_WAY_OUT}"
+        )
+
+
+def check_four_bits(engine: NativeConfig, learner: LearnerConfig, *, vllm: bool) -> None:
+    """Refuse weights in 4 bits of one half alone.
+
+    An engine with them takes adapters, and no weights with adapters worked in: rounded to 4 bits again, those would
+    lose most of what was learnt.
+
+    Args:
+        engine: Of the stage.
+        learner: Of the stage.
+        vllm: Whether vLLM draws.
+
+    Raises:
+        ValueError: it names the settings, the rule and the way out.
+    """
+    if FOUR_BITS not in (engine.precision, learner.precision):
+        return
+    if vllm:
+        raise ValueError(
+            f"vllm, precision={FOUR_BITS!r}: our engine draws with weights in 4 bits and adapters beside them, and "
+            "vLLM is given whole weights; leave vllm out, or write another precision"
+        )
+    if engine.precision != learner.precision:
+        raise ValueError(
+            f"engine.precision={engine.precision!r}, learner.precision={learner.precision!r}: weights in 4 bits with "
+            f'adapters beside them are one policy, which both compute; write precision = "{FOUR_BITS}" for both, or '
+            "for neither"
         )
 
 

@@ -16,7 +16,7 @@ from torch import Tensor
 from palaestra.errors import CheckpointError
 from palaestra.trainers.branching import Brancher
 from palaestra.trainers.choice import GroupOutcome, TaskChooser
-from palaestra.trainers.engines.engine import Weights
+from palaestra.trainers.engines.engine import InFlight, Weights
 from palaestra.trainers.loops.engines import engine_of
 from palaestra.trainers.loops.record import (
     RecordedBatch,
@@ -97,6 +97,8 @@ class StageRollouts:
         self._branched: Metrics = {}
         self._noisy: Metrics = {}
         self._events: list[StageEvent] = []
+        self._update_bytes = 0
+        """Of the last new weights."""
         self.phase = "opening the worlds"
         """What the stage is doing, in a phrase; "rollouts" while it waits for groups."""
 
@@ -133,13 +135,17 @@ class StageRollouts:
         stack.callback(self.record.close)
         opened = self._make_worlds()
         stack.push_async_callback(opened.close)
-        self._engine = engine_of(config, policy, directory, sink=self.record.event, replay=self._replay)
+        self._engine = engine_of(
+            config, policy, weights, directory, sink=self.record.event, replay=self._replay, say=self._fault
+        )
         stack.push_async_callback(self._engine.close)
         check_room(solutions, policy.codec, play=config.play, context=self._engine.context)
         self._pool = RolloutPool(
             self._engine, opened, policy.codec, config.play, config.pool, solutions=solutions, say=self._fault
         )
         stack.push_async_callback(self._pool.close)
+        if self._replay is not None and config.replicas is not None:
+            self._pool.pressure.lift()
         self._source = GroupSource(
             self._pool,
             self._plan,
@@ -149,10 +155,11 @@ class StageRollouts:
             wanted=wanted,
             refill=refill,
             drain=self._drains,
+            begun=None if self._replay is None else self._replay.begun(),
             say=self._fault,
         )
         stack.push_async_callback(self._source.close)
-        await self._engine.update_weights(self._add_noise(weights, step), step)
+        await self._update(weights, step)
 
     def recall(self, directory: Path, step: int) -> None:
         """Take in what came of the steps before, where tasks or forks are chosen by it.
@@ -300,11 +307,14 @@ class StageRollouts:
         """
         if weights is not None:
             in_flight = "keep" if self._config.in_flight == "drain" else self._config.in_flight
-            await self._engine.update_weights(self._add_noise(weights, version), version, in_flight=in_flight)
+            await self._update(weights, version, in_flight=in_flight)
         self._source.advance(version)
 
-    def _add_noise(self, weights: Weights, version: int) -> Weights:
-        return weights if self._noise is None else self._noise.add(weights, version)
+    async def _update(self, weights: Weights, version: int, *, in_flight: InFlight = "keep") -> None:
+        """Have the engine draw with these weights, and with noise where there is some."""
+        given = weights if self._noise is None else self._noise.add(weights, version)
+        await self._engine.update_weights(given, version, in_flight=in_flight)
+        self._update_bytes = sum(weight.nbytes for weight in given.values())
 
     def drop_older(self, version: int) -> None:
         """Drop every group that was begun under weights older than `version`."""
@@ -348,6 +358,7 @@ class StageRollouts:
         bytes_of = {"memory/engine_weights": engine.weight_bytes, "memory/engine_keys_and_values": engine.cache_bytes}
         return {
             **{name: float(count) for name, count in bytes_of.items() if count},
+            "memory/engine_update": float(self._update_bytes),
             "speed/engine_update_ms": 1e3 * engine.update_seconds,
             **self._chosen,
             **self._branched,

@@ -14,6 +14,7 @@ from palaestra.errors import ConfigError
 from palaestra.records import JsonObject
 from palaestra.trainers.choice import ChoiceConfig, TaskChooser, draw_listed
 from palaestra.trainers.data.order import Share
+from palaestra.trainers.device import FOUR_BITS
 from palaestra.trainers.fillers import SHOWN, needs_of
 from palaestra.trainers.learner import Learner
 from palaestra.trainers.loops.changes import accept_settings, check_replay
@@ -33,6 +34,7 @@ from palaestra.trainers.loops.stage import StageResult, run_loop
 from palaestra.trainers.loops.worlds import RunWorlds
 from palaestra.trainers.monitors import OpenTracker, Tracker, tracker_named
 from palaestra.trainers.policy import Policy
+from palaestra.trainers.products import Nvfp4Products
 from palaestra.trainers.progress import OpenProgressBar, silent
 from palaestra.trajectory import Episode
 
@@ -181,6 +183,8 @@ def run(
     result: StageResult | None = None
     for name in config.stages:
         start = plan.policy if result is None else result.policy
+        if config.stages[name].learner.precision == FOUR_BITS:
+            start.model.freeze(Nvfp4Products())  # in place, so that nothing holds the weights that it had
         loop = _make_loop(plan, name, start, guard=guard, replay=recorded.get(name), say=say)
         result = carry(loop, out / name)
     assert result is not None, "settings without a stage are refused when they are read"

@@ -26,7 +26,7 @@ from palaestra.trainers.data.order import Share
 from palaestra.trainers.learner import Learner
 from palaestra.trainers.loops.examples import BalancedDraw, ExampleStore, draw_of_demonstrations
 from palaestra.trainers.loops.imitation_config import ExpertConfig, RejectionConfig
-from palaestra.trainers.loops.loop import LearnerThread, Loop
+from palaestra.trainers.loops.loop import LearnerThread, Loop, starting_policy
 from palaestra.trainers.loops.record import RecordedRun, recorded_batches, share_of_time
 from palaestra.trainers.loops.rollouts import StageRollouts
 from palaestra.trainers.loops.saves import StageProgress
@@ -110,7 +110,7 @@ class SelfImitationLoop(Loop):
         self._shares = tuple(shares)
         self._demonstrations = tuple(demonstrations) if config.demonstration_share else ()
         self._seed = seed
-        self._start = start
+        self._start = starting_policy(start, config.learner)
         self._world = world
         self._replay = replay
         self._objective = SupervisedObjective()
@@ -162,7 +162,7 @@ class SelfImitationLoop(Loop):
         self._shown = draw_of_demonstrations(self._demonstrations, tokens)
         self._sampling = self._rounds is None or step < self._rounds
         if self._sampling:
-            await self._rollouts.open(policy, learner.weights(), directory, step=step)
+            await self._rollouts.open(policy, learner.rollout_weights(), directory, step=step)
             if kept:
                 self._rollouts.restore(orjson.loads(kept))
             self._rollouts.settle(dict)
@@ -184,7 +184,7 @@ class SelfImitationLoop(Loop):
                 metrics |= await thread.do(self._imitate, step, self._decay)
             except DivergedError as error:
                 raise DivergedError(rollouts.quarantine(step, groups, str(error))) from error
-            await rollouts.advance(self._learning.weights(), step + 1)
+            await rollouts.advance(self._learning.rollout_weights(), step + 1)
         else:
             await rollouts.advance(None, step + 1)
         metrics |= rollouts.metrics()

@@ -18,6 +18,7 @@ from palaestra.trainers.branching import BranchingConfig, GrpoBranchingConfig
 from palaestra.trainers.choice import ChoiceConfig
 from palaestra.trainers.critic import CriticConfig
 from palaestra.trainers.engines.native import NativeConfig
+from palaestra.trainers.engines.replicas import ReplicasConfig
 from palaestra.trainers.engines.vllm import VllmConfig
 from palaestra.trainers.learner import LearnerConfig, LoraConfig
 from palaestra.trainers.lineage import SettingClass
@@ -90,16 +91,19 @@ _SECTIONS: Mapping[type, _Classes] = {
         identity="group_size columns",
         trajectory="updates branching weight_noise vllm in_flight",
         operational="steps tokens cpu_seconds patience probe probe_prompts",
+        rounding="replicas",
     ),
     ExpertConfig: _Classes(
         identity="group_size demonstrations",
         trajectory="updates batch demonstration_share branching vllm in_flight",
         operational="steps cpu_seconds patience",
+        rounding="replicas",
     ),
     RejectionConfig: _Classes(
         identity="group_size demonstrations rounds",
         trajectory="steps batch demonstration_share branching vllm in_flight",
         operational="patience",
+        rounding="replicas",
     ),
     ChoiceConfig: _Classes(identity="rule instances memory floor candidates epsilon window target"),
     KeepConfig: _Classes(trajectory="per_task per_family order prefixes"),
@@ -122,6 +126,7 @@ _SECTIONS: Mapping[type, _Classes] = {
     NativeConfig: _Classes(
         trajectory="context precision keys_and_values invariant", rounding="rows capacity prefill drafts device"
     ),
+    ReplicasConfig: _Classes(operational="silence", rounding="count threads devices"),
     VllmConfig: _Classes(
         trajectory="context dtype arguments",
         operational="model python eager start_timeout silence environment",

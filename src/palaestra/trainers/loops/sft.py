@@ -17,7 +17,7 @@ from palaestra.trainers.data.flatten import flatten_tokens
 from palaestra.trainers.data.order import Share, WeightedDeal
 from palaestra.trainers.learner import Learner
 from palaestra.trainers.loops.imitation_config import SftConfig
-from palaestra.trainers.loops.loop import LearnerThread, Loop
+from palaestra.trainers.loops.loop import LearnerThread, Loop, starting_policy
 from palaestra.trainers.loops.saves import StageProgress
 from palaestra.trainers.loops.setting_classes import flat_settings, setting_prefix
 from palaestra.trainers.objectives import Metrics, SupervisedObjective
@@ -63,7 +63,7 @@ class SftLoop(Loop):
         self._config = config
         self._episodes = demonstrations
         self._seed = seed
-        self._start = start
+        self._start = starting_policy(start, config.learner)
         self._objective = SupervisedObjective()
         self._shares = tuple(shares) or (Share(count=len(demonstrations), weight=1.0),)
         self._deal = WeightedDeal(self._shares, size=config.batch, stream=Stream.root(name, seed))

@@ -14,17 +14,18 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
-from transformers import AutoConfig, LlamaConfig, PreTrainedConfig, Qwen2Config, Qwen3Config
+from transformers import AutoConfig, LlamaConfig, PreTrainedConfig, Qwen2Config, Qwen3Config, Qwen3MoeConfig
 
 from palaestra.errors import CheckpointError
 from palaestra.trainers.folder import convert_to_disk_errors, read_with
+from palaestra.trainers.model.assembly import EMBEDDING, OUTPUT, assemble_decoder, empty_decoder
 from palaestra.trainers.model.decoder import Decoder
-from palaestra.trainers.model.shape import DecoderShape, RopeScaling, TemperatureRange
+from palaestra.trainers.model.shape import DecoderShape, ExpertShape, RopeScaling, TemperatureRange
 
 WEIGHTS = "model.safetensors"
 _INDEX = "model.safetensors.index.json"
-_OUTPUT, _EMBEDDING = "lm_head.weight", "model.embed_tokens.weight"
 _INITIAL_DEVIATION = 0.02
+_MIXTURE = "qwen3_moe"
 _TEMPERATURE = "palaestra_temperature_head"
 """The field of `config.json` that says which temperatures a temperature head chooses from; transformers ignores it."""
 
@@ -34,14 +35,14 @@ def fresh(shape: DecoderShape, *, seed: int) -> Decoder:
     generator = torch.Generator().manual_seed(seed)
     weights: dict[str, Tensor] = {}
     plain = replace(shape, temperature=None)
-    for name, empty in _empty(plain).named_parameters():
+    for name, empty in empty_decoder(plain).named_parameters():
         if name.endswith(".bias"):
             weights[name] = torch.zeros(empty.shape)
         elif empty.dim() == 1:
             weights[name] = torch.ones(empty.shape)
         else:
             weights[name] = torch.empty(empty.shape).normal_(0.0, _INITIAL_DEVIATION, generator=generator)
-    decoder = _assemble(plain, weights)
+    decoder = assemble_decoder(plain, weights)
     if shape.temperature is not None:
         decoder.add_temperature_head(shape.temperature, seed=seed)
     return decoder
@@ -68,7 +69,7 @@ def load_decoder(directory: Path, *, dtype: torch.dtype = torch.float32) -> Deco
         raise CheckpointError(f"{directory}: its model cannot be read ({first}); write the checkpoint again") from error
     _drop_redundant(directory, shape, weights)
     _check_fit(directory, shape, weights)
-    return _assemble(shape, weights).eval()
+    return assemble_decoder(shape, weights).eval()
 
 
 def save_decoder(decoder: Decoder, directory: Path) -> None:
@@ -77,7 +78,8 @@ def save_decoder(decoder: Decoder, directory: Path) -> None:
     Raises:
         OSError: the disk refuses.
     """
-    save_weights(decoder.shape, {name: weight.detach() for name, weight in decoder.state_dict().items()}, directory)
+    weights = {name: weight.detach() for name, weight in decoder.unfrozen().state_dict().items()}
+    save_weights(decoder.shape, weights, directory)
 
 
 def save_weights(shape: DecoderShape, weights: Mapping[str, Tensor], directory: Path) -> None:
@@ -86,26 +88,13 @@ def save_weights(shape: DecoderShape, weights: Mapping[str, Tensor], directory: 
     Raises:
         OSError: the disk refuses.
     """
-    left_out = {_OUTPUT} if shape.tied else set[str]()
+    left_out = {OUTPUT} if shape.tied else set[str]()
     weights = {name: weight.contiguous() for name, weight in weights.items() if name not in left_out}
-    config = _config_of(shape, weights[_EMBEDDING].dtype)
+    config = _config_of(shape, weights[EMBEDDING].dtype)
     with convert_to_disk_errors(directory):
         directory.mkdir(parents=True, exist_ok=True)
         config.save_pretrained(directory)
         save_file(weights, directory / WEIGHTS, metadata={"format": "pt"})
-
-
-def _empty(shape: DecoderShape) -> Decoder:
-    with torch.device("meta"):
-        return Decoder(shape)
-
-
-def _assemble(shape: DecoderShape, weights: Mapping[str, Tensor]) -> Decoder:
-    decoder = _empty(shape)
-    whole = {**weights, _OUTPUT: weights[_EMBEDDING]} if shape.tied else weights
-    decoder.load_state_dict(whole, assign=True)
-    decoder.tie()
-    return decoder
 
 
 def read_weights(directory: Path) -> Generator[tuple[str, Tensor]]:
@@ -131,18 +120,18 @@ def _drop_redundant(directory: Path, shape: DecoderShape, weights: dict[str, Ten
     """Forget what older files hold twice: rotary frequencies, and the output layer where it is the embedding."""
     for name in [name for name in weights if name.endswith("rotary_emb.inv_freq")]:
         del weights[name]
-    if not shape.tied or _OUTPUT not in weights:
+    if not shape.tied or OUTPUT not in weights:
         return
-    if _EMBEDDING in weights and not torch.equal(weights[_OUTPUT], weights[_EMBEDDING]):
+    if EMBEDDING in weights and not torch.equal(weights[OUTPUT], weights[EMBEDDING]):
         raise CheckpointError(
-            f"{directory}: tie_word_embeddings says that {_OUTPUT} is {_EMBEDDING}, and they differ; "
+            f"{directory}: tie_word_embeddings says that {OUTPUT} is {EMBEDDING}, and they differ; "
             "set it to false, or drop the one that is not meant"
         )
-    del weights[_OUTPUT]
+    del weights[OUTPUT]
 
 
 def _check_fit(directory: Path, shape: DecoderShape, weights: Mapping[str, Tensor]) -> None:
-    wanted = {name: weight.shape for name, weight in _empty(shape).named_parameters()}
+    wanted = {name: weight.shape for name, weight in empty_decoder(shape).named_parameters()}
     common = wanted.keys() & weights.keys()
     misfits = {
         "missing keys": wanted.keys() - common,
@@ -164,9 +153,11 @@ def _read_shape(directory: Path) -> DecoderShape:
     if refused:
         raise CheckpointError(
             f"{directory}/config.json: {refused[0]}, which the decoder does not do; "
-            "give a Qwen3, Qwen2.5 or Llama without it, or train with `palaestra reference`, on transformers' own model"
+            "give a Qwen3, Qwen3-MoE, Qwen2.5 or Llama without it, or train with `palaestra reference`, on "
+            "transformers' own model"
         )
     rope: dict[str, Any] = config.rope_parameters
+    experts = config.model_type == _MIXTURE
     try:
         return DecoderShape(
             vocabulary=config.vocab_size,
@@ -175,14 +166,15 @@ def _read_shape(directory: Path) -> DecoderShape:
             heads=config.num_attention_heads,
             kv_heads=config.num_key_value_heads,
             head_dim=getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads,
-            mlp=config.intermediate_size,
+            mlp=config.moe_intermediate_size if experts else config.intermediate_size,
             context=config.max_position_embeddings,
             rope_theta=float(rope["rope_theta"]),
             rope_scaling=_scaling_of(rope),
             norm_epsilon=config.rms_norm_eps,
-            qk_norm=config.model_type == "qwen3",
+            qk_norm=config.model_type in ("qwen3", _MIXTURE),
             qkv_bias=config.model_type == "qwen2",
             tied=config.tie_word_embeddings,
+            experts=_experts_of(config) if experts else None,
             temperature=_range_of(config),
         )
     except (ValueError, TypeError) as error:
@@ -191,7 +183,7 @@ def _read_shape(directory: Path) -> DecoderShape:
 
 def _find_unsupported(config: Any) -> Generator[str]:
     """What the configuration asks for and the decoder does not do, as fields and values."""
-    if config.model_type not in ("qwen3", "qwen2", "llama"):
+    if config.model_type not in ("qwen3", _MIXTURE, "qwen2", "llama"):
         yield f"model_type is {config.model_type!r}"
         return
     for field in ("attention_bias", "mlp_bias"):
@@ -202,6 +194,11 @@ def _find_unsupported(config: Any) -> Generator[str]:
     kinds = set(getattr(config, "layer_types", None) or ()) - {"full_attention"}
     if kinds:
         yield f"layer_types names {', '.join(sorted(kinds))} (use_sliding_window)"
+    if config.model_type == _MIXTURE:
+        if config.decoder_sparse_step != 1:
+            yield f"decoder_sparse_step is {config.decoder_sparse_step}"
+        if config.mlp_only_layers:
+            yield f"mlp_only_layers is {config.mlp_only_layers}"
     if getattr(config, "quantization_config", None) is not None:
         yield "quantization_config is given"
     rope: dict[str, Any] = config.rope_parameters
@@ -209,6 +206,12 @@ def _find_unsupported(config: Any) -> Generator[str]:
         yield f"rope_type is {rope['rope_type']!r}"
     if (rope.get("partial_rotary_factor") or 1.0) != 1.0:
         yield f"partial_rotary_factor is {rope['partial_rotary_factor']}"
+
+
+def _experts_of(config: Any) -> ExpertShape:
+    return ExpertShape(
+        count=config.num_local_experts, chosen=config.num_experts_per_tok, normalised=config.norm_topk_prob
+    )
 
 
 def _scaling_of(rope: Mapping[str, Any]) -> RopeScaling | None:
@@ -241,6 +244,13 @@ def _config_of(shape: DecoderShape, dtype: torch.dtype) -> PreTrainedConfig:
     family, architecture = _family_of(shape)
     # Any: transformers takes fields of anybody's, and says types of its own.
     others: dict[str, Any] = {} if shape.temperature is None else {_TEMPERATURE: asdict(shape.temperature)}
+    if shape.experts is not None:
+        others |= {
+            "num_experts": shape.experts.count,
+            "num_experts_per_tok": shape.experts.chosen,
+            "norm_topk_prob": shape.experts.normalised,
+            "moe_intermediate_size": shape.mlp,
+        }
     if not shape.qkv_bias:  # Qwen2's configuration has no such field
         others["head_dim"] = shape.head_dim
     return family(
@@ -262,8 +272,10 @@ def _config_of(shape: DecoderShape, dtype: torch.dtype) -> PreTrainedConfig:
     )
 
 
-def _family_of(shape: DecoderShape) -> tuple[type[Qwen3Config | Qwen2Config | LlamaConfig], str]:
+def _family_of(shape: DecoderShape) -> tuple[type[Qwen3Config | Qwen3MoeConfig | Qwen2Config | LlamaConfig], str]:
     """The configuration's class, and the name of the model's."""
+    if shape.experts is not None:
+        return Qwen3MoeConfig, "Qwen3MoeForCausalLM"
     if shape.qk_norm:
         return Qwen3Config, "Qwen3ForCausalLM"
     return (Qwen2Config, "Qwen2ForCausalLM") if shape.qkv_bias else (LlamaConfig, "LlamaForCausalLM")

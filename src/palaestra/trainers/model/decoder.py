@@ -2,13 +2,14 @@
 
 It works on a flat run of tokens, whatever sequences they belong to; how tokens see each other is the business of the
 attention that is handed in: a cache's, when tokens are drawn; a layout's, when they are trained on. Weights have the
-names that Qwen3, Qwen2.5 and Llama have in Hugging Face's files, so a state dict fits both.
+names that Qwen3, Qwen3-MoE, Qwen2.5 and Llama have in Hugging Face's files, so a state dict fits both.
 
 Axes: T tokens, C hidden, H heads, G key-value heads, D head dimension, V vocabulary.
 """
 
 import math
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from dataclasses import replace
 from typing import Protocol
 
@@ -16,9 +17,20 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from palaestra.trainers.model.projection import JoinedProduct, Projection, ProjectionProducts, side_by_side
+from palaestra.trainers.model.arithmetic import ForwardFunctions, Operations, Rotation
+from palaestra.trainers.model.feed_forward import MixtureOfExperts, SwiGlu
+from palaestra.trainers.model.projection import (
+    ADAPTER_PART,
+    FrozenProducts,
+    JoinedProduct,
+    LowRank,
+    Projection,
+    ProjectionProducts,
+    side_by_side,
+)
 from palaestra.trainers.model.shape import DecoderShape, TemperatureRange
 from palaestra.trainers.model.temperature import TemperatureHead
+from palaestra.trainers.model.unquantised import UnquantisedLinear
 
 
 class Attend(Protocol):
@@ -26,52 +38,6 @@ class Attend(Protocol):
 
     def __call__(self, layer: int, q_THD: Tensor, k_TGD: Tensor, v_TGD: Tensor, /) -> Tensor:
         """What each token takes from those it sees, [T, H, D]; scores are scaled by 1 / sqrt(D)."""
-        ...
-
-
-class Operations(Protocol):
-    """What a joined decoder does between its products, by something quicker than torch's single steps."""
-
-    def norm(self, x_TC: Tensor, weight_C: Tensor, epsilon: float) -> Tensor:
-        """Each token's states over the root of their mean square, times the weight."""
-        ...
-
-    def turn(
-        self, x_THD: Tensor, cos_TD: Tensor, sin_TD: Tensor, *, heads: int, norm_HD: Tensor | None, epsilon: float
-    ) -> None:
-        """Norm the first `heads` heads where there are weights for it, and turn them as `rotate` does; in place."""
-        ...
-
-    def gate(self, x_TN: Tensor) -> Tensor:
-        """The first half of each token's numbers through SiLU, times the second, [T, N / 2]."""
-        ...
-
-
-class ForwardFunctions(ProjectionProducts, Protocol):
-    """The arithmetic of a forward pass, where it is not torch's own."""
-
-    def pack_head(self, weight_VC: Tensor) -> Tensor:
-        """The output layer's weight as `logits` reads it."""
-        ...
-
-    def logits(self, x_TC: Tensor, weight_VC: Tensor, packed: Tensor) -> Tensor:
-        """Each row times the transpose of the output layer's weight, [T, V]."""
-        ...
-
-    def norm(self, x: Tensor, weight_C: Tensor, epsilon: float) -> Tensor:
-        """Each row over the root of its mean square, times the weight; rows are along the last axis."""
-        ...
-
-    def rotation(self, position_T: Tensor, frequency: Tensor) -> "Rotation":
-        """The rotation of tokens at these positions."""
-        ...
-
-    def turn(self, x_THD: Tensor, rotation: "Rotation") -> Tensor:
-        """Heads turned by each token's angles, as `rotate` does."""
-        ...
-
-    def gate(self, gate_TN: Tensor, up_TN: Tensor) -> Tensor:
-        """The gate through SiLU, times the other."""
         ...
 
 
@@ -86,7 +52,7 @@ class Decoder(nn.Module):
         super().__init__()
         self.shape = shape
         self.model = _Stack(shape)
-        self.lm_head = _Head(shape.hidden, shape.vocabulary)
+        self.lm_head = UnquantisedLinear(shape.hidden, shape.vocabulary)
         self.temperature_head = None if shape.temperature is None else TemperatureHead(shape.hidden, shape.temperature)
         """Chooses the temperatures of tokens, where the shape has one; `forward` and `logits` do without it."""
         self.tie()
@@ -131,7 +97,7 @@ class Decoder(nn.Module):
         Call `refresh` whenever weights have changed. It does not go with `join`.
         """
         for module in self.modules():
-            if isinstance(module, _Head | _Norm | _Attention | _SwiGlu | Rotary):
+            if isinstance(module, UnquantisedLinear | _Norm | _Attention | SwiGlu | Rotary):
                 module.functions = functions
         self.multiply_with(functions)
 
@@ -154,6 +120,40 @@ class Decoder(nn.Module):
             empty = torch.empty_like(projection.weight, device="meta")
             projection.weight = nn.Parameter(empty, requires_grad=False)
 
+    def share(self) -> "Decoder":
+        """The same weights in modules of their own."""
+        return deepcopy(self, {id(weight): weight for weight in self.parameters()})
+
+    def freeze(self, products: FrozenProducts) -> None:
+        """Hold the weights of blocks as these products read them, for good; what is frozen stays as it is."""
+        for projection in self.projections():
+            projection.freeze(products)
+
+    def unfrozen(self) -> "Decoder":
+        """The decoder itself, or where weights are frozen one that has them in single precision and shares the rest."""
+        if all(projection.frozen is None for projection in self.projections()):
+            return self
+        whole = self.share()
+        for projection in whole.projections():
+            projection.unfreeze()
+        return whole
+
+    def with_adapters(self, weights: Mapping[str, Tensor]) -> "Decoder":
+        """The decoder itself, or where weights of adapters are given one that has them beside weights that it shares.
+
+        Args:
+            weights: Those of adapters by the names that they have there; others do not count.
+        """
+        adapted: Decoder | None = None
+        for name, down in weights.items():
+            projection, part, which = name.partition(ADAPTER_PART)
+            if part and which == "down":
+                adapted = adapted or self.share()
+                one = adapted.get_submodule(projection)
+                assert isinstance(one, Projection)
+                one.adapter = LowRank(down, weights[f"{projection}{part}up"])
+        return adapted or self
+
     @torch.no_grad()
     def load(self, weights: Mapping[str, Tensor]) -> None:
         """Overwrite weights, and take notice of them; names and shapes are those of `state_dict`."""
@@ -168,9 +168,9 @@ class Decoder(nn.Module):
 
     def refresh(self) -> None:
         """Take notice of new weights, where more depends on them than views."""
-        self.lm_head.refresh()
-        for projection in self.projections():
-            projection.refresh()
+        for module in self.modules():
+            if isinstance(module, UnquantisedLinear | Projection):
+                module.refresh()
         for block in self.model.layers:
             assert isinstance(block, _Block)
             block.self_attn.refresh()
@@ -190,8 +190,10 @@ class Decoder(nn.Module):
 
     def logits(self, hidden_TC: Tensor) -> Tensor:
         """What states say of the next token, [T, V]."""
-        if self.lm_head.functions is not None:
-            return self.lm_head.logits(hidden_TC)
+        functions = self.lm_head.functions
+        if functions is not None:
+            assert self.lm_head.packed is not None
+            return functions.logits(hidden_TC, self.lm_head.weight, self.lm_head.packed)
         logits: Tensor = self.lm_head(hidden_TC)
         return logits
 
@@ -215,24 +217,6 @@ class _Stack(nn.Module):
         return normed
 
 
-class _Head(nn.Linear):
-    functions: ForwardFunctions | None = None
-    packed: Tensor | None = None
-    """The weight as the functions read it; as it was at the last `refresh`."""
-
-    def __init__(self, inputs: int, outputs: int) -> None:
-        super().__init__(inputs, outputs, bias=False)
-
-    @torch.no_grad()
-    def refresh(self) -> None:
-        self.packed = None if self.functions is None else self.functions.pack_head(self.weight)
-
-    def logits(self, x_TC: Tensor) -> Tensor:
-        assert self.functions is not None
-        assert self.packed is not None
-        return self.functions.logits(x_TC, self.weight, self.packed)
-
-
 class _Norm(nn.RMSNorm):
     operations: Operations | None = None
     functions: ForwardFunctions | None = None
@@ -251,9 +235,9 @@ class _Block(nn.Module):
         self.input_layernorm = _Norm(shape.hidden, eps=shape.norm_epsilon)
         self.self_attn = _Attention(shape, layer)
         self.post_attention_layernorm = _Norm(shape.hidden, eps=shape.norm_epsilon)
-        self.mlp = _SwiGlu(shape)
+        self.mlp = SwiGlu(shape) if shape.experts is None else MixtureOfExperts(shape, shape.experts)
 
-    def forward(self, x_TC: Tensor, rotation: "Rotation", attend: Attend, wanted_B: Tensor | None = None) -> Tensor:
+    def forward(self, x_TC: Tensor, rotation: Rotation, attend: Attend, wanted_B: Tensor | None = None) -> Tensor:
         seen_TC = self.self_attn(self.input_layernorm(x_TC), rotation, attend, wanted_B)
         x_TC = (x_TC if wanted_B is None else x_TC[wanted_B]) + seen_TC
         added: Tensor = x_TC + self.mlp(self.post_attention_layernorm(x_TC))
@@ -285,13 +269,13 @@ class _Attention(nn.Module):
         if self._joined is not None:
             self._joined.refresh()
 
-    def forward(self, x_TC: Tensor, rotation: "Rotation", attend: Attend, wanted_B: Tensor | None) -> Tensor:
+    def forward(self, x_TC: Tensor, rotation: Rotation, attend: Attend, wanted_B: Tensor | None) -> Tensor:
         q_THD, k_TGD, v_TGD = self._heads(x_TC, rotation) if self._joined is None else self._joined(x_TC, rotation)
         seen_THD = attend(self.layer, q_THD, k_TGD, v_TGD)
         out: Tensor = self.o_proj((seen_THD if wanted_B is None else seen_THD[wanted_B]).flatten(-2))
         return out
 
-    def _heads(self, x_TC: Tensor, rotation: "Rotation") -> tuple[Tensor, Tensor, Tensor]:
+    def _heads(self, x_TC: Tensor, rotation: Rotation) -> tuple[Tensor, Tensor, Tensor]:
         q_THD: Tensor = self.q_norm(self.q_proj(x_TC).unflatten(-1, (-1, self.head_dim)))
         k_TGD: Tensor = self.k_norm(self.k_proj(x_TC).unflatten(-1, (-1, self.head_dim)))
         v_TGD: Tensor = self.v_proj(x_TC).unflatten(-1, (-1, self.head_dim))
@@ -322,7 +306,7 @@ class _JoinedHeads:
         if self._norm_HD is not None and spread is not None:
             self._norm_HD.copy_(spread)
 
-    def __call__(self, x_TC: Tensor, rotation: "Rotation") -> tuple[Tensor, Tensor, Tensor]:
+    def __call__(self, x_TC: Tensor, rotation: Rotation) -> tuple[Tensor, Tensor, Tensor]:
         qkv_THD = self._qkv(x_TC).unflatten(-1, (-1, self._head_dim))
         turned = self._heads + self._groups
         if self._operations is not None:
@@ -339,44 +323,6 @@ class _JoinedHeads:
 
 def _head_norm(shape: DecoderShape) -> nn.Module:
     return _Norm(shape.head_dim, eps=shape.norm_epsilon) if shape.qk_norm else nn.Identity()
-
-
-class _SwiGlu(nn.Module):
-    functions: ForwardFunctions | None = None
-
-    def __init__(self, shape: DecoderShape) -> None:
-        super().__init__()
-        self.gate_proj = Projection(shape.hidden, shape.mlp)
-        self.up_proj = Projection(shape.hidden, shape.mlp)
-        self.down_proj = Projection(shape.mlp, shape.hidden)
-        self._joined: JoinedProduct | None = None
-        self._operations: Operations | None = None
-
-    def join(self, operations: Operations | None) -> None:
-        self._operations = operations
-        self._joined = JoinedProduct(self.gate_proj, self.up_proj)
-        if self.down_proj.products is None:
-            side_by_side(self.down_proj)
-
-    def forward(self, x_TC: Tensor) -> Tensor:
-        out: Tensor = self.down_proj(self._gate(x_TC))
-        return out
-
-    def _gate(self, x_TC: Tensor) -> Tensor:
-        if self.functions is not None:
-            return self.functions.gate(self.gate_proj(x_TC), self.up_proj(x_TC))
-        if self._joined is None:
-            gated_TN: Tensor = functional.silu(self.gate_proj(x_TC)) * self.up_proj(x_TC)
-            return gated_TN
-        both_TN = self._joined(x_TC)
-        if self._operations is not None:
-            return self._operations.gate(both_TN)
-        gate_TN, up_TN = both_TN.chunk(2, -1)
-        return functional.silu(gate_TN) * up_TN
-
-
-Rotation = tuple[Tensor, Tensor]
-"""Cosines of each token's angles and sines, those of the first half negated, [T, 1, D] each."""
 
 
 class Rotary(nn.Module):

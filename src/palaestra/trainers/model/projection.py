@@ -1,15 +1,21 @@
 """The linear modules of a decoder's blocks, and products that are not torch's own.
 
-Axes: T tokens, C channels that are summed over, N columns of a product.
+Axes: T tokens, C channels that are summed over, N columns of a product, R the rank of an adapter.
 """
 
-from typing import Protocol, TypeAlias
+from collections.abc import Callable
+from typing import Protocol, Self, TypeAlias
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 PackedWeight: TypeAlias = tuple[Tensor, ...]
 """A weight as a product reads it."""
+
+
+ADAPTER_PART = ".adapter."
+"""What stands between a projection's name and that of its adapter's weight, `down` or `up`."""
 
 
 class ProjectionProducts(Protocol):
@@ -24,16 +30,85 @@ class ProjectionProducts(Protocol):
         ...
 
 
+class FrozenProducts(ProjectionProducts, Protocol):
+    """Products with weights that never change and are held as the products read them alone."""
+
+    def unpack(self, packed: PackedWeight, columns: int) -> Tensor:
+        """The weight that `product` multiplies by, [N, C], in single precision."""
+        ...
+
+    def move(self, packed: PackedWeight, device: torch.device) -> PackedWeight:
+        """The same on a device."""
+        ...
+
+
+class LowRank(nn.Module):
+    """What an adapter adds to a product: the product of two narrow weights, which are copied.
+
+    Args:
+        down_RC: The first.
+        up_NR: The second, scaled.
+    """
+
+    def __init__(self, down_RC: Tensor, up_NR: Tensor) -> None:
+        super().__init__()
+        self.down = nn.Parameter(down_RC.detach().clone(), requires_grad=False)
+        self.up = nn.Parameter(up_NR.detach().clone(), requires_grad=False)
+
+    def forward(self, x_TC: Tensor) -> Tensor:
+        """What is added, [T, N]."""
+        return functional.linear(functional.linear(x_TC, self.down), self.up)
+
+
 class Projection(nn.Linear):
     """A linear module of a block."""
 
     products: ProjectionProducts | None = None
     packed: PackedWeight | None = None
     """The weight as the products read it; as it was at the last `refresh`."""
+    frozen: FrozenProducts | None = None
+    """The products, where the weight is held as they read it alone and never changes."""
+    adapter: LowRank | None
 
     def __init__(self, inputs: int, outputs: int, *, bias: bool = False) -> None:
         super().__init__(inputs, outputs, bias=bias)
         self.has_bias = bias
+        self.adapter = None
+
+    def freeze(self, products: FrozenProducts) -> None:
+        """Hold the weight as these products read it alone; one that is frozen stays as it is."""
+        if self.frozen is not None:
+            return
+        self.products = self.frozen = products
+        self.packed = None
+        self.pack(self.weight)
+        self.weight = nn.Parameter(torch.empty_like(self.weight, device="meta"), requires_grad=False)
+
+    def unfreeze(self) -> None:
+        """Hold the weight in single precision again, as what it was rounded to."""
+        if self.frozen is not None:
+            self.weight = nn.Parameter(self.whole_weight())
+            self.products = self.frozen = self.packed = None
+
+    def whole_weight(self) -> Tensor:
+        """The weight, [N, C]; one that is frozen as what it was rounded to."""
+        if self.frozen is None:
+            return self.weight.detach()
+        assert self.packed is not None
+        return self.frozen.unpack(self.packed, self.in_features)
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:  # noqa: FBT001, FBT002  torch's own
+        """Torch moves and casts parameters; a frozen weight moves along, and keeps its formats."""
+        if self.frozen is None:
+            super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+            return self
+        weight = self._parameters["weight"]
+        self._parameters["weight"] = None  # torch moves no empty one
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        self._parameters["weight"] = weight
+        if self.packed is not None:
+            self.packed = self.frozen.move(self.packed, fn(torch.empty(0, device=self.packed[0].device)).device)
+        return self
 
     def refresh(self) -> None:
         """Take notice of a new weight."""
@@ -52,11 +127,15 @@ class Projection(nn.Linear):
             own.copy_(other)
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002  the name that its parent gives it
-        """The product, and the bias where there is one."""
+        """The product, the bias where there is one, and what an adapter adds."""
+        out_TN = self._product(input)
+        return out_TN if self.adapter is None else out_TN + self.adapter(input)
+
+    def _product(self, x_TC: Tensor) -> Tensor:
         if self.products is None:
-            return super().forward(input)
+            return super().forward(x_TC)
         assert self.packed is not None
-        product_TN = self.products.product(input, self.weight, self.packed)
+        product_TN = self.products.product(x_TC, self.weight, self.packed)
         return product_TN + self.bias if self.has_bias else product_TN
 
 

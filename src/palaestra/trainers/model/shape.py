@@ -15,6 +15,7 @@ class DecoderShape:
     kv_heads: int
     head_dim: int
     mlp: int
+    """The middle width of a gated layer: of each expert, where there are experts."""
     context: int
     """Tokens that a sequence may have."""
     rope_theta: float = 10_000.0
@@ -26,6 +27,8 @@ class DecoderShape:
     """The products that give queries, keys and values have a bias, as in Qwen2.5."""
     tied: bool = True
     """The output layer is the embedding."""
+    experts: "ExpertShape | None" = None
+    """Of the gated layers of each block, where there are several, as in Qwen3-MoE."""
     temperature: "TemperatureRange | None" = None
     """Of the temperature head; `None` without one."""
 
@@ -41,6 +44,8 @@ class DecoderShape:
                 f"qkv_bias=True, heads={self.heads}, head_dim={self.head_dim}, hidden={self.hidden}: heads of "
                 "Qwen2.5 are together as wide as hidden; give such sizes"
             )
+        if self.experts is not None and not self.qk_norm:
+            raise ValueError("experts, qk_norm=False: the family with experts is Qwen3-MoE; write qk_norm=True")
         if self.head_dim % 2:
             raise ValueError(f"head_dim is {self.head_dim}, and rotary positions turn pairs; give an even number")
 
@@ -49,7 +54,8 @@ class DecoderShape:
         """Rows and columns of the weights of a block's projections."""
         width, narrow = self.heads * self.head_dim, self.kv_heads * self.head_dim
         attention = ((width, self.hidden), (narrow, self.hidden), (narrow, self.hidden), (self.hidden, width))
-        return (*attention, (self.mlp, self.hidden), (self.mlp, self.hidden), (self.hidden, self.mlp))
+        gated = ((self.mlp, self.hidden), (self.mlp, self.hidden), (self.hidden, self.mlp))
+        return (*attention, *gated * (1 if self.experts is None else self.experts.count))
 
     @property
     def projection_parameters(self) -> int:
@@ -64,7 +70,23 @@ class DecoderShape:
         width = max(1, self.hidden // 2)
         head = 0 if self.temperature is None else (self.hidden + 1) * width + 3 * (width + 1)
         embeddings = self.vocabulary * self.hidden * (1 if self.tied else 2)
-        return self.projection_parameters + norms + biases + self.hidden + embeddings + head
+        routers = 0 if self.experts is None else self.layers * self.experts.count * self.hidden
+        return self.projection_parameters + norms + biases + routers + self.hidden + embeddings + head
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpertShape:
+    """The experts of a block."""
+
+    count: int
+    chosen: int
+    """Those that a token goes through."""
+    normalised: bool
+    """The shares of a token's experts add up to 1."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.chosen <= self.count:
+            raise ValueError(f"chosen={self.chosen}, count={self.count}: a token goes through 1 to count experts")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

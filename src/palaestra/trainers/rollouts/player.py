@@ -178,6 +178,7 @@ class Player:
             ),
             noise=self._job.noise,
             timeout=config.turn_timeout,
+            group=self._job.group,
         )
 
     async def _step(self, drawn: Completion) -> bool:

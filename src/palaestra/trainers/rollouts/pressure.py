@@ -52,6 +52,11 @@ class Pressure:
         self._probing = True
         self._turns = 0
         self._overloaded = 0
+        self._lifted = False
+
+    def lift(self) -> None:
+        """Let as many be under way as may ever be: something else holds turns back, such as a record."""
+        self.ceiling, self._lifted = self._agents, True
 
     def state(self) -> PressureState:
         """For `restore`."""
@@ -61,11 +66,15 @@ class Pressure:
 
     def restore(self, state: PressureState) -> None:
         """Go on from there."""
+        if self._lifted:
+            return
         self.ceiling = min(self._agents, state.ceiling)
         self._probing, self._turns, self._overloaded = state.probing, state.turns, state.overloaded
 
     def turn(self, stats: EngineStats, under_way: int) -> None:
         """A turn was drawn, and this is how the engine is doing behind it."""
+        if self._lifted:
+            return
         self._turns += 1
         self._overloaded += _is_overloaded(stats, 0)
         if self._turns < under_way:
@@ -82,6 +91,8 @@ class Pressure:
         """Whether one more trajectory may begin; the first always may."""
         if under_way == 0:
             return True
+        if self._lifted:
+            return under_way < self.ceiling
         return under_way < self.ceiling and not _is_overloaded(stats, stats.resident / under_way)
 
 

@@ -6,7 +6,7 @@ was begun and not taken. A run that goes on from it counts every trajectory once
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from palaestra.errors import CheckpointError, InfrastructureError, WaitError
@@ -34,6 +34,8 @@ class GroupSource:
         version: Of the weights to begin with: steps that were trained before.
         wanted: Whether a complete group is worth a step's place; otherwise it is dropped, and the next one takes it.
         refill: How many may be dropped so for each that a step takes; beyond that, groups are taken as they are.
+        begun: The versions of the weights at which groups were begun in a run that is gone through again, by their
+            index: none of them is begun before.
         drain: Whether a step's groups are taken only once every group that may be begun is complete. Each group is
             then begun exactly `limits.staleness` versions before its step, or at the first version.
         say: Told, in a sentence, of every group that is dropped.
@@ -50,8 +52,10 @@ class GroupSource:
         wanted: Callable[[RolloutGroup], bool] | None = None,
         refill: int = 0,
         drain: bool = False,
+        begun: Mapping[int, int] | None = None,
         say: Callable[[str], None] = print,
     ) -> None:
+        self._begun = begun or {}
         self._wanted = wanted
         self._drain = drain
         self._refill = refill
@@ -222,13 +226,16 @@ class GroupSource:
                 if growing.index not in self._order.complete:
                     self._settle(growing)
             while True:
-                while not self._order.may_begin():
+                while not self._may_begin():
                     self._admitted.clear()
                     await self._admitted.wait()
                 await self._pool.room()
                 self._begin()
         except Exception as fault:  # of a plan, or a closed pool: whoever takes shall know
             self._stop(fault)
+
+    def _may_begin(self) -> bool:
+        return self._order.may_begin() and self._begun.get(self._order.begun, 0) <= self.version
 
     def _begin(self) -> None:
         growing = self._grow()

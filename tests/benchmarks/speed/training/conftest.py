@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from palaestra.benchmarks.speed.training.scale import AsyncScale, EngineScale, TrainingScale, TrainScale
+from palaestra.benchmarks.speed.training.scale import AsyncScale, EngineScale, ReplicaScale, TrainingScale, TrainScale
 from palaestra.trainers.model.shape import DecoderShape
 
 SHAPE = DecoderShape(vocabulary=300, hidden=32, layers=2, heads=2, kv_heads=1, head_dim=16, mlp=48, context=256)
@@ -40,4 +40,5 @@ def scale() -> TrainingScale:
         asynchrony=AsyncScale(
             agents=4, groups=2, group_size=2, turn=4, latency=(1e-4, 2e-4), warm_up=1, steps=1, rounds=1
         ),
+        replicas=ReplicaScale(shape=SHAPE, groups=2, group_size=2, prompt=7, turns=2, turn=4, answer=3, rounds=1),
     )

@@ -1,4 +1,4 @@
-"""`palaestra bench engine`, `train` and `async`, as they are but for how much they measure."""
+"""`palaestra bench engine`, `train`, `async` and `replicas`, as they are but for how much they measure."""
 
 import json
 from pathlib import Path
@@ -26,10 +26,10 @@ def small(scale: TrainingScale, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asynchrony, "_WORLD", WorldConfig(families=("find-warranty-end",)))
 
 
-def ran(command: str, folder: Path, *options: str) -> tuple[str, Any]:
+def ran(command: str, folder: Path, *options: str, threads: tuple[str, ...] = ("--threads", "1")) -> tuple[str, Any]:
     """What the command wrote, as Markdown and as JSON (Any: read, and looked into by name)."""
     written, shown = folder / "bench.json", folder / "bench.md"
-    asked = [command, "--quick", "--threads", "1", "--json", str(written), "--markdown", str(shown), *options]
+    asked = [command, "--quick", *threads, "--json", str(written), "--markdown", str(shown), *options]
     done = CliRunner().invoke(app, asked, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     assert "a second" in done.output
@@ -69,6 +69,19 @@ def test_loops_are_compared_with_those_that_wait(tmp_path: Path) -> None:
     assert len(shares) == len(asynchrony.RUNS)
     assert all(0 < share["value"] <= 100 for share in shares)
     assert [c["at_least"] for c in section["comparisons"]] == [2.5, 2.5, None, 90.0, None, None, None, None]
+
+
+def test_replicas_are_compared_with_one_engine_by_wall_and_processor_time(tmp_path: Path) -> None:
+    _, figures = ran("replicas", tmp_path, threads=())
+    names = ["1 engine in the process that asks", "1 replica", "2 replicas"]
+    for section in figures["sections"]:
+        assert [rate["name"] for rate in section["rates"]] == names
+        assert all(rate["per_second"] > 0 for rate in section["rates"])
+        assert [c["name"] for c in section["comparisons"]] == [f"{name}, over {names[0]}" for name in names[1:]]
+    assert [section["title"].partition(":")[0] for section in figures["sections"]] == [
+        "Rollouts by wall time",
+        "Rollouts by processor time",
+    ]
 
 
 @pytest.mark.parametrize("command", ["engine", "train"])

@@ -24,6 +24,7 @@ from palaestra.trainers.engines.native import (
     TurnKey,
     WeightUpdate,
     Withdrawal,
+    recorded_placements,
 )
 from palaestra.trainers.engines.noise import noise_key
 
@@ -98,6 +99,17 @@ def test_a_line_is_a_step_that_was_given_something() -> None:
     assert [json.loads(line)["step"] for line in lines] == [0, 3]
     assert json.loads(lines[0])["plan"]["admitted"] == [{"trajectory": "a", "place": 10, "check": 1}]
     assert json.loads(lines[1])["plan"]["update"] == {"version": 3, "in_flight": "retract"}
+
+
+def test_several_engines_write_one_record_and_each_follows_its_own_part() -> None:
+    lines: list[bytes] = []
+    for replica, turns in enumerate(((A,), (B, C))):
+        recorder = ScheduleRecorder(FreeSchedule(), lines.append, replica=replica)
+        recorder.before(0, EngineArrivals(waiting=turns, room=len(turns)))
+    assert recorded_placements(lines) == {"a": 0, "b": 1, "c": 1}
+    everything = EngineArrivals(waiting=(C, B, A), room=3)
+    assert ReplaySchedule(lines).before(0, everything) == EnginePlan(admitted=(A,))
+    assert ReplaySchedule(lines, replica=1).before(0, everything) == EnginePlan(admitted=(B, C))
 
 
 # As it was written down

@@ -7,6 +7,7 @@ from palaestra.benchmarks.speed.training.asynchrony import bench_async
 from palaestra.benchmarks.speed.training.engine import bench_engine
 from palaestra.benchmarks.speed.training.figures import SpeedComparison, SpeedSection, TrainingReport, WorkRate
 from palaestra.benchmarks.speed.training.machine import device_of
+from palaestra.benchmarks.speed.training.replicas import bench_replicas
 from palaestra.benchmarks.speed.training.saves import (
     SAVES_FULL,
     SAVES_QUICK,
@@ -32,6 +33,7 @@ __all__ = [
     "WorkRate",
     "bench_async",
     "bench_engine",
+    "bench_replicas",
     "bench_saves",
     "bench_train",
     "device_of",

@@ -92,12 +92,35 @@ class AsyncScale:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicaScale:
+    """How much several engines draw."""
+
+    shape: DecoderShape = SMALL
+    replicas: int = 2
+    groups: int = 16
+    """At once."""
+    group_size: int = 4
+    """Trajectories of a group, which begin with the same prompt."""
+    prompt: int = 160
+    """Tokens."""
+    turns: int = 2
+    """That each trajectory has."""
+    turn: int = 32
+    """Tokens of a turn."""
+    answer: int = 30
+    """Tokens of an answer."""
+    rounds: int = 5
+    """That count."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingScale:
     """How much each command measures."""
 
     engine: EngineScale = field(default_factory=EngineScale)
     train: TrainScale = field(default_factory=TrainScale)
     asynchrony: AsyncScale = field(default_factory=AsyncScale)
+    replicas: ReplicaScale = field(default_factory=ReplicaScale)
 
 
 FULL = TrainingScale()
@@ -109,6 +132,7 @@ QUICK = TrainingScale(
     asynchrony=AsyncScale(
         agents=8, groups=2, group_size=4, turn=16, latency=(0.01, 0.05), warm_up=10, steps=1, rounds=1
     ),
+    replicas=ReplicaScale(groups=4, group_size=2, turns=2, turn=8, rounds=1),
 )
 """Everything, a little of each."""
 

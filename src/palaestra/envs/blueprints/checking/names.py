@@ -7,13 +7,13 @@ from palaestra.envs.blueprints.blueprint import Blueprint
 from palaestra.envs.blueprints.checking.findings import BlueprintFindings
 from palaestra.envs.blueprints.expressions.over_rows import NAMES
 from palaestra.envs.blueprints.problems import Path
-from palaestra.envs.blueprints.scopes import ASKER
+from palaestra.envs.blueprints.scopes import ASKER, SHOWN
 from palaestra.envs.blueprints.tool_style import style_tool_names
 
 _ID = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _PREFIX = re.compile(r"[A-Z][A-Z0-9]*-")
-_TAKEN = frozenset({*NAMES, "share", "today", "rules", "id", "row", "section", "handbook", ASKER})
+_TAKEN = frozenset({*NAMES, "share", "today", "rules", "id", "row", "section", "handbook", ASKER, SHOWN})
 MOST = {"entities": 40, "rules": 60, "handbook": 60, "actions": 60, "requests": 60}
 """The most parts of each kind."""
 MOST_ENTRIES = 40
@@ -89,8 +89,8 @@ def _check_entity_names(blueprint: Blueprint, findings: BlueprintFindings) -> No
 
 def _check_tool_names(blueprint: Blueprint, findings: BlueprintFindings) -> None:
     word = blueprint.case
-    taken = {f"{verb}_{word}": "the cases" for verb in ("get", "resolve", "escalate", "reopen")}
-    taken |= {f"search_{word}s": "the cases", "decline_request": "the cases", "calculate": "every desk"}
+    taken = {f"{verb}_{word}": "the cases" for verb in ("get", "resolve", "decline", "escalate", "reopen")}
+    taken |= {f"search_{word}s": "the cases", "calculate": "every desk"}
     taken |= dict.fromkeys(("read_handbook", "search_handbook"), "the handbook")
     taken |= dict.fromkeys(("reply", "finish", "give_up"), "every desk")
     for entity, spec in blueprint.entities.items():

@@ -12,6 +12,7 @@ from palaestra.trainers.engines.native.schedule import (
     TurnKey,
     WeightUpdate,
     Withdrawal,
+    recorded_placements,
 )
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "TurnKey",
     "WeightUpdate",
     "Withdrawal",
+    "recorded_placements",
 ]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from palaestra.trainers.device import Precision
+from palaestra.trainers.device import FOUR_BITS, Precision
 from palaestra.trainers.flow import KeyValueFormat
 
 
@@ -28,8 +28,9 @@ class NativeConfig:
     precision: Precision = "fp32"
     """Of weights and states: "fp32", "bf16", or "auto" for bfloat16 where the device multiplies in it.
     With "fp8" and "fp8-block" the products of blocks are of numbers in E4M3, with a scale for each row or for each
-    128x128 weights and 128 activations; all else is as with "bf16". Sums of norms, of attention and of the draw are in
-    single precision."""
+    128x128 weights and 128 activations; all else is as with "bf16". With "nvfp4" the weights of blocks are held in 4
+    bits and never change, new weights are those of adapters beside them, and products are as with "bf16". Sums of
+    norms, of attention and of the draw are in single precision."""
     keys_and_values: KeyValueFormat = "states"
     """The format that they are held in: that of the states, or with "fp8" E4M3 with a scale for each head of a token,
     which takes one byte a number. Attention computes as before, with what they were rounded to."""
@@ -46,6 +47,11 @@ class NativeConfig:
             value = getattr(self, name)
             if value < 1:
                 raise ValueError(f"{name}={value}: an engine needs at least 1")
+        if self.precision == FOUR_BITS and self.invariant:
+            raise ValueError(
+                f"precision={self.precision!r}, invariant=True: the kernels of the mode read no weights in 4 bits; "
+                'leave invariant out, or write precision = "bf16"'
+            )
         if self.drafts < 0:
             raise ValueError(f"drafts={self.drafts}: give a number of tokens, or 0 for no guesses")
         if self.context is not None and not 1 <= self.context <= self.capacity:

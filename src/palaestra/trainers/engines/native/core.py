@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from palaestra.errors import EngineError
-from palaestra.trainers.device import resolve_device, resolve_precision, wait_for
+from palaestra.trainers.device import wait_for
 from palaestra.trainers.engines.engine import Completion, InFlight, TurnRequest, Weights
 from palaestra.trainers.engines.native.attention import Pass, SequenceSpan
 from palaestra.trainers.engines.native.block_tables import BlockTablePass, reads_pages
@@ -25,16 +25,15 @@ from palaestra.trainers.engines.native.drafts import Drafter
 from palaestra.trainers.engines.native.draw import draw
 from palaestra.trainers.engines.native.graphs import Graphs
 from palaestra.trainers.engines.native.idle_cache import IdleKVCache
-from palaestra.trainers.engines.native.invariant import InvariantFunctions, InvariantPass, kernels_for
-from palaestra.trainers.engines.native.kernels import BLOCK_PLACES, HEAD_DIMS, CompiledPass, Kernels, kernels
+from palaestra.trainers.engines.native.invariant import InvariantFunctions, InvariantPass
+from palaestra.trainers.engines.native.kernels import BLOCK_PLACES, CompiledPass
 from palaestra.trainers.engines.native.pages import PLACES_ON_CUDA, PagedMemory
 from palaestra.trainers.engines.native.prefixes import BLOCK, Holding, Prefixes, common_beginning
+from palaestra.trainers.engines.native.setup import engine_setup
 from palaestra.trainers.engines.native.turns import Drawing, EndedTurn
 from palaestra.trainers.engines.native.weights import drawing_copy, load_weights, weight_bytes
 from palaestra.trainers.engines.noise import noise_from
-from palaestra.trainers.flow import flow_of
 from palaestra.trainers.model.decoder import Decoder
-from palaestra.trainers.products import check_sizes
 from palaestra.trajectory import Stop
 
 _PADDING_ON_CPU, _PADDING = 256, 16_384
@@ -68,32 +67,21 @@ class Core:
         model: Copied; training it later changes nothing here.
         config: How large.
         temperature_head: Whether the model's head chooses the temperature of each token.
+        version: Of the weights.
     """
 
-    def __init__(self, model: Decoder, config: NativeConfig, *, temperature_head: bool = False) -> None:
+    def __init__(
+        self, model: Decoder, config: NativeConfig, *, temperature_head: bool = False, version: int = 0
+    ) -> None:
         self._config = config
-        self._device = (
-            model.lm_head.weight.device if config.device is None else torch.device(resolve_device(config.device))
-        )
+        setup = engine_setup(model.shape, config, device=model.lm_head.weight.device, temperature_head=temperature_head)
+        self._device, self.context, flow = setup.device, setup.context, setup.flow
         self._padding = _PADDING_ON_CPU if self._device.type == "cpu" else _PADDING
-        self.context = min(config.context or model.shape.context, model.shape.context)
-        if config.capacity < self.context:
-            raise ValueError(
-                f"capacity={config.capacity}: one trajectory may have {self.context} tokens; "
-                "raise the capacity or lower the context"
-            )
-        precision = resolve_precision(config.precision, self._device.type)
-        flow = flow_of(precision, invariant=config.invariant, keys_and_values=config.keys_and_values)
-        if flow.operands is not None:
-            check_sizes(flow.operands, model.shape, self._device)
-        self._invariant = kernels_for(model.shape, self._device) if flow.fixed_order else None
-        self._kernels: Kernels | None = None
+        self._invariant, self._kernels = setup.invariant, setup.kernels
         if self._invariant is not None:
             functions = InvariantFunctions(self._invariant, flow.operands)
             self._model = drawing_copy(model, flow=flow, device=self._device, functions=functions)
         else:
-            known = self._device.type == "cpu" and model.shape.head_dim in HEAD_DIMS
-            self._kernels = kernels() if known else None
             self._model = drawing_copy(model, flow=flow, device=self._device, operations=self._kernels)
         # Torch's attention on a processor is slower in half precision, by more than memory it saves.
         plain = self._device.type == "cpu" and self._kernels is None and self._invariant is None
@@ -107,34 +95,20 @@ class Core:
             quantised=flow.rounds_keys_and_values,
         )
         self._head = self._model.temperature_head if temperature_head else None
-        if temperature_head and self._head is None:
-            raise ValueError("temperature_head=True: the model has none; give it one, or leave the setting out")
-        if temperature_head and self._invariant is not None:
-            raise ValueError(
-                "temperature_head=True, invariant=True: the head is computed by torch, so what it chooses depends on "
-                "the batch; leave one of the two out"
-            )
-        if temperature_head and config.drafts:
-            raise ValueError(
-                f"temperature_head=True, drafts={config.drafts}: a guess is checked at a temperature that the head has "
-                "not chosen yet; leave one of the two out"
-            )
-        # A graph gives logits alone, and the head needs the states behind them.
+        # A graph gives logits alone, and the head needs the states behind them. How many tokens an expert gets, no
+        # graph can know.
         self._graphs = (
             Graphs(self._model, self._memory, turns=config.rows)
-            if self._device.type == "cuda" and self._head is None
+            if self._device.type == "cuda" and self._head is None and model.shape.experts is None
             else None
         )
         self._prefixes = Prefixes()
         self._idle = IdleKVCache(self._prefixes, self._memory)
         self.running: list[Drawing] = []
-        self.version = 0
+        self.version = version
+        self.weight_bytes = weight_bytes(self._model)
+        """Of the weights, in each form that is held."""
         self.counts = CoreCounts()
-
-    @property
-    def weight_bytes(self) -> int:
-        """Bytes of the weights, in each form that is held."""
-        return weight_bytes(self._model)
 
     @property
     def cache_bytes(self) -> int:

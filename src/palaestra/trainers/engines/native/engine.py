@@ -69,6 +69,7 @@ class NativeEngine(Engine):
         config: The engine's size and precision.
         schedule: Who decides what a step works on; `Recording` and `ReplaySchedule` make runs repeatable.
         temperature_head: Whether the model's head chooses the temperature of each token.
+        version: Of the weights in `model`.
 
     Raises:
         ValueError: the capacity is less than one trajectory may need, or there is no head to choose.
@@ -81,9 +82,10 @@ class NativeEngine(Engine):
         *,
         schedule: EngineSchedule | None = None,
         temperature_head: bool = False,
+        version: int = 0,
     ) -> None:
         config = config or NativeConfig()
-        self._core = Core(model, config, temperature_head=temperature_head)
+        self._core = Core(model, config, temperature_head=temperature_head, version=version)
         self._capacity = config.capacity
         self._schedule = schedule or FreeSchedule()
         self._vocabulary = model.shape.vocabulary
@@ -103,6 +105,11 @@ class NativeEngine(Engine):
     def context(self) -> int:
         """See `Engine`."""
         return self._core.context
+
+    @property
+    def fault(self) -> PalaestraError | None:
+        """What ended it: whatever is asked for is answered with it."""
+        return self._fault
 
     # What others ask for
 

@@ -13,7 +13,7 @@ from palaestra.trainers.engines.native.attention import PassPlaces, SequenceSpan
 from palaestra.trainers.engines.native.kernels import HEAD_DIMS, InvariantKernels, invariant_kernels
 from palaestra.trainers.engines.native.pages import PagedMemory
 from palaestra.trainers.flow import OperandFormat
-from palaestra.trainers.model.decoder import Rotation
+from palaestra.trainers.model.arithmetic import Rotation
 from palaestra.trainers.model.projection import PackedWeight
 from palaestra.trainers.model.shape import DecoderShape
 from palaestra.trainers.quantisation import round_to_e4m3
@@ -71,6 +71,10 @@ class InvariantFunctions:
     def logits(self, x_TC: Tensor, weight_VC: Tensor, packed: Tensor) -> Tensor:
         """See `ForwardFunctions`; in single precision, whatever the weights are in."""
         return self.kernels.product(x_TC, packed, len(weight_VC), single=True)
+
+    def route(self, x_TC: Tensor, weight_EC: Tensor, packed: Tensor) -> Tensor:
+        """See `ForwardFunctions`; in single precision, whatever the weights are in."""
+        return self.kernels.product(x_TC, packed, len(weight_EC), single=True)
 
     def norm(self, x: Tensor, weight_C: Tensor, epsilon: float) -> Tensor:
         """See `ForwardFunctions`."""

@@ -7,6 +7,7 @@ worlds; a record of it, one JSON line for each step that was given something, ma
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Protocol
 
 import orjson
@@ -125,6 +126,8 @@ class _Line:
 
     step: int
     plan: EnginePlan
+    replica: int = 0
+    """Which engine's it is, where several draw."""
 
 
 _LINE: TypeAdapter[_Line] = TypeAdapter(_Line)
@@ -136,17 +139,20 @@ class ScheduleRecorder:
     Args:
         schedule: The other one.
         sink: Takes each line, its end included; an engine whose sink fails has failed.
+        replica: Which engine's it is, where several draw into one record.
     """
 
-    def __init__(self, schedule: EngineSchedule, sink: Callable[[bytes], object]) -> None:
+    def __init__(self, schedule: EngineSchedule, sink: Callable[[bytes], object], *, replica: int = 0) -> None:
         self._schedule = schedule
         self._sink = sink
+        self._replica = replica
 
     def before(self, step: int, arrived: EngineArrivals) -> EnginePlan | None:
         """See `EngineSchedule`."""
         plan = self._schedule.before(step, arrived)
         if plan is not None and not plan.idle:
-            self._sink(orjson.dumps(_Line(step=step, plan=replace(plan, forgotten=()))) + b"\n")
+            line = _Line(step=step, plan=replace(plan, forgotten=()), replica=self._replica)
+            self._sink(orjson.dumps(line) + b"\n")
         return plan
 
 
@@ -158,13 +164,14 @@ class ReplaySchedule:
 
     Args:
         lines: Of the record.
+        replica: Which engine this is, where several drew into the record.
 
     Raises:
         RecordError: a line cannot be read.
     """
 
-    def __init__(self, lines: Iterable[bytes]) -> None:
-        read = [_read(line, number) for number, line in enumerate(lines, 1)]
+    def __init__(self, lines: Iterable[bytes], *, replica: int = 0) -> None:
+        read = [line for line in map(_read, lines, count(1)) if line.replica == replica]
         self._plans = {line.step: line.plan for line in read}
         self._end = max(self._plans, default=-1)
         self._updates = deque(line.plan.update for line in read if line.plan.update is not None)
@@ -224,6 +231,19 @@ class ReplaySchedule:
                 f"step {step}: turns were under way here when the run was recorded, and none is: they have ended "
                 "earlier. Replay with the weights and settings that were recorded"
             )
+
+
+def recorded_placements(lines: Iterable[bytes]) -> dict[str, int]:
+    """The replica that each trajectory was drawn in, by its id.
+
+    Args:
+        lines: Of the record of several engines.
+
+    Raises:
+        RecordError: a line cannot be read.
+    """
+    read = map(_read, lines, count(1))
+    return {turn.trajectory: line.replica for line in read for turn in line.plan.admitted}
 
 
 def _read(line: bytes, number: int) -> _Line:

@@ -1,6 +1,7 @@
 """The engine's own copy of the weights."""
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from copy import deepcopy
 
 import torch
@@ -8,8 +9,10 @@ from torch import Tensor
 
 from palaestra.errors import CheckpointError
 from palaestra.trainers.flow import PrecisionFlow
-from palaestra.trainers.model.decoder import Decoder, ForwardFunctions, Operations
-from palaestra.trainers.products import QuantisedProducts
+from palaestra.trainers.model.arithmetic import ForwardFunctions, Operations
+from palaestra.trainers.model.decoder import Decoder
+from palaestra.trainers.model.projection import ADAPTER_PART, Projection
+from palaestra.trainers.products import Nvfp4Products, QuantisedProducts
 
 _OUTPUT = "lm_head.weight"
 
@@ -25,8 +28,11 @@ def drawing_copy(
     """A decoder of the same weights that shares none with `model` and takes no gradients.
 
     It uses the functions where there are some; otherwise it is joined. Weights of quantised products are held in the
-    form that those read, made of the weights of `model` as they are.
+    form that those read, made of the weights of `model` as they are; frozen ones on the same device are shared.
     """
+    if flow.frozen:
+        model = model.share()
+        model.freeze(Nvfp4Products())
     copy = deepcopy(model).to(device=device, dtype=flow.weights).eval().requires_grad_(requires_grad=False)
     if model.temperature_head is not None:  # it works in single precision, as the learner's does
         head = deepcopy(model.temperature_head).to(device=device, dtype=torch.float32)
@@ -47,18 +53,57 @@ def drawing_copy(
 def load_weights(model: Decoder, weights: Mapping[str, Tensor], *, version: int) -> None:
     """Overwrite the weights of `model`, all or none.
 
+    Where those of blocks are frozen they cannot be given, and other matrices than those of adapters may be missing.
+
     Raises:
         CheckpointError: names or shapes do not fit; nothing was changed.
     """
     own = model.state_dict()
-    optional = {_OUTPUT} if model.shape.tied else set[str]()
+    tied = {_OUTPUT} if model.shape.tied else set[str]()
+    frozen, optional = _frozen_names(model), set[str]()
+    if frozen:
+        optional = {name for name, weight in own.items() if weight.dim() > 1 and ADAPTER_PART not in name}
+    _check_fit(
+        {name: weight.shape for name, weight in own.items()},
+        weights,
+        version=version,
+        optional=optional | tied,
+        frozen=frozen,
+    )
+    model.load({name: weight for name, weight in weights.items() if name not in tied})
+
+
+def check_weights(shapes: Mapping[str, torch.Size], weights: Mapping[str, Tensor], *, version: int, tied: bool) -> None:
+    """Check that weights are a model's.
+
+    Args:
+        shapes: Of the model's weights, by name; none of them is frozen.
+        weights: To be loaded into it.
+        version: Of these.
+        tied: Whether the output layer is the embedding, and may be left out.
+
+    Raises:
+        CheckpointError: names or shapes do not fit.
+    """
+    _check_fit(shapes, weights, version=version, optional={_OUTPUT} if tied else set(), frozen=set())
+
+
+def _check_fit(
+    shapes: Mapping[str, torch.Size],
+    weights: Mapping[str, Tensor],
+    *,
+    version: int,
+    optional: AbstractSet[str],
+    frozen: AbstractSet[str],
+) -> None:
     faults = [
-        *(f"{name} is missing" for name in own if name not in weights and name not in optional),
-        *(f"{name} is unknown" for name in weights if name not in own),
+        *(f"{name} is frozen" for name in weights if name in frozen),
+        *(f"{name} is missing" for name in shapes if name not in weights and name not in optional),
+        *(f"{name} is unknown" for name in weights if name not in shapes),
         *(
-            f"{name} is {list(weight.shape)} and should be {list(own[name].shape)}"
+            f"{name} is {list(weight.shape)} and should be {list(shapes[name])}"
             for name, weight in weights.items()
-            if name in own and weight.shape != own[name].shape
+            if name in shapes and weight.shape != shapes[name]
         ),
     ]
     if faults:
@@ -66,7 +111,11 @@ def load_weights(model: Decoder, weights: Mapping[str, Tensor], *, version: int)
             f"version {version} of the weights does not fit the engine's model ({'; '.join(faults[:3])}); "
             "the old weights stay. Give the state dict of a decoder of the same shape"
         )
-    model.load({name: weight for name, weight in weights.items() if name not in optional})
+
+
+def _frozen_names(model: Decoder) -> set[str]:
+    modules = model.named_modules()
+    return {f"{name}.weight" for name, one in modules if isinstance(one, Projection) and one.frozen is not None}
 
 
 def weight_bytes(model: Decoder) -> int:

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import shutil
-import tempfile
 from pathlib import Path
 
 import torch
@@ -13,12 +12,12 @@ from palaestra.errors import CheckpointError, EngineError, WaitError
 from palaestra.seeding import Stream
 from palaestra.trainers.engines.engine import Completion, Engine, EngineStats, InFlight, TurnRequest, Weights
 from palaestra.trainers.engines.rules import check_request
+from palaestra.trainers.engines.scratch import scratch_folder
 from palaestra.trainers.engines.vllm.config import VllmConfig
-from palaestra.trainers.engines.vllm.process import WorkerMessage, WorkerProcess
 from palaestra.trainers.engines.vllm.weights import ModelFolder
+from palaestra.trainers.engines.worker_process import WorkerMessage, WorkerProcess
 
 _WORKER = Path(__file__).with_name("worker.py")
-_MEMORY = Path("/dev/shm")  # noqa: S108  the folder in it is made anew and is ours alone
 _ENVIRONMENT = {
     "HF_HUB_OFFLINE": "1",
     "VLLM_NO_USAGE_STATS": "1",
@@ -60,7 +59,7 @@ class VllmEngine(Engine):
         self._config = config
         self._model = ModelFolder(config.model)
         self._dtype = config.dtype or self._model.dtype
-        self._scratch = tempfile.TemporaryDirectory(prefix="palaestra-vllm-", dir=_roomy(self._model))
+        self._scratch = scratch_folder("palaestra-vllm-", self._model.bytes)
         self._folder, self._version, self._updates = config.model, version, 0
         self._worker: WorkerProcess | None = None
         self._start: asyncio.Task[None] | None = None
@@ -209,7 +208,7 @@ class VllmEngine(Engine):
         compiling = _NOT_COMPILED if self._config.eager else {}
         environment |= {**_ENVIRONMENT, **compiling, "TMPDIR": self._scratch.name, **self._config.environment}
         self._worker = await WorkerProcess.spawn(
-            (str(self._config.python), str(_WORKER), self._scratch.name), environment
+            (str(self._config.python), str(_WORKER), self._scratch.name), environment, name="vLLM's worker"
         )
         if self._closed:
             await self._worker.stop()
@@ -290,10 +289,3 @@ class VllmEngine(Engine):
             # Which weights it holds now, nobody knows; another one starts with those that stood.
             await worker.kill()
             raise
-
-
-def _roomy(model: ModelFolder) -> Path | None:
-    """Shared memory where it has room for the weights twice and more, since the old go when the new are there."""
-    if _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > 3 * model.bytes:
-        return _MEMORY
-    return None

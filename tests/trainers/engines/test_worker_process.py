@@ -13,7 +13,7 @@ import pytest
 from engines.bench import until
 from engines.processes import group
 from palaestra.errors import EngineError
-from palaestra.trainers.engines.vllm.process import WorkerProcess
+from palaestra.trainers.engines.worker_process import WorkerProcess
 
 WORKER = """
 import json, os, signal, socket, subprocess, sys, time
@@ -39,8 +39,13 @@ def alone(test: Coroutine[Any, Any, None]) -> None:
 
 
 @asynccontextmanager
-async def worker(begin: str = READY, *, timeout: float = 60.0) -> AsyncGenerator[WorkerProcess]:
-    process = await WorkerProcess.spawn((sys.executable, "-c", WORKER), os.environ)
+async def worker(
+    begin: str = READY, *, timeout: float = 60.0, heard: list[dict[str, Any]] | None = None
+) -> AsyncGenerator[WorkerProcess]:
+    heard = [] if heard is None else heard
+    process = await WorkerProcess.spawn(
+        (sys.executable, "-c", WORKER), os.environ, name="the worker", hear=heard.append
+    )
     try:
         assert await process.begin({"begin": begin}, timeout=timeout) == {"capacity": 7}
         yield process
@@ -105,7 +110,7 @@ def test_a_worker_that_is_not_ready_in_time_is_killed() -> None:
 def test_a_python_that_is_not_there_is_named() -> None:
     async def test() -> None:
         with pytest.raises(EngineError, match="/no/such/python cannot be run"):
-            await WorkerProcess.spawn(("/no/such/python",), os.environ)
+            await WorkerProcess.spawn(("/no/such/python",), os.environ, name="the worker")
 
     alone(test())
 
@@ -182,6 +187,19 @@ def test_a_worker_that_speaks_of_other_things_is_not_silent() -> None:
             code = "for n in range(20): time.sleep(0.02); send(counts={'n': n})\nsend(id=message['id'])"
             await run(process, code, silence=0.2)
             assert process.counts == {"n": 19}
+
+    alone(test())
+
+
+def test_what_it_tells_unasked_is_heard_in_order_with_its_answers() -> None:
+    async def test() -> None:
+        heard: list[dict[str, Any]] = []
+        async with worker(heard=heard) as process:
+            process.tell("run", {"run": "send(line=1); send(line=2)"})
+            await run(process, "send(line=3); send(id=message['id']); send(line=4)")
+            assert heard[:3] == [{"line": 1}, {"line": 2}, {"line": 3}]
+            assert process.busy == 0
+        process.tell("run", {"run": "pass"})  # it has ended: nothing is to be done
 
     alone(test())
 

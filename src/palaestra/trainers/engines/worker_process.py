@@ -1,4 +1,4 @@
-"""The worker process: how it is started, asked, and got rid of. It knows nothing of vLLM."""
+"""A worker process that an engine draws in: how it is started, asked, and got rid of, whatever draws there."""
 
 import asyncio
 import contextlib
@@ -32,10 +32,22 @@ class WorkerProcess:
         process: In a session of its own, so that whatever it starts can be got rid of with it.
         line: Its answers, and our questions.
         mutter: What it prints.
+        name: What it is called in errors.
+        hear: Given what it tells beside answers and counts.
     """
 
-    def __init__(self, process: asyncio.subprocess.Process, line: SocketStream, mutter: SocketStream) -> None:
+    def __init__(
+        self,
+        process: asyncio.subprocess.Process,
+        line: SocketStream,
+        mutter: SocketStream,
+        *,
+        name: str,
+        hear: Callable[[WorkerMessage], object],
+    ) -> None:
         self.pid = process.pid
+        self._name = name
+        self._hear = hear
         self.counts: WorkerMessage = {}
         """What it told last of how it is doing."""
         self._process = process
@@ -52,8 +64,21 @@ class WorkerProcess:
         self._talk = asyncio.create_task(self._attend())
 
     @classmethod
-    async def spawn(cls, command: Sequence[str], environment: Mapping[str, str]) -> "WorkerProcess":
-        """Start `command`, with the descriptor of its end of the socket as a last argument.
+    async def spawn(
+        cls,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        *,
+        name: str,
+        hear: Callable[[WorkerMessage], object] = lambda _: None,
+    ) -> "WorkerProcess":
+        """Start a process.
+
+        Args:
+            command: The descriptor of its end of the socket is added as a last argument.
+            environment: All of it.
+            name: What it is called in errors, such as "vLLM's worker".
+            hear: Given what it tells beside answers and counts, in order with them.
 
         Raises:
             EngineError: it cannot be run.
@@ -75,12 +100,18 @@ class WorkerProcess:
                 line.close()
                 mutter.close()
                 raise EngineError(f"{command[0]} cannot be run ({error.strerror}); name a Python that can") from error
-        return cls(process, await asyncio.open_connection(sock=line), await asyncio.open_connection(sock=mutter))
+        streams = await asyncio.open_connection(sock=line), await asyncio.open_connection(sock=mutter)
+        return cls(process, *streams, name=name, hear=hear)
 
     @property
     def alive(self) -> bool:
         """Whether it may still answer."""
         return not self._why and not self._talk.done()
+
+    @property
+    def obituary(self) -> str:
+        """How it has ended, in words, and what it said last."""
+        return self._obituary or f"{self._name}, process {self.pid}, {self._why or 'is alive'}"
 
     async def begin(self, setup: WorkerMessage, *, timeout: float) -> WorkerMessage:
         """Tell it how to set itself up, and return what it tells once it has.
@@ -109,7 +140,7 @@ class WorkerProcess:
             EngineError: this went wrong, or the worker ended or was stuck.
         """
         if not self.alive:
-            raise EngineError(self._obituary or f"vLLM's worker, process {self.pid}, {self._why}")
+            raise EngineError(self.obituary)
         number = next(self._numbers)
         answer = self._asked[number] = asyncio.get_running_loop().create_future()
         self._heard = self._clock()
@@ -127,8 +158,13 @@ class WorkerProcess:
             del self._asked[number]
         said: WorkerMessage = answer.result()
         if "error" in said:
-            raise EngineError(f"vLLM could not {do}: {said['error']}")
+            raise EngineError(f"{self._name} could not {do}: {said['error']}")
         return said
+
+    def tell(self, do: str, arguments: WorkerMessage) -> None:
+        """Have something done that has no answer, in order with what is asked; nothing where the worker has ended."""
+        if self.alive:
+            self._send({"do": do, "id": next(self._numbers), "with": arguments})
 
     @property
     def busy(self) -> int:
@@ -185,7 +221,7 @@ class WorkerProcess:
         self._writer.close()
         why = self._why or (f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}")
         said = self._said.decode(errors="replace").strip()
-        self._obituary = f"vLLM's worker, process {self.pid}, {why}" + (f"; it said last:\n{said}" if said else "")
+        self._obituary = f"{self._name}, process {self.pid}, {why}" + (f"; it said last:\n{said}" if said else "")
         self._fail(self._obituary)
 
     def _take(self, message: WorkerMessage) -> None:
@@ -195,6 +231,8 @@ class WorkerProcess:
         elif "ready" in message:
             if not self._ready.done():
                 self._ready.set_result(message["ready"])
+        elif "id" not in message:
+            self._hear(message)
         elif (answer := self._asked.get(message["id"])) is not None and not answer.done():
             answer.set_result(message)
 

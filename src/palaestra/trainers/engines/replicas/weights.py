@@ -1,0 +1,36 @@
+"""Weights on their way to replicas: one file, which all of them read."""
+
+from pathlib import Path
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from palaestra.errors import EngineError
+from palaestra.trainers.engines.engine import Weights
+from palaestra.trainers.model.assembly import OUTPUT
+
+
+def write_weights(weights: Weights, path: Path, *, version: int, tied: bool) -> None:
+    """Write weights to a new file.
+
+    Args:
+        weights: They fit the model.
+        path: Of the file.
+        version: Of the weights.
+        tied: Whether the output layer is the embedding, and is left out.
+
+    Raises:
+        EngineError: the disk refuses; nothing is left there.
+    """
+    kept = {name: weight for name, weight in weights.items() if not (tied and name == OUTPUT)}
+    try:
+        save_file({name: weight.detach().cpu().contiguous() for name, weight in kept.items()}, path)
+    except (OSError, SafetensorError) as error:
+        path.unlink(missing_ok=True)
+        raise EngineError(f"version {version} of the weights cannot be written to {path}: {error}") from error
+
+
+def read_weights(path: Path) -> dict[str, Tensor]:
+    """The weights in a file that `write_weights` wrote."""
+    return load_file(path)

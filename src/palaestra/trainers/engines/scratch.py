@@ -1,0 +1,18 @@
+"""A folder for weights on their way to a process that draws with them."""
+
+import shutil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+_MEMORY = Path("/dev/shm")  # noqa: S108  the folder in it is made anew and is ours alone
+
+
+def scratch_folder(name: str, weight_bytes: int) -> "TemporaryDirectory[str]":
+    """A new folder, in shared memory where that has room for the weights twice: the old go when the new are there.
+
+    Args:
+        name: What it begins with.
+        weight_bytes: Of one set of weights.
+    """
+    roomy = _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > 3 * weight_bytes
+    return TemporaryDirectory(prefix=name, dir=_MEMORY if roomy else None)

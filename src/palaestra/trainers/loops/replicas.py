@@ -1,0 +1,46 @@
+"""What several engines as replicas need of a stage's settings."""
+
+from palaestra.trainers.device import AUTO, FOUR_BITS
+from palaestra.trainers.engines.native import NativeConfig
+from palaestra.trainers.engines.replicas import ReplicasConfig
+
+
+def check_replicas(replicas: ReplicasConfig, engine: NativeConfig, *, vllm: bool) -> None:
+    """Refuse settings that several engines cannot work with.
+
+    Args:
+        replicas: Of the stage.
+        engine: Of the stage: each of them has its size and precision.
+        vllm: Whether vLLM draws.
+
+    Raises:
+        ValueError: it names the setting, the rule and the way out.
+    """
+    if vllm:
+        raise ValueError(
+            "replicas, vllm: replicas are of our own engine, and vLLM draws; leave one of the two sections out (vLLM "
+            "takes several devices by vllm.arguments)"
+        )
+    if engine.precision == FOUR_BITS:
+        raise ValueError(
+            f"replicas, engine.precision={FOUR_BITS!r}: replicas are passed whole weights, and an engine with weights "
+            "in 4 bits takes adapters alone; leave the replicas out, or write another precision"
+        )
+    if engine.invariant and (others := [one for one in replicas.devices if one not in (AUTO, "cpu")]):
+        raise ValueError(
+            f"invariant=True, replicas.devices names {others[0]!r}: the mode has kernels for processors alone; leave "
+            "the devices out, or leave `invariant` out"
+        )
+
+
+def check_processor_time(replicas: ReplicasConfig | None, cpu_seconds: float | None) -> None:
+    """Refuse to end a stage by its processor time where a part of that is spent in other processes.
+
+    Raises:
+        ValueError: it names the setting, the rule and the way out.
+    """
+    if replicas is not None and cpu_seconds is not None:
+        raise ValueError(
+            f"cpu_seconds={cpu_seconds:g}, replicas: the time is that of the training process, and replicas draw in "
+            "processes of their own; end the stage by steps or tokens, or leave the replicas out"
+        )

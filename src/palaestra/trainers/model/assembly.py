@@ -1,0 +1,26 @@
+"""A decoder of weights that are there already."""
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+
+from palaestra.trainers.model.decoder import Decoder
+from palaestra.trainers.model.shape import DecoderShape
+
+OUTPUT, EMBEDDING = "lm_head.weight", "model.embed_tokens.weight"
+
+
+def empty_decoder(shape: DecoderShape) -> Decoder:
+    """A decoder whose weights have shapes and no numbers."""
+    with torch.device("meta"):
+        return Decoder(shape)
+
+
+def assemble_decoder(shape: DecoderShape, weights: Mapping[str, Tensor]) -> Decoder:
+    """A decoder that takes these weights over; of tied ones, the output layer's may be missing."""
+    decoder = empty_decoder(shape)
+    whole = {**weights, OUTPUT: weights[EMBEDDING]} if shape.tied else weights
+    decoder.load_state_dict(whole, assign=True)
+    decoder.tie()
+    return decoder
