@@ -159,9 +159,11 @@ class PagedMemory:
             k_TGD: Keys.
             v_TGD: Values.
         """
-        for pages, x_TGD in ((self.keys[layer], k_TGD), (self.values[layer], v_TGD)):
-            held = encode_vectors(x_TGD) if self.quantised else x_TGD.to(self.dtype)
-            pages.index_put_((page_T, spot_T), held)
+        if self.quantised:
+            k_TGD, v_TGD = encode_vectors(torch.stack((k_TGD, v_TGD))).unbind()
+        held = self.keys[layer].dtype
+        self.keys[layer].index_put_((page_T, spot_T), k_TGD.to(held))
+        self.values[layer].index_put_((page_T, spot_T), v_TGD.to(held))
 
     def read(self, layer: int, table_RP: Tensor) -> tuple[Tensor, Tensor]:
         """Keys and values of several sequences, [sequences, P, W, G, D] each, as attention reads them.
