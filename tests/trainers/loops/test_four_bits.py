@@ -102,7 +102,7 @@ def test_a_save_before_the_end_holds_adapters_alone_and_makes_a_policy_with_its_
     taken = loop.step
 
     async def step(thread: LearnerThread, step: int, done: float) -> Metrics:
-        if step == 2:
+        if step == 1:
             signal.raise_signal(signal.SIGTERM)
         return await taken(thread, step, done)
 
