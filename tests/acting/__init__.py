@@ -50,7 +50,8 @@ def play(env: ExternalEnv, turns: Any) -> list[Any]:
 
 def generate_tests(metafunc: pytest.Metafunc) -> None:
     """Give the tests of a contract the tasks and bad values of its benchmark: a hook for a conftest."""
-    benchmark: ActingBenchmark | None = getattr(metafunc.cls, "benchmark", None)
+    plain: Any = metafunc  # pytest does not say of which class `cls` is
+    benchmark: ActingBenchmark | None = getattr(plain.cls, "benchmark", None)
     if benchmark is None:
         return
     for name, values in (("solved", benchmark.solved), ("bad", benchmark.bad)):

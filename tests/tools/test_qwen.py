@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from transformers.utils.chat_template_utils import render_jinja_template
+from transformers.utils import chat_template_utils
 
 from palaestra.records import Message, ToolCall
 from palaestra.tools import Mark, QwenFormat
@@ -159,8 +159,10 @@ def render_by_template(messages: list[dict[str, Any]], tools: list[dict[str, Any
     assert found is not None
     assert found.origin is not None
     template = (Path(found.origin).parent / "chat_templates" / "qwen2_5.jinja").read_text()
-    render: Any = render_jinja_template  # it declares other types than it takes and gives
-    text: str = render([messages], tools=tools, chat_template=template, add_generation_prompt=True)[0][0]
+    functions: Any = chat_template_utils  # it declares other types than it takes and gives
+    text: str = functions.render_jinja_template(
+        [messages], tools=tools, chat_template=template, add_generation_prompt=True
+    )[0][0]
     return text
 
 

@@ -6,7 +6,7 @@ command would come to wherever the new field has its default: the behaviour from
 
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, Field, fields, is_dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import orjson
 
@@ -18,12 +18,12 @@ KeptSettings: TypeAlias = Mapping[str, Any]
 
 def keep_settings(settings: object) -> KeptSettings:
     """The fields of a dataclass and of those in it, as JSON."""
-    kept = orjson.loads(canonical(settings))
-    assert isinstance(kept, dict), "settings are a dataclass"
+    assert is_dataclass(settings)
+    kept: KeptSettings = orjson.loads(canonical(settings))
     return kept
 
 
-def agree_with_kept(settings: object, kept: object) -> bool:
+def agree_with_kept(settings: Any, kept: Any) -> bool:
     """Whether `settings` are those that were kept, where a field that was not kept has its default.
 
     Args:
@@ -33,23 +33,26 @@ def agree_with_kept(settings: object, kept: object) -> bool:
     if is_dataclass(settings):
         if not isinstance(kept, dict):
             return False
-        known = fields(settings)
-        if kept.keys() - {one.name for one in known}:
+        known, found = fields(settings), cast("Mapping[str, Any]", kept)
+        if found.keys() - {one.name for one in known}:
             return False
         return all(
-            agree_with_kept(getattr(settings, one.name), kept[one.name])
-            if one.name in kept
+            agree_with_kept(getattr(settings, one.name), found[one.name])
+            if one.name in found
             else getattr(settings, one.name) == _default(one)
             for one in known
         )
     if isinstance(settings, Mapping):
+        values = cast("Mapping[str, Any]", settings)
         return (
             isinstance(kept, dict)
-            and settings.keys() == kept.keys()
-            and all(agree_with_kept(value, kept[name]) for name, value in settings.items())
+            and values.keys() == cast("Mapping[str, Any]", kept).keys()
+            and all(agree_with_kept(value, kept[name]) for name, value in values.items())
         )
     if isinstance(settings, Sequence) and not isinstance(settings, str | bytes):
-        return isinstance(kept, list) and len(settings) == len(kept) and all(map(agree_with_kept, settings, kept))
+        items: Sequence[Any] = settings
+        others: Sequence[Any] = kept if isinstance(kept, list) else ()
+        return isinstance(kept, list) and len(items) == len(others) and all(map(agree_with_kept, items, others))
     return canonical(settings) == canonical(kept)
 
 

@@ -126,7 +126,7 @@ def test_a_run_resumes_and_replays_with_it(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_settings_without_a_meaning_are_refused(settings: dict[str, Any], says: str) -> None:
-    table = {"device": "cpu", **settings}
+    table: dict[str, Any] = {"device": "cpu", **settings}
     if "grpo" in table:
         table["grpo"] = {"weight_noise": {}, **table["grpo"]}
     with pytest.raises(ConfigError) as raised:

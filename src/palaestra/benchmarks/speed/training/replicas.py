@@ -60,7 +60,7 @@ async def _sections(scale: ReplicaScale, bar: OpenProgressBar) -> list[SpeedSect
             result = await compete(contestants, scale.rounds, progress=shown.step)
     spent = {name: one.per_processor_second for name, one in contestants.items()}
     return [
-        _section(scale, "by wall time", result, result.rounds),
+        _section(scale, "by wall time", result, dict(result.rounds)),
         _section(scale, "by processor time", result, spent),
     ]
 
