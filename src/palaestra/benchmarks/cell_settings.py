@@ -50,9 +50,12 @@ def agree_with_kept(settings: Any, kept: Any) -> bool:
             and all(agree_with_kept(value, kept[name]) for name, value in values.items())
         )
     if isinstance(settings, Sequence) and not isinstance(settings, str | bytes):
-        items: Sequence[Any] = settings
-        others: Sequence[Any] = kept if isinstance(kept, list) else ()
-        return isinstance(kept, list) and len(items) == len(others) and all(map(agree_with_kept, items, others))
+        others = cast("Sequence[Any]", kept)
+        return (
+            isinstance(kept, list)
+            and len(settings) == len(others)
+            and all(agree_with_kept(settings[place], other) for place, other in enumerate(others))
+        )
     return canonical(settings) == canonical(kept)
 
 
