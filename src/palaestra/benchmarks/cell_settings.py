@@ -53,7 +53,7 @@ def agree_with_kept(settings: Any, kept: Any) -> bool:
         others = cast("Sequence[Any]", kept)
         return (
             isinstance(kept, list)
-            and len(settings) == len(others)
+            and len(settings) == len(others)  # pyright: ignore[reportUnknownArgumentType]  items are anything
             and all(agree_with_kept(settings[place], other) for place, other in enumerate(others))
         )
     return canonical(settings) == canonical(kept)
