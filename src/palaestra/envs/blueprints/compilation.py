@@ -92,7 +92,7 @@ def compile_afresh(blueprint: Blueprint) -> CompiledBlueprint:
     first = next(iter(blueprint.handbook))
     plain = [
         *readers,
-        *handbook_tools(number=first, words=blueprint.handbook[first].title.split()[0].lower(), whose=""),
+        *handbook_tools(number=first, words=_telling_word(blueprint.handbook[first].title), whose=""),
         *reading_tools(cases),
         *(action_tool(blueprint, name, action, kinds) for name, action in actions.items()),
         calculate,
@@ -171,6 +171,12 @@ def _style_listings(noise: NoiseMaterial, styled: StyledTools) -> NoiseMaterial:
     return replace(noise, listings={styled.names[name]: one for name, one in noise.listings.items()})
 
 
+def _telling_word(title: str) -> str:
+    """The first long word of a title: a search for "the" finds everything."""
+    words = title.lower().split()
+    return next((word for word in words if len(word) > 4), words[0])
+
+
 def _brief(blueprint: Blueprint, now: datetime, *, talks: bool) -> str:
     """The system message."""
     word = blueprint.case.replace("_", " ")
@@ -183,8 +189,8 @@ def _brief(blueprint: Blueprint, now: datetime, *, talks: bool) -> str:
     )
     return (
         f"You are {blueprint.agent}. It is {format_moment(now)}. Look up the facts, decide by the handbook, do what "
-        f"the {word} asks for and nothing else. {blueprint.tool_style.notes()} {answers} Then tell them with `reply`, "
-        f"close the {word} (resolve, decline or escalate it), and call `finish`. Handbook: {listed}."
+        f"the {word} asks for and nothing else. {blueprint.tool_style.notes()} {answers} Once you have decided, tell "
+        f"them with `reply`, close the {word} (resolve, decline or escalate it), and call `finish`. Handbook: {listed}."
     )
 
 
