@@ -56,7 +56,8 @@ def test_a_correction_lets_them_pass(rollouts: str, training: str, objective: di
 
 @pytest.mark.parametrize(("rollouts", "training"), [("fp8", "fp8"), ("fp8-block", "fp8-block"), ("fp32", "bf16")])
 def test_one_flow_or_higher_rollouts_need_none(rollouts: str, training: str) -> None:
-    place(read_config(settings(rollouts, training, objective=BLIND)))
+    config = place(read_config(settings(rollouts, training, objective=BLIND)))
+    assert [one.precision for one in placements(config) if one.part != "critic"] == [training, rollouts]
 
 
 @pytest.mark.parametrize(
@@ -110,8 +111,11 @@ def test_vllm_rounds_keys_and_values_with_other_scales_and_needs_a_correction() 
 
 
 def test_vllm_in_the_learners_precision_passes() -> None:
-    place(read_config(of_vllm("bf16", dtype="bfloat16")))
-    place(read_config(of_vllm("fp32")))
+    for table, precisions in (
+        (of_vllm("bf16", dtype="bfloat16"), ["bf16", "bfloat16"]),
+        (of_vllm("fp32"), ["fp32", "of the files"]),
+    ):
+        assert [one.precision for one in placements(place(read_config(table)))] == precisions
 
 
 @pytest.mark.parametrize("stage", ["grpo", "expert"])

@@ -119,7 +119,7 @@ def cell_settings(config: AblationConfig, materials: Materials) -> dict[str, Cel
     shown = {site: digest([episode.digest() for episode in one.demonstrations]) for site, one in materials.items()}
     tasks = {site: digest(one.tasks) for site, one in materials.items()}
 
-    def of(name: str) -> CellSettings:
+    def settings_of(name: str) -> CellSettings:
         arm = ARMS[name]
         return CellSettings(
             config=config,
@@ -129,10 +129,10 @@ def cell_settings(config: AblationConfig, materials: Materials) -> dict[str, Cel
             stages={name: (type(stage).__name__, stage) for name, stage in arm.stages(config).items()},
             tasks=tasks[arm.site],
             demonstrations=shown[arm.site],
-            start=None if arm.start is None else of(arm.start),
+            start=None if arm.start is None else settings_of(arm.start),
         )
 
-    return {name: of(name) for name, arm in ARMS.items() if arm.site in materials}
+    return {name: settings_of(name) for name, arm in ARMS.items() if arm.site in materials}
 
 
 def read_cells(folder: Path, config: AblationConfig, materials: Materials) -> dict[CellKey, AblationCell]:

@@ -231,8 +231,8 @@ class RecordedRun:
                 "objective; replay with those in its config.json and with the policy that it began with"
             )
 
-    def begun(self) -> dict[int, int]:
-        """The version of the weights at which each group was begun that was trained on, by its index."""
+    def start_versions(self) -> dict[int, int]:
+        """By index of each group that was trained on: the version of the weights when it began."""
         return {group.index: group.version for batch in self.batches.values() for group in batch.groups}
 
     def of_step(self, step: int) -> RecordedBatch:

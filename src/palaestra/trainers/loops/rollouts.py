@@ -155,7 +155,7 @@ class StageRollouts:
             wanted=wanted,
             refill=refill,
             drain=self._drains,
-            begun=None if self._replay is None else self._replay.begun(),
+            begun=None if self._replay is None else self._replay.start_versions(),
             say=self._fault,
         )
         stack.push_async_callback(self._source.close)

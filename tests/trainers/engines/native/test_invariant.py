@@ -16,11 +16,15 @@ from palaestra.trainers.device import Precision
 from palaestra.trainers.engines.engine import Sampling, TurnRequest
 from palaestra.trainers.engines.native import NativeConfig, NativeEngine
 from palaestra.trainers.engines.noise import noise_key
+from palaestra.trainers.flow import KeyValueFormat
 from palaestra.trainers.model.decoder import Decoder
 from unified import Played, draw_together, draw_turns, prompt
 
 SHAPE = tiny(hidden=37, head_dim=16, mlp=51)
 PRECISIONS: tuple[Precision, ...] = ("fp32", "bf16", "fp8", "fp8-block")
+FORMATS: tuple[KeyValueFormat, ...] = ("states", "fp8")
+in_both_formats = pytest.mark.parametrize("held", FORMATS)
+"""Of keys and values."""
 
 
 @cache
@@ -33,11 +37,11 @@ def config(precision: Precision = "fp32", **changes: Any) -> NativeConfig:
 
 
 @cache
-def alone(precision: Precision) -> dict[int, Played]:
+def alone(precision: Precision, held: KeyValueFormat = "states") -> dict[int, Played]:
     """Each trajectory in an engine of its own."""
     found: dict[int, Played] = {}
     for number in range(8):
-        found |= draw_together(decoder(), [number], config(precision))
+        found |= draw_together(decoder(), [number], config(precision, keys_and_values=held))
     return found
 
 
@@ -48,30 +52,39 @@ def threads() -> Iterator[None]:
     torch.set_num_threads(before)
 
 
+@in_both_formats
 @pytest.mark.parametrize("precision", PRECISIONS)
 @pytest.mark.parametrize("together", [7, 64])
-def test_a_trajectory_is_the_same_in_any_batch(precision: Precision, together: int) -> None:
-    drawn = draw_together(decoder(), range(together), config(precision))
+def test_a_trajectory_is_the_same_in_any_batch(precision: Precision, together: int, held: KeyValueFormat) -> None:
+    drawn = draw_together(decoder(), range(together), config(precision, keys_and_values=held))
     for number in range(7):
-        assert drawn[number] == alone(precision)[number]
+        assert drawn[number] == alone(precision, held)[number]
 
 
+@in_both_formats
 @pytest.mark.parametrize("prefill", [1, 3, 16, 1000])
-def test_contexts_may_be_taken_in_by_chunks_of_any_size(prefill: int) -> None:
-    drawn = draw_together(decoder(), range(8), config(prefill=prefill))
-    assert drawn == alone("fp32")
+def test_contexts_may_be_taken_in_by_chunks_of_any_size(prefill: int, held: KeyValueFormat) -> None:
+    drawn = draw_together(decoder(), range(8), config(prefill=prefill, keys_and_values=held))
+    assert drawn == alone("fp32", held)
 
 
+@in_both_formats
 @pytest.mark.parametrize("rows", [1, 3])
-def test_turns_that_wait_for_a_row_and_lose_their_memory_draw_the_same(rows: int) -> None:
+def test_turns_that_wait_for_a_row_and_lose_their_memory_draw_the_same(rows: int, held: KeyValueFormat) -> None:
     """The capacity is that of one context: what is held for a trajectory goes as soon as another needs the room."""
-    drawn = draw_together(decoder(), range(8), config(rows=rows, capacity=SHAPE.context))
-    assert drawn == alone("fp32")
+    drawn = draw_together(decoder(), range(8), config(rows=rows, capacity=SHAPE.context, keys_and_values=held))
+    assert drawn == alone("fp32", held)
 
 
-def test_a_prefix_of_another_trajectory_gives_what_it_would_have_given_itself() -> None:
+@in_both_formats
+def test_guesses_change_nothing(held: KeyValueFormat) -> None:
+    assert draw_together(decoder(), range(8), config(drafts=16, keys_and_values=held)) == alone("fp32", held)
+
+
+@in_both_formats
+def test_a_prefix_of_another_trajectory_gives_what_it_would_have_given_itself(held: KeyValueFormat) -> None:
     async def play() -> tuple[list[Played], int]:
-        engine = NativeEngine(decoder(), config())
+        engine = NativeEngine(decoder(), config(keys_and_values=held))
         drawn = [await draw_turns(engine, number) for number in range(8)]
         reused = engine.stats().reused
         await engine.close()
@@ -79,22 +92,23 @@ def test_a_prefix_of_another_trajectory_gives_what_it_would_have_given_itself() 
 
     drawn, reused = asyncio.run(play())
     assert reused > 40, "no prefix was found"
-    assert dict(enumerate(drawn)) == alone("fp32")
+    assert dict(enumerate(drawn)) == alone("fp32", held)
 
 
-def test_a_turn_that_is_given_up_and_asked_for_again_or_worked_out_anew_draws_the_same() -> None:
+@in_both_formats
+def test_a_turn_that_is_given_up_and_asked_for_again_or_worked_out_anew_draws_the_same(held: KeyValueFormat) -> None:
     request = TurnRequest(
         trajectory="t2", context=tuple(prompt(2)), sampling=Sampling(limit=30, stop=()), noise=noise_key(2)
     )
 
     async def whole() -> Any:
-        engine = NativeEngine(decoder(), config())
+        engine = NativeEngine(decoder(), config(keys_and_values=held))
         drawn = await engine.generate(request)
         await engine.close()
         return drawn
 
     async def broken() -> tuple[Any, int]:
-        engine = NativeEngine(decoder(), config(prefill=8))
+        engine = NativeEngine(decoder(), config(prefill=8, keys_and_values=held))
         others = [asyncio.ensure_future(draw_turns(engine, number)) for number in (4, 5)]
         first = asyncio.ensure_future(engine.generate(request))
         for _ in range(12):

@@ -1,4 +1,4 @@
-"""The engine with keys and values in E4M3: a byte a number, and a trajectory is the same beside any others."""
+"""The engine with keys and values in E4M3: a byte a number, and what is computed from them."""
 
 import asyncio
 from dataclasses import replace
@@ -18,12 +18,11 @@ from palaestra.trainers.engines.native import NativeConfig, NativeEngine
 from palaestra.trainers.engines.native.attention import Pass, SequenceSpan
 from palaestra.trainers.engines.native.core import Core
 from palaestra.trainers.engines.native.pages import PagedMemory
-from palaestra.trainers.engines.noise import noise_key
 from palaestra.trainers.flow import flow_of
 from palaestra.trainers.loops.memory import cache_bytes
 from palaestra.trainers.model.decoder import Decoder
 from palaestra.trainers.quantised_vectors import round_vectors
-from unified import Played, draw_together, draw_turns, prompt
+from unified import draw_together
 
 SHAPE = tiny(hidden=37, head_dim=16, mlp=51)
 PRECISIONS: tuple[Precision, ...] = ("fp32", "bf16", "fp8", "fp8-block")
@@ -37,75 +36,6 @@ def decoder(head_dim: int = 16) -> Decoder:
 def config(precision: Precision = "fp32", **changes: Any) -> NativeConfig:
     plain = NativeConfig(rows=64, capacity=40_000, precision=precision, keys_and_values="fp8", invariant=True)
     return replace(plain, **changes)
-
-
-@cache
-def alone(precision: Precision) -> dict[int, Played]:
-    """Each trajectory in an engine of its own."""
-    found: dict[int, Played] = {}
-    for number in range(8):
-        found |= draw_together(decoder(), [number], config(precision))
-    return found
-
-
-# The same tokens, whatever else is drawn
-
-
-@pytest.mark.parametrize("precision", PRECISIONS)
-@pytest.mark.parametrize("together", [7, 64])
-def test_a_trajectory_is_the_same_in_any_batch(precision: Precision, together: int) -> None:
-    drawn = draw_together(decoder(), range(together), config(precision))
-    for number in range(7):
-        assert drawn[number] == alone(precision)[number]
-
-
-@pytest.mark.parametrize("prefill", [1, 3, 16, 1000])
-def test_contexts_may_be_taken_in_by_chunks_of_any_size(prefill: int) -> None:
-    assert draw_together(decoder(), range(8), config(prefill=prefill)) == alone("fp32")
-
-
-@pytest.mark.parametrize("rows", [1, 3])
-def test_turns_that_wait_for_a_row_and_lose_their_memory_draw_the_same(rows: int) -> None:
-    """The capacity is that of one context: what is held for a trajectory goes as soon as another needs the room."""
-    assert draw_together(decoder(), range(8), config(rows=rows, capacity=SHAPE.context)) == alone("fp32")
-
-
-def test_guesses_change_nothing() -> None:
-    assert draw_together(decoder(), range(8), config(drafts=16)) == alone("fp32")
-
-
-def test_a_prefix_of_another_trajectory_gives_what_it_would_have_given_itself() -> None:
-    async def play() -> tuple[list[Played], int]:
-        engine = NativeEngine(decoder(), config())
-        drawn = [await draw_turns(engine, number) for number in range(8)]
-        reused = engine.stats().reused
-        await engine.close()
-        return drawn, reused
-
-    drawn, reused = asyncio.run(play())
-    assert reused > 40, "no prefix was found"
-    assert dict(enumerate(drawn)) == alone("fp32")
-
-
-def test_a_turn_whose_keys_and_values_are_dropped_on_the_way_draws_the_same() -> None:
-    request = TurnRequest(
-        trajectory="t2", context=tuple(prompt(2)), sampling=Sampling(limit=30, stop=()), noise=noise_key(2)
-    )
-
-    async def play(*, interrupted: bool) -> Any:
-        engine = NativeEngine(decoder(), config(prefill=8))
-        drawn = asyncio.ensure_future(engine.generate(request))
-        if interrupted:
-            for _ in range(15):
-                await asyncio.sleep(0)
-            await engine.update_weights(dict(decoder().state_dict()), 1, in_flight="retract")
-        found = await drawn
-        await engine.close()
-        return found
-
-    found, wanted = asyncio.run(play(interrupted=True)), asyncio.run(play(interrupted=False))
-    assert set(found.versions) == {0, 1}, "the turn was over before the update"
-    assert (found.ids, found.logprobs) == (wanted.ids, wanted.logprobs)
 
 
 # What is computed
@@ -139,7 +69,8 @@ def test_log_probabilities_are_those_of_a_plain_forward_pass_that_rounds(head_di
 
 @pytest.mark.parametrize("precision", PRECISIONS)
 def test_it_is_another_flow_than_that_without(precision: Precision) -> None:
-    assert draw_together(decoder(), range(8), config(precision, keys_and_values="states")) != alone(precision)
+    states, quantised = (config(precision, keys_and_values=held) for held in ("states", "fp8"))
+    assert draw_together(decoder(), range(8), states) != draw_together(decoder(), range(8), quantised)
 
 
 def test_torch_reads_pages_of_another_device_through_the_same_functions() -> None:

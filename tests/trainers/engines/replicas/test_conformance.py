@@ -15,14 +15,16 @@ from palaestra.trainers.model.checkpoint import load_decoder
 SHAPE = tiny(context=384, head_dim=16)
 
 
-def made(folder: Path) -> ReplicaEngine:
+def make_replicas(folder: Path) -> ReplicaEngine:
     config = NativeConfig(rows=8, capacity=2_000, prefill=64)
     return ReplicaEngine(load_decoder(folder), config, ReplicasConfig(count=2))
 
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
-    harness = Harness(make=made, shape=SHAPE, tolerance=1e-4, takes_noise=True, tells_resident=False, patience=120.0)
+    harness = Harness(
+        make=make_replicas, shape=SHAPE, tolerance=1e-4, takes_noise=True, tells_resident=False, patience=120.0
+    )
     bench = Bench(harness, tmp_path_factory.mktemp("checkpoint"))
     yield bench
     bench.close()

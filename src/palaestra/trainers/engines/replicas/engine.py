@@ -92,7 +92,9 @@ class ReplicaEngine(Engine):
         self._processes = count()
         """Numbers of processes in the record: those of the first ones are those of the replicas."""
         self._replicas = [
-            Replica(number, replicas, folder=self._scratch.name, setup=self._setup, hear=self._record_decision, say=say)
+            Replica(
+                number, replicas, folder=self._scratch.name, setup=self._setup, record=self._record_decision, say=say
+            )
             for number in range(replicas.count)
         ]
         self._turns: set[str] = set()
@@ -149,13 +151,13 @@ class ReplicaEngine(Engine):
         """See `Engine`."""
         self._check_usable()
         self._paused = True
-        await asyncio.gather(*(replica.have("pause") for replica in self._replicas))
+        await asyncio.gather(*(replica.command("pause") for replica in self._replicas))
 
     async def resume(self) -> None:
         """See `Engine`."""
         self._check_usable()
         self._paused = False
-        await asyncio.gather(*(replica.have("resume") for replica in self._replicas))
+        await asyncio.gather(*(replica.command("resume") for replica in self._replicas))
 
     def stats(self) -> EngineStats:
         """See `Engine`; as the replicas told last."""
@@ -171,6 +173,7 @@ class ReplicaEngine(Engine):
             busy_seconds=sum(one["busy_seconds"] for one in counts) / len(counts),
             version=self._version,
             weight_bytes=sum(replica.weight_bytes for replica in self._replicas),
+            cache_bytes=sum(replica.cache_bytes for replica in self._replicas),
             update_seconds=self._update_seconds,
         )
 

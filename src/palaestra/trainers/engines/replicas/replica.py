@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Callable, Mapping
+from typing import Literal
 
 from palaestra.child_process import child_command
 from palaestra.errors import EngineError
@@ -23,7 +24,7 @@ class Replica:
         config: Of all of them.
         folder: Where weights are passed.
         setup: What a process that starts now is to draw with.
-        hear: Given what its schedule decides.
+        record: Given what its schedule decides.
         say: Told, in a sentence, of its process's death.
     """
 
@@ -34,14 +35,14 @@ class Replica:
         *,
         folder: str,
         setup: Callable[[int], WorkerMessage],
-        hear: Callable[[WorkerMessage], object],
+        record: Callable[[WorkerMessage], object],
         say: Callable[[str], object],
     ) -> None:
         self._number = number
         self._config = config
         self._environment = {**os.environ, "TMPDIR": folder, "OMP_NUM_THREADS": str(config.threads)}
         self._setup = setup
-        self._hear = hear
+        self._record = record
         self._say = say
         self._worker: WorkerProcess | None = None
         self._start: asyncio.Task[None] | None = None
@@ -82,8 +83,8 @@ class Replica:
             await self._end(worker)
             raise
 
-    async def have(self, do: str) -> None:
-        """Have it pause or resume; a process that starts later is told as it starts."""
+    async def command(self, do: Literal["pause", "resume"]) -> None:
+        """Pause or resume it; a process that starts later begins so."""
         worker = await self._started_worker()
         if worker is None:
             return
@@ -105,7 +106,7 @@ class Replica:
     @property
     def waiting(self) -> int:
         """Turns that wait for a place, as it told last."""
-        return min(self._turns, int(self._told().get("waiting", 0)))
+        return min(self._turns, int(self._last_counts().get("waiting", 0)))
 
     @property
     def running(self) -> int:
@@ -115,19 +116,24 @@ class Replica:
     @property
     def resident(self) -> int:
         """See `EngineStats`."""
-        return int(self._told().get("resident", 0))
+        return int(self._last_counts().get("resident", 0))
 
     @property
     def weight_bytes(self) -> int:
         """See `EngineStats`."""
-        return int(self._told().get("weight_bytes", 0))
+        return int(self._last_counts().get("weight_bytes", 0))
+
+    @property
+    def cache_bytes(self) -> int:
+        """See `EngineStats`."""
+        return int(self._last_counts().get("cache_bytes", 0))
 
     def counts(self) -> Mapping[str, float]:
         """What its processes have counted: figures of `EngineStats` that only grow, and their processor time."""
         told = self._worker.counts if self._worker is not None else {}
         return {name: past + told.get(name, 0) for name, past in self._past.items()}
 
-    def _told(self) -> WorkerMessage:
+    def _last_counts(self) -> WorkerMessage:
         return self._worker.counts if self._worker is not None and self._worker.alive else {}
 
     # Its process
@@ -165,7 +171,7 @@ class Replica:
             self._worker = None
         setup = self._setup(self._number)
         self._worker = await WorkerProcess.spawn(
-            child_command(_PROGRAM), self._environment, name=f"replica {self._number} of the engine", hear=self._hear
+            child_command(_PROGRAM), self._environment, name=f"replica {self._number} of the engine", hear=self._record
         )
         if self._closed:
             await self._worker.stop()
