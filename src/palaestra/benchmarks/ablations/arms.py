@@ -88,7 +88,7 @@ ARMS: Mapping[str, AblationArm] = MappingProxyType(
             stages=_gradient_paid_by({"part": "harm-scale", "factor": 0.2}, {"part": "unfinished", "most": 0.0}),
         ),
         "gradient-blockwise": AblationArm(
-            what="policy gradient, paid by the checklist, credited turn by turn (Blockwise)",
+            what="policy gradient, paid by the checklist, each turn its own reward (Blockwise)",
             stages=_gradient_by_turns,
         ),
         **STALE_ARMS,
