@@ -121,7 +121,7 @@ pages: .venv/test.stamp .venv/suites.stamp
 # verl needs torch, in the build that is pinned above.
 $(INTEROP)/%/interop.stamp: pyproject.toml
 	$(PYTHON) -m venv $(INTEROP)/$*
-	$(INTEROP)/$*/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[serve,$*]' 'hypothesis>=6.130' 'pytest>=8.4,<9.2' $(if $(filter verl,$*),'$(TORCH)')
+	$(INTEROP)/$*/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[$(if $(filter verifiers,$*),http,serve),$*]' 'hypothesis>=6.130' 'pytest>=8.4,<9.2' $(if $(filter verl,$*),'$(TORCH)')
 	@touch $@
 
 $(CLIENTS:%=$(INTEROP)/%.stamp): $(INTEROP)/%.stamp:
