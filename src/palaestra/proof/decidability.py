@@ -32,8 +32,8 @@ from palaestra.proof.variants import format_call
 from palaestra.records import Message, Row, ToolCall
 
 Basis: TypeAlias = Literal["request", "answer", "calculated", "authored", "open"]
-"""Where a value comes from; "authored": the agent thinks it out; "open": its words were not shown, so that other tasks of
-the family must tell."""
+"""Where a value comes from; "authored": the agent thinks it out; "open": its words were not shown, so that other tasks
+of the family must tell."""
 CALCULATE = "calculate"
 """The kit's tool whose answers count as calculated."""
 SHORTEST = 4
