@@ -33,7 +33,7 @@ class PublicName:
         """Whether whoever can call `other` can call this alike."""
         count = len(other.positional)
         keywords = dict(self.keywords)
-        more = (*self.positional[count:], *(self.keywords[n] for n in range(len(self.keywords))))
+        more = (*self.positional[count:], *self.keywords)
         added = [default for name, default in more if name not in dict(other.keywords)]
         return (
             self.kind == other.kind
