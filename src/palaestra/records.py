@@ -134,6 +134,14 @@ class Prose:
 
 
 @dataclass(frozen=True, slots=True)
+class AuthoredText:
+    """Marks an argument as text that the agent thinks out itself and that decides what a call does, such as code.
+
+    The proof does not ask that its words were shown before, but that the task can be solved with other words.
+    """
+
+
+@dataclass(frozen=True, slots=True)
 class Money:
     """Marks an integer argument as a sum of money in cents: `Annotated[int, Money()]`."""
 

@@ -6,7 +6,7 @@ import pytest
 from pydantic import Field
 
 from palaestra.errors import DefinitionError, ToolRefusal
-from palaestra.records import ANY_TABLE, Prose, References
+from palaestra.records import ANY_TABLE, AuthoredText, Prose, References
 from palaestra.tools import Reads, Tool, ToolContext, tool
 from palaestra.tools.tool import MAX_TEXT
 
@@ -154,9 +154,29 @@ def without_annotation(context: ToolContext, key) -> object:  # type: ignore[no-
     return context, key  # pyright: ignore[reportUnknownVariableType]
 
 
+def authored_id(context: ToolContext, key: Annotated[str, References("shelves"), AuthoredText()]) -> object:
+    """Do.
+
+    Args:
+        key: A key.
+    """
+    return context, key
+
+
+def authored_number(context: ToolContext, key: Annotated[int, AuthoredText()]) -> object:
+    """Do.
+
+    Args:
+        key: A key.
+    """
+    return context, key
+
+
 @pytest.mark.parametrize(
     ("function", "says"),
     [
+        (authored_id, "key is `AuthoredText()`, so it is a `str` and has no other mark"),
+        (authored_number, "key is `AuthoredText()`, so it is a `str` and has no other mark"),
         (without_context, "the first parameter must be `context: ToolContext`"),
         (without_docstring, "write a docstring; it is what the agent reads"),
         (without_a_line, "key need(s) an annotation and a line under `Args:`"),

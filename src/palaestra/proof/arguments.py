@@ -24,6 +24,8 @@ class ArgumentPlace:
     """Whether it is free text for people."""
     money: bool
     """Whether it is a sum of money."""
+    authored: bool
+    """Whether it is text that the agent thinks out itself, such as code."""
     schema: JsonSchema
     """What the tool says of it; empty deeper than its schema describes."""
 
@@ -80,6 +82,7 @@ def places(call: ToolCall, tool: Tool, directory: IdDirectory) -> list[ArgumentP
                 table=table,
                 prose=name in tool.prose or (deep and _last_name(path) in directory.prose),
                 money=name in tool.money or (deep and _last_name(path) in directory.money),
+                authored=name in tool.authored,
                 schema=properties.get(name, {}) if len(path) == 1 else {},
             )
         )

@@ -5,10 +5,15 @@ follows from what was shown about them. Where a message of the user names what t
 its product, that message must have come and that very fact must have been shown. A look-up that goes through a listing
 in its order chooses nothing.
 
+Text that the agent thinks out itself (`AuthoredText`), such as code, need not have been shown, but for the ids, amounts
+and days in it. In return an alternative of the author's must solve the task with another text, so that no one wording
+has to be known.
+
 Not covered: that the shown facts are enough for the decision, which `demonstrations` tests across tasks, and what a
 message says apart from its numbers and ids. The generic surface is not judged: its calls are worked out from these.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,16 +21,19 @@ from typing import Literal, TypeAlias
 
 from palaestra.digest import digest
 from palaestra.envs.state import Overlay, Schema
+from palaestra.envs.user import stated_amounts
 from palaestra.proof.arguments import ArgumentPlace, choices, places
 from palaestra.proof.demonstrations import ObservedCall, OpenValue, decisions_of, features_of
 from palaestra.proof.masking import Masker
+from palaestra.proof.notations import iso_days
 from palaestra.proof.transcript import Transcript
 from palaestra.proof.trial import Trial
 from palaestra.proof.variants import format_call
 from palaestra.records import Message, Row, ToolCall
 
-Basis: TypeAlias = Literal["request", "answer", "calculated", "open"]
-"""Where a value comes from; "open": its words were not shown, so that other tasks of the family must tell."""
+Basis: TypeAlias = Literal["request", "answer", "calculated", "authored", "open"]
+"""Where a value comes from; "authored": the agent thinks it out; "open": its words were not shown, so that other tasks
+of the family must tell."""
 CALCULATE = "calculate"
 """The kit's tool whose answers count as calculated."""
 SHORTEST = 4
@@ -36,7 +44,7 @@ SHORTEST = 4
 class DecidabilityFinding:
     """A value or a choice of a demonstration that nothing shown before supports."""
 
-    kind: Literal["value", "choice"]
+    kind: Literal["value", "choice", "wording"]
     what: str
     """What is missing, in a sentence with the call."""
 
@@ -131,8 +139,22 @@ class _Judge:
         elif missing:
             what = f"{place.name}={missing} was not shown before {format_call(call)}"
             self.undecided.append(DecidabilityFinding(kind="value", what=what))
+        elif place.authored:
+            self.values["authored"] += 1
+            if not self._has_other_wording(call, place.name):
+                what = f"no alternative writes another {place.name} than {format_call(call)}"
+                self.undecided.append(DecidabilityFinding(kind="wording", what=what))
         else:
             self.values[self._basis(place)] += 1
+
+    def _has_other_wording(self, call: ToolCall, name: str) -> bool:
+        """Whether an alternative of the author's never writes what this call writes, but another text there."""
+        written = call.arguments[name]
+        found = (
+            [other.arguments.get(name) for other in calls if other.tool == call.tool]
+            for calls in self._trial.instance.alternatives
+        )
+        return any(texts and written not in texts for texts in found)
 
     def _missing(self, place: ArgumentPlace) -> str:
         """The part of a value that nothing has shown; empty where all of it was."""
@@ -145,6 +167,8 @@ class _Judge:
         text = str(value)
         if place.prose:
             return self._missing_in(text)
+        if place.authored:
+            return self._missing_in_authored(text)
         return "" if any(t.has_words(text) for t in self._transcripts) or self._stands(text) else repr(text)
 
     def _missing_in(self, text: str) -> str:
@@ -154,6 +178,14 @@ class _Judge:
         ids = self._trial.directory.find_ids(text)
         unknown = [key for key in ids if not any(t.has_words(key) for t in self._transcripts)]
         unknown += [f"{n:g}" for n in sorted(told.numbers) if n > len(_SMALL) and not self._knows(n)]
+        return unknown[0] if unknown else ""
+
+    def _missing_in_authored(self, text: str) -> str:
+        """The first id, day or amount of an authored text that nothing has shown; other numbers are thought out."""
+        days = [*_DAY.findall(text), *iso_days(text)]
+        known = [*self._trial.directory.find_ids(text), *days]
+        unknown = [key for key in known if not any(t.has_words(key) for t in self._transcripts)]
+        unknown += [f"{cents} cents" for cents in stated_amounts(text) if not self._knows(cents)]
         return unknown[0] if unknown else ""
 
     def _knows(self, number: float) -> bool:
@@ -219,6 +251,7 @@ class _Judge:
 
 
 _BASES: tuple[Basis, Basis, Basis] = ("request", "answer", "calculated")
+_DAY = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 _SMALL = range(10)
 """Numbers in a message that may be a way of speaking."""
 

@@ -205,7 +205,9 @@ def _of_decidability(proof: ProofTotals) -> Iterator[Fault]:
                 family=p.spec.family,
                 task=p.spec.id,
                 sentence=found.what,
-                way_out="let the oracle read it first, or calculate it",
+                way_out="give an alternative that writes it otherwise"
+                if found.kind == "wording"
+                else "let the oracle read it first, or calculate it",
             )
     for conflict in proof.conflicts:
         yield Fault(

@@ -80,10 +80,13 @@ def _decidability_rows(proof: Proof) -> Iterator[tuple[str, str, str]]:
     shown = (
         f"{sources['request']:,} by the request, {sources['answer']:,} by answers, {sources['calculated']:,} calculated"
     )
+    if sources["authored"] or undecided["wording"]:
+        wordings = f"{undecided['wording']:,} of them without another wording that is right"
+        shown += f"; {sources['authored']:,} thought out by the agent, {wordings}"
     by_request, undecided_lists = sum(found.by_request for found in judged), len(proof.undecided_values())
     yield (
         "values that demonstrations give, shown in an earlier turn",
-        f"{values - undecided_lists:,} of {values + undecided['value']:,}",
+        f"{values - undecided_lists - undecided['wording']:,} of {values + undecided['value']:,}",
         f"{shown}; {sources['open']:,} of a fixed list, constant in the family or told by wording and facts",
     )
     yield (

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic_core import SchemaValidator
 
 from palaestra.errors import DefinitionError, ToolRefusal
-from palaestra.records import Json, JsonObject, JsonSchema, Money, Prose, References
+from palaestra.records import AuthoredText, Json, JsonObject, JsonSchema, Money, Prose, References
 from palaestra.seeding import Stream
 from palaestra.tools.context import ToolContext
 from palaestra.tools.reads import Reads
@@ -64,6 +64,8 @@ class Tool:
     """How a call closes the case that its first reference names; `None` where it closes none."""
     money: frozenset[str] = frozenset()
     """The arguments that are sums of money in cents."""
+    authored: frozenset[str] = frozenset()
+    """The arguments that are text which the agent thinks out itself, such as code."""
     origin: Origin | None = None
     """What gives it again after pickling; `None`: it stands where its function's name says."""
 
@@ -127,7 +129,8 @@ def tool(
     """Make a tool of a function `f(context, argument, ...)`.
 
     The first line of the docstring and what follows it up to `Args:` describe the tool; every argument needs a line
-    under `Args:`. An id is annotated with `References`, text for people with `Prose`, a sum of money with `Money`.
+    under `Args:`. An id is annotated with `References`, text for people with `Prose`, a sum of money with `Money`, text
+    that the agent thinks out itself, such as code, with `AuthoredText`.
 
     Args:
         writes: Whether it can change rows.
@@ -142,7 +145,8 @@ def tool(
         origin: What gives the tool again after pickling, for a tool that does not stand in a module.
 
     Raises:
-        DefinitionError: an annotation or a description is missing, or a tool closes a case and names or changes none.
+        DefinitionError: an annotation or a description is missing, a tool closes a case and names or changes none, or
+            an argument is marked as authored text and is no text, or is marked as something else too.
     """
 
     def make(function: ToolFunction) -> Tool:
@@ -154,6 +158,12 @@ def tool(
         parameters = _trim(model.model_json_schema())
         kinds = _kinds({**parameters, "type": None})
         references = {n: m.table for n in names[1:] for m in _marks(annotations[n]) if isinstance(m, References)}
+        prose, money, authored = (_marked(mark, names[1:], annotations) for mark in (Prose, Money, AuthoredText))
+        for name in sorted(authored):
+            if name in {*references, *prose, *money} or parameters["properties"][name].get("type") != "string":
+                raise DefinitionError(
+                    f"tool {function.__name__}: {name} is `AuthoredText()`, so it is a `str` and has no other mark"
+                )
         if closes is not None and not (writes and references):
             raise DefinitionError(
                 f"tool {function.__name__} closes={closes!r}: what closes a case has `writes=True` and names the case "
@@ -169,7 +179,7 @@ def tool(
             latency=latency,
             cost=cost,
             references=references,
-            prose=frozenset(n for n in names[1:] if any(isinstance(m, Prose) for m in _marks(annotations[n]))),
+            prose=prose,
             validator=cast("SchemaValidator", model.__pydantic_validator__),
             flat=not {"array", "object"} & kinds,
             counts=bool({"integer", "number", "array", "object"} & kinds),
@@ -177,7 +187,8 @@ def tool(
             draw=draw,
             reads=reads,
             closes=closes,
-            money=frozenset(n for n in names[1:] if any(isinstance(m, Money) for m in _marks(annotations[n]))),
+            money=money,
+            authored=authored,
             origin=origin,
         )
 
@@ -218,6 +229,11 @@ def _marks(hint: Any) -> list[Any]:
     """Every mark in an annotation, however deep: `list[Annotated[str, References("orders")]] | None` has one."""
     own = list(get_args(hint)[1:]) if get_origin(hint) is Annotated else []
     return own + [mark for part in get_args(hint) for mark in _marks(part)]
+
+
+def _marked(mark: type, names: list[str], annotations: Mapping[str, Any]) -> frozenset[str]:
+    """The arguments whose annotation has a mark, however deep."""
+    return frozenset(name for name in names if any(isinstance(found, mark) for found in _marks(annotations[name])))
 
 
 def _kinds(schema: Json) -> set[str]:

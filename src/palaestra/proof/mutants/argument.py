@@ -30,7 +30,7 @@ def argument(trial: Trial, stream: Stream) -> Iterator[SolutionVariant]:
 
 
 def _top(name: str, value: Json) -> ArgumentPlace:
-    return ArgumentPlace(path=(name,), value=value, table=None, prose=False, money=False, schema={})
+    return ArgumentPlace(path=(name,), value=value, table=None, prose=False, money=False, authored=False, schema={})
 
 
 def _others(place: ArgumentPlace, numbers: Sequence[int], stream: Stream) -> list[Json]:

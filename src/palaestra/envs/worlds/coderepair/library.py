@@ -2,7 +2,7 @@
 
 A file begins with what the repository is, followed by sections. `=== source PATH` and `=== test PATH` are its files,
 `=== hidden PATH` tests that no agent sees. `=== bug PATH` has a title, what is reported, and the text that is right
-(`--- right`) and what stands in its place (`--- wrong`).
+(`--- right`), what stands in its place (`--- wrong`), and a repair that is written otherwise (`--- otherwise`).
 """
 
 import re
@@ -25,6 +25,8 @@ class PlantedBug:
     report: str
     right: str
     wrong: str
+    otherwise: str
+    """Another text that is right in the place of `wrong`."""
 
     def plant(self, text: str) -> str:
         """The file with the fault in it."""
@@ -37,6 +39,18 @@ class PlantedBug:
         Args:
             text: The file as it is right.
         """
+        start, end = self._lines(text)
+        new = text[start:end]
+        return new.replace(self.right, self.wrong), new
+
+    def other_edit(self, text: str) -> tuple[str, str]:
+        """The edit with the repair that is written otherwise."""
+        start, end = self._lines(text)
+        lines = text[start:end]
+        return lines.replace(self.right, self.wrong), lines.replace(self.right, self.otherwise)
+
+    def _lines(self, text: str) -> tuple[int, int]:
+        """From where to where the lines of the edit go."""
         planted = self.plant(text)
         first = text.index(self.right)
         start = text.rfind("\n", 0, first) + 1
@@ -47,7 +61,7 @@ class PlantedBug:
             new = text[start:end]
             old = new.replace(self.right, self.wrong)
             if planted.count(old) == 1 and old not in new:  # made twice, it is refused
-                return old, new
+                return start, end
             start = text.rfind("\n", 0, start - 1) + 1 if start else 0
             end = min(end + 1, len(text))
 
@@ -95,5 +109,13 @@ def _read(name: str, text: str) -> RepairRepository:
 def _read_bug(path: str, body: str) -> PlantedBug:
     told, _, change = body.partition("\n--- right\n")
     title, _, report = told.partition("\n")
-    right, _, wrong = change.partition("\n--- wrong\n")
-    return PlantedBug(path=path, title=title, report=report.replace("\n", " "), right=right, wrong=wrong.rstrip("\n"))
+    right, _, rest = change.partition("\n--- wrong\n")
+    wrong, _, otherwise = rest.partition("\n--- otherwise\n")
+    return PlantedBug(
+        path=path,
+        title=title,
+        report=report.replace("\n", " "),
+        right=right,
+        wrong=wrong,
+        otherwise=otherwise.rstrip("\n"),
+    )

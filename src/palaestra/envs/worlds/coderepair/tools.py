@@ -4,11 +4,13 @@ from typing import Annotated
 
 from pydantic import Field
 
+from palaestra.digest import digest
 from palaestra.envs.kit import get_tool
+from palaestra.envs.worlds.coderepair.edits import draw_edit
 from palaestra.envs.worlds.coderepair.running import run_tests
 from palaestra.envs.worlds.coderepair.schema import FileId, Repository, RepositoryFile, RepositoryId
 from palaestra.errors import ToolRefusal
-from palaestra.records import Json
+from palaestra.records import AuthoredText, Json
 from palaestra.tools import CONTROL, Toolbox, ToolContext, tool
 
 MOST_MATCHES = 30
@@ -49,8 +51,13 @@ def search_files(
     return {"matches": found}
 
 
-@tool(writes=True)
-def edit_file(context: ToolContext, file_id: FileId, old: Annotated[str, Field(min_length=1)], new: str) -> object:
+@tool(writes=True, draw=draw_edit)
+def edit_file(
+    context: ToolContext,
+    file_id: FileId,
+    old: Annotated[str, Field(min_length=1)],
+    new: Annotated[str, AuthoredText()],
+) -> object:
     """Replace a text in a file. The text must stand there exactly once, spaces and line ends included.
 
     Args:
@@ -71,7 +78,7 @@ def edit_file(context: ToolContext, file_id: FileId, old: Annotated[str, Field(m
 
 @tool(latency=20)
 def run_visible_tests(context: ToolContext, repository_id: RepositoryId) -> object:
-    """Run the tests of a repository, as its files stand now.
+    """Run the tests of a repository, as its files stand now. The answer names the version of the files.
 
     Args:
         repository_id: The repository's name.
@@ -79,9 +86,12 @@ def run_visible_tests(context: ToolContext, repository_id: RepositoryId) -> obje
     context.state.get(Repository, repository_id)
     files = context.state.find(RepositoryFile, repository_id=repository_id)
     tests = {file.id: file.text for file in files if file.kind == "test"}
-    results = run_tests({file.id: file.text for file in files}, tests)
+    texts = {file.id: file.text for file in files}
+    results = run_tests(texts, tests)
     failed: list[Json] = [{"test": name, "message": r.message} for name, r in results.items() if not r.passed]
-    return {"passed": [name for name, r in results.items() if r.passed], "failed": failed}
+    # As a report names its commit: the same results after an edit are another observation.
+    version = f"v{digest(texts)[:7]}"
+    return {"version": version, "passed": [name for name, r in results.items() if r.passed], "failed": failed}
 
 
 TOOLBOX = Toolbox(

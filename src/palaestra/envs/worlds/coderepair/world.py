@@ -34,8 +34,9 @@ def briefing(now: datetime) -> str:
     """The system message."""
     return (
         f"You repair faults in small Python repositories. It is {kit.format_moment(now)}. Find the fault that the "
-        "issue reports: run the tests and read the source first. Repair it with `edit_file`, in source files only. "
-        "Tests that you do not see decide. Then call `finish`."
+        "issue reports: run the tests and read the source first. Repair it with `edit_file` in the one source file "
+        "that holds it, leave other files as they are, and keep what callers use. Run the tests again. Tests that you "
+        "do not see decide. Then tell the reporter with `reply` which file it was, by its path, and call `finish`."
     )
 
 
@@ -51,6 +52,6 @@ CODE_REPAIR = World(
     draft=RepairDraft,
     families=families(),
     instances={"train": 4, "dev": 1, "heldout": 1, "heldout-policy": 1, "heldout-records": 1},
-    optional_tools=("search_files", "reply", "give_up"),  # a real desk has them; no task turns on them
+    optional_tools=("search_files", "give_up"),  # a real desk has them; no task turns on them
     guards={"work": frozenset({"files", "repositories"})},
 )
