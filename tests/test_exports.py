@@ -91,7 +91,10 @@ EXPORTS = {
         "Timing bench_env report_table speed_markdown speed_tables"
     ),
     "palaestra.benchmarks.speed.peers": "INSTALLATION PEERS Adapter adapter",
-    "palaestra.benchmarks.speed.server": "NAME is_contained server_tasks time_server",
+    "palaestra.benchmarks.speed.served": (
+        "SampleRange ServedReport ServedRow ServedSample ServedScale bench_served served_table"
+    ),
+    "palaestra.benchmarks.speed.server": "NAME is_contained server_arguments server_tasks time_server",
     "palaestra.benchmarks.gpu": (
         "CHECKS CheckResult ContactCheck ContactFigure ContactReport ContactScale contact_markdown contact_scale "
         "contact_tables run_check run_contact"
