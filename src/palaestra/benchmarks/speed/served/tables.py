@@ -21,8 +21,10 @@ def served_table(report: ServedReport) -> Table:
     )
     absent = tuple((name, *[""] * 3, "not run", *[""] * 3) for name in report.absent)
     notes = [
-        f"Median (range) of {report.scale.rounds} rounds. Processor: the server and its processes. "
-        "Ratio: by the clock, to the fastest peer of the same round.",
+        (
+            f"Median (range) of {report.scale.rounds} rounds. Processor: the server and its processes. "
+            "Ratio: by the clock, to the fastest peer of the same round."
+        ),
         *(f"{name}: {reason}." for name, reason in report.absent.items()),
     ]
     columns = ("steps", "workers", "sessions", "batch", "steps/s, clock", "steps/s, processor", "KiB/session", "ratio")
