@@ -25,7 +25,10 @@ def test_collections_are_rare_within_the_block_and_as_before_behind_it() -> None
 def test_a_closed_session_is_freed_without_a_collection() -> None:
     core = CoreUnderTest()
     session = core.begin(PLAYER)
-    env = weakref.ref(core.core.sessions.peek(session).env)  # type: ignore[union-attr]  it was made
+    held = core.core.sessions.peek(session)
+    assert held is not None
+    env = weakref.ref(held.env)
+    del held
     gc.collect()
     gc.disable()
     try:

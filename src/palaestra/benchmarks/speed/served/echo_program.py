@@ -30,10 +30,7 @@ def make_app(sessions: int) -> Any:
 
     class EchoEnvironment(base.Environment):  # type: ignore[misc]
         SUPPORTS_CONCURRENT_SESSIONS = True
-
-        def __init__(self) -> None:
-            super().__init__()
-            self._steps = 0
+        _steps = 0
 
         def reset(self, **_: Any) -> Any:
             self._steps = 0

@@ -55,7 +55,7 @@ def time_episode_servers(scale: ServedScale) -> Iterator[ServedSample]:
 def _time_sessions(tasks: Sequence[tuple[Instance, Path]], sessions: int, seconds: float) -> ServedSample:
     end = time.perf_counter() + seconds
     with ThreadPoolExecutor(sessions) as threads:
-        played = list(threads.map(lambda _: _play(tasks, end), range(sessions)))
+        played = list(threads.map(_play, [tasks] * sessions, [end] * sessions))
     return ServedSample(
         name=NAME,
         workers=sessions,
