@@ -46,6 +46,7 @@ def time_server(
         players = [_Player(name, scripts[number % SEEDS], number % SEEDS) for number, name in enumerate(sessions)]
         _reset(connection, players)
         weight = (resident_bytes([process]) - before) / scale.sessions
+        _warm_up(connection, players[: SEEDS * max(1, workers)])
         with _open_socket(url) as socket:
             for name, timed in ((HTTP, connection), (SOCKET, socket)):
                 for batch in scale.batches:
@@ -74,6 +75,13 @@ class _Player:
 
 
 _KEYS = count()
+
+
+def _warm_up(connection: _Connection, players: Sequence[_Player]) -> None:
+    """Play an episode of each player untimed: else what a process makes once would count to the first rows."""
+    while playing := [player for player in players if not player.is_over]:
+        for start in range(0, len(playing), _GROUP):
+            _step(connection, playing[start : start + _GROUP])
 
 
 def _time_batches(
