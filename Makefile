@@ -20,7 +20,7 @@ PINS_langgraph := langgraph==1.2.24 langchain-mcp-adapters==0.3.2
 PINS_openai-agents := openai-agents==0.24.0
 PINS_openenv := openenv-core==0.3.0
 
-.PHONY: demo test soak check bench pages interop docker-test image-test clean
+.PHONY: demo test soak check bench peers pages interop docker-test image-test clean
 .DEFAULT_GOAL := help
 
 help:
@@ -33,6 +33,7 @@ help:
 	@echo "make docker-test  the sandbox's tests on Docker too; starts an engine of its own, as root; see docs/sandbox.md"
 	@echo "make image-test   the images of the server and its database, built and run; starts an engine of its own, as root; see docs/serving.md"
 	@echo "make bench   what one step, reset, fork and snapshot cost"
+	@echo "make peers   OpenEnv, which palaestra bench served compares with, in an environment of its own"
 
 # A stamp newer than pyproject.toml means the environment is the one it describes.
 .venv/core.stamp: pyproject.toml
@@ -128,6 +129,9 @@ $(CLIENTS:%=$(INTEROP)/%.stamp): $(INTEROP)/%.stamp:
 	$(PYTHON) -m venv $(INTEROP)/$*
 	$(INTEROP)/$*/bin/python -m pip install --quiet --disable-pip-version-check $(PINS_$*)
 	@touch $@
+
+# What `palaestra bench served` compares with.
+peers: $(INTEROP)/openenv.stamp
 
 # What passed under the same code is not run again.
 interop: .venv/test.stamp $(FRAMEWORKS:%=$(INTEROP)/%/interop.stamp) $(CLIENTS:%=$(INTEROP)/%.stamp)

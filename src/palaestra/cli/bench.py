@@ -65,29 +65,56 @@ def env(
         write_file(markdown, speed_markdown(report).encode())
 
 
-@app.command(epilog="Example: `palaestra bench served --sessions 10000 --batch 256 --batch 1000`")
+@app.command(epilog="Example: `palaestra bench served --sessions 10000 --batch 1000 --workers 0 --workers 2`")
 def served(
     world: WorldOption = None,
-    sessions: Annotated[int, typer.Option("--sessions", min=1, help="Sessions that exist at once.")] = 1_000,
+    sessions: Annotated[
+        int, typer.Option("--sessions", min=1, help="Sessions of a server that exist at once.")
+    ] = 1_000,
     batch: Annotated[
         list[int] | None,
-        typer.Option("--batch", min=1, max=1_024, help="Items of a request. May be given several times."),
+        typer.Option("--batch", min=1, max=1_024, help="Items of a request; repeatable. Default: 1, 250 and 1000."),
     ] = None,
-    steps: Annotated[int, typer.Option("--steps", min=1, help="Steps to play for each batch size.")] = 20_000,
     workers: Annotated[
-        int, typer.Option("--workers", min=0, max=256, help="Worker processes of the server. 0: its own thread.")
-    ] = 0,
+        list[int] | None,
+        typer.Option(
+            "--workers", min=0, max=256, help="Worker processes of a server; repeatable. 0: none. Default: 0, 1 and 2."
+        ),
+    ] = None,
+    seconds: Annotated[float, typer.Option("--seconds", min=0.01, help="Seconds to play each row in a round.")] = 5.0,
+    rounds: Annotated[int, typer.Option("--rounds", min=1, help="Rounds; each measures every row once.")] = 3,
+    openenv_python: Annotated[
+        Path,
+        typer.Option(
+            "--openenv-python",
+            help="Python interpreter with openenv-core, from `make peers`. Without it, the report marks OpenEnv as "
+            "not run.",
+        ),
+    ] = Path(".interop/openenv/bin/python"),
+    json: JsonOption = None,
     markdown: Markdown = None,
 ) -> None:
-    """Time steps through a server in batches, and measure its memory for each session. Needs the extra `serve`."""
-    from palaestra.benchmarks.speed.served import measure_served, served_table, time_in_process  # noqa: PLC0415
+    """Time steps in process, through our server and through two peers in one run. Needs the extra `serve`."""
+    from palaestra.benchmarks.speed import served as speed  # noqa: PLC0415  its packages are an extra
 
+    usual = speed.ServedScale()
+    scale = replace(
+        usual,
+        sessions=sessions,
+        batches=tuple(batch or usual.batches),
+        workers=tuple(workers or usual.workers),
+        seconds=seconds,
+        rounds=rounds,
+    )
     env_id = find_world(world)
-    rates = measure_served(env_id, sessions=sessions, batches=batch or [1, 64, 512], steps=steps, workers=workers)
-    table = served_table([time_in_process(env_id, steps=steps), *rates])
+    with bar("measuring", scale.rounds) as progress:
+        report = speed.bench_served(env_id, scale, openenv_python=openenv_python, progress=progress.step)
+    table = speed.served_table(report)
     output().print(table.for_terminal())
+    if json is not None:
+        write_file(json, orjson.dumps(report.as_json(), option=orjson.OPT_INDENT_2))
     if markdown is not None:
-        write_file(markdown, table.markdown().encode())
+        write_file(markdown, f"{table.markdown()}\n\n{table.note}\n".encode())
 
 
 @app.command(epilog="Example: `palaestra bench wording storefront --json wording.json`")

@@ -32,6 +32,7 @@ from palaestra.serving.workers import (
     WorkerPool,
     WorkerSettings,
     WorkerTimeouts,
+    collect_rarely,
 )
 
 _GRACE = 10
@@ -132,7 +133,8 @@ def serve(
     """
     if is_logged:
         log_to(sys.stderr)
-    _run(make_config(server), host=host, port=port, announce=announce, has_keys=server.keys is not None)
+    with collect_rarely():
+        _run(make_config(server), host=host, port=port, announce=announce, has_keys=server.keys is not None)
 
 
 def run_app(

@@ -2,6 +2,7 @@
 
 from palaestra.serving.workers.core_runner import CoreRunner
 from palaestra.serving.workers.core_thread import CoreThread
+from palaestra.serving.workers.garbage_collection import collect_rarely
 from palaestra.serving.workers.worker_host import WorkerSettings
 from palaestra.serving.workers.worker_name import WorkerName, worker_of
 from palaestra.serving.workers.worker_pool import WorkerPool
@@ -14,5 +15,6 @@ __all__ = [
     "WorkerPool",
     "WorkerSettings",
     "WorkerTimeouts",
+    "collect_rarely",
     "worker_of",
 ]

@@ -46,6 +46,7 @@ from palaestra.serving.workers.frames import (
     write_counts,
     write_frame,
 )
+from palaestra.serving.workers.garbage_collection import collect_rarely
 from palaestra.serving.workers.worker_name import WorkerName
 
 _LOG = logging.getLogger("palaestra.serving")
@@ -168,8 +169,9 @@ def serve_sessions(descriptor: int) -> None:
         log_to(sys.stderr)
     host = WorkerHost(settings)
     _send(link, host.greet())
-    while (frame := frames.get()) is not None:
-        _send(link, host.answer(frame))
+    with collect_rarely():
+        while (frame := frames.get()) is not None:
+            _send(link, host.answer(frame))
     host.close()
 
 

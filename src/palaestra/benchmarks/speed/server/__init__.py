@@ -1,5 +1,5 @@
 """The same work through a server of the shape that synthesis pipelines give their worlds."""
 
-from palaestra.benchmarks.speed.server.measure import NAME, is_contained, server_tasks, time_server
+from palaestra.benchmarks.speed.server.measure import NAME, is_contained, server_arguments, server_tasks, time_server
 
-__all__ = ["NAME", "is_contained", "server_tasks", "time_server"]
+__all__ = ["NAME", "is_contained", "server_arguments", "server_tasks", "time_server"]

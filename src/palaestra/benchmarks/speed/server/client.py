@@ -45,6 +45,11 @@ class ServerProcess:
             )
         self._client = httpx.Client(base_url=f"http://{address[0]}:{address[1]}", timeout=_WAIT, trust_env=False)
 
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
     def ready(self) -> None:
         """Wait until the server answers."""
         self._client.get("/openapi.json").raise_for_status()

@@ -104,13 +104,14 @@ def _time_there(
     watch: Stopwatch, served: ServerProcess, calls: Sequence[ToolCall], answers: Sequence[JsonObject]
 ) -> None:
     for call, ours in zip(calls, answers, strict=True):
-        theirs = watch.time(f"step, {NAME}", served.call, call.tool, _arguments(call))
+        theirs = watch.time(f"step, {NAME}", served.call, call.tool, server_arguments(call))
         assert is_contained(theirs, ours), (
             f"{call.tool} {call.arguments}: the server answers {theirs}, the world {ours}"
         )
 
 
-def _arguments(call: ToolCall) -> JsonObject:
+def server_arguments(call: ToolCall) -> JsonObject:
+    """The arguments of a call as the server takes them."""
     name = _SERVED[call.tool]
     return dict(call.arguments) if name is None else {"id": call.arguments[name]}
 
