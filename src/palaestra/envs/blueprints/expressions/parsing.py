@@ -51,7 +51,7 @@ def parse_expression(text: str, scope: Scope) -> Expression:
         )
     defined = (scope.definitions[name].rules for name in syntax.names if name in scope.definitions)
     rules = syntax.rules.union(*defined)
-    return Expression(text, typed.type, rules, frozenset(reader.reads), steps, typed.evaluate)
+    return Expression(text, typed.type, rules, frozenset(reader.reads), steps, typed.is_literal, typed.evaluate)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
