@@ -11,7 +11,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from palaestra.envs.blueprints.expressions import DATE, FLAG, INTEGER, MONEY, EvaluationTrace, parse_expression
+from palaestra.envs.blueprints.expressions import (
+    DATE,
+    FLAG,
+    INTEGER,
+    MONEY,
+    EvaluationTrace,
+    ValueType,
+    parse_expression,
+)
 from palaestra.envs.blueprints.expressions.parsing import MAX_LENGTH
 from palaestra.envs.kit import percent_half_up
 from palaestra.errors import ExpressionError
@@ -34,6 +42,7 @@ _conditions = st.recursive(
     st.builds("({} {} {})".format, _numbers, st.sampled_from(["<", "<=", ">", ">=", "==", "!="]), _numbers)
     | st.just('(loan.status == "active")')
     | st.just('(loan.status in ["returned"])')
+    | st.just('((4 if loan.tool.title in ["Saw", "Drill"] else 1) > loan.extensions)')
     | st.just('any(h.status == "waiting" for h in loan.tool.holds)')
     | st.just("(sum(x.extensions for x in loan.member.loans if x != loan) > 2)"),
     lambda inner: (
@@ -56,7 +65,8 @@ def _objects(key: str) -> dict[str, Any]:
     loans = [view("loan", row) for row in rows.find(kinds["loan"])]
     holds = [view("hold", row) for row in rows.find(kinds["hold"])]
     for loan in loans:
-        loan.tool = SimpleNamespace(holds=[h for h in holds if h.tool_id == loan.tool_id])
+        title = rows.get(kinds["tool"], loan.tool_id).title
+        loan.tool = SimpleNamespace(title=title, holds=[h for h in holds if h.tool_id == loan.tool_id])
         loan.member = SimpleNamespace(loans=[x for x in loans if x.member_id == loan.member_id])
         loan.due, loan.started = _Day(loan.due), _Day(loan.started)
     made = frame(rows, key)
@@ -107,6 +117,9 @@ def test_any_text_is_an_expression_or_refused(text: str) -> None:
         ("sum(m.balance for m in members)", MONEY),
         ("loan.due if loan.extensions > 1 else None", replace(DATE, optional=True)),
         ("None if loan.extensions > 1 else loan.due", replace(DATE, optional=True)),
+        ('loan.tool.title == "Saw"', FLAG),
+        ('300 if loan.tool.title in ["Saw", "Drill"] else 900', INTEGER),
+        ('"worn" if loan.extensions > 1 else "good"', ValueType("choice", options=("worn", "good"))),
     ],
 )
 def test_types_follow_from_the_fields(text: str, kind: object) -> None:

@@ -120,3 +120,34 @@ def test_the_mechanisms_of_a_domain_join_without_a_problem(domain: DomainLexicon
         chosen = known[place : place + 2]
         blueprint = join_parts(1, domain, chosen, Stream.root("domains", domain.id))
         assert check_blueprint(blueprint) == [], chosen
+
+
+@DOMAINS
+@pytest.mark.parametrize(
+    ("mechanism", "texts", "limits", "rules"),
+    [
+        ("stock", "article_titles", ("price_limit",), ("reservation_price_limit",)),
+        ("custody", "asset_titles", ("check_limit", "lost_limit"), ("loan_check_limit", "loan_lost_limit")),
+    ],
+)
+def test_a_domain_has_things_below_and_above_every_limit(
+    domain: DomainLexicon, mechanism: str, texts: str, limits: tuple[str, ...], rules: tuple[str, ...]
+) -> None:
+    """A twin takes something dearer in place of giving a cheap thing another price."""
+    if mechanism not in domain.mechanisms:
+        return
+    made = mechanisms()[mechanism]
+    part = made.in_words(domain.words(mechanism), Stream.root("limits", domain.id))
+    varied = [value for name in limits for value in made.vary[name]]
+    every = [*varied, *(value for name in rules for value in part.rules[name].instead)]
+    values = domain.mechanisms[mechanism][texts].values()
+    assert max(values) > max(every)
+    assert sum(value <= min(varied) for value in values) >= len(values) / 2
+
+
+@DOMAINS
+def test_a_domain_has_purposes_of_both_bases(domain: DomainLexicon) -> None:
+    if "messaging" in domain.mechanisms:
+        bases = Counter(domain.mechanisms["messaging"]["consent_purposes"].values())
+        assert bases.keys() == {"wish", "contract"}
+        assert bases["wish"] > bases["contract"]

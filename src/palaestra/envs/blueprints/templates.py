@@ -91,7 +91,7 @@ def _read_text(value: str, wanted: ValueType, scope: Scope) -> Evaluate:
     if wanted.name == "text":
         return parse_template(value, scope).fill
     expression = parse_expression(value, scope)
-    written = expression.type == INTEGER and wanted.without_none == MONEY and value.strip().isdigit()
+    written = expression.type == INTEGER and wanted.without_none == MONEY and expression.is_literal
     if not written and not wanted.accepts(expression.type):
         raise BlueprintError(f"`{value}` is {expression.type}, not {wanted}; write an expression of that type")
     return expression.evaluate

@@ -1,5 +1,6 @@
 """A domain: the words of a trade, for the roles of the mechanisms that it has."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -37,7 +38,7 @@ class DomainLexicon:
     teams: tuple[str, ...]
     mechanisms: Mapping[str, Mapping[str, Any]]
     """By mechanism: the words of its roles, `singular, plural, PREFIX-`, or `singular, plural` of a role that is no
-    entity, such as a unit; and its lists of texts."""
+    entity, such as a unit; its lists of texts; and its texts with a value each, such as the prices of articles."""
 
     def words(self, mechanism: str) -> dict[str, str]:
         """What stands for `$name` in a mechanism's document.
@@ -47,7 +48,9 @@ class DomainLexicon:
         """
         found = {**_forms("person", self.person), **_forms("staff", self.staff)}
         for role, value in self.mechanisms[mechanism].items():
-            found |= _forms(role, value) if isinstance(value, str) else _list_texts(role, value)
+            found |= _forms(role, value) if isinstance(value, str) else _list_texts(role, list(value))
+        for name, value in self.mechanisms[mechanism].items():
+            found |= _value_texts(name, value, found) if isinstance(value, Mapping) else {}
         return found
 
 
@@ -71,6 +74,19 @@ def _list_texts(name: str, texts: Sequence[str]) -> dict[str, str]:
         name: "[" + ", ".join(f'"{text}"' for text in texts) + "]",
         f"{name}_choice": "|".join(text.lower().replace(" ", "_").replace("-", "_") for text in texts),
     }
+
+
+def _value_texts(name: str, values: Mapping[str, Any], words: Mapping[str, str]) -> dict[str, str]:
+    """The value that follows from a row's text, as an expression; and the first text of each value that is a word."""
+    role, _, field = name.rpartition("_")
+    path = f"{words[role]}.{field.removesuffix('s')}"
+    texts: dict[str | int, list[str]] = {}
+    for text, value in values.items():
+        texts.setdefault(value, []).append(text)
+    *others, last = (json.dumps(value) for value in texts)
+    cases = [f"{value} if {path} in {json.dumps(of)} else" for value, of in zip(others, texts.values(), strict=False)]
+    firsts = {f"{name}_{value}": of[0] for value, of in texts.items() if isinstance(value, str)}
+    return {f"{name}_value": " ".join([*cases, last]), **firsts}
 
 
 _DOMAIN = TypeAdapter(DomainLexicon)

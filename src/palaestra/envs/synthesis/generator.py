@@ -183,7 +183,8 @@ def _people(domain: DomainLexicon, chosen: Sequence[str], stream: Stream) -> dic
             fields={
                 "name": FieldSpec(type="name"),
                 "mail": FieldSpec(type="email"),
-                "team": FieldSpec(type=f"choice {'|'.join(domain.teams)}"),
+                # The management decides beyond every limit and is no row: nobody of it has a limit or is passed over.
+                "team": FieldSpec(type=f"choice {'|'.join(one for one in domain.teams if one != 'management')}"),
                 "limit": FieldSpec(type="money", between=(20_000, 200_000), step=10_000),
                 "away": FieldSpec(type="flag", percent=35),
             },

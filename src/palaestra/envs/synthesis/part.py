@@ -12,6 +12,8 @@ gives the words of each role:
 | `$unit`, `$unit_table`, `$unit_word`, `$unit_words` | the words of a role that is no entity, "copy", "copies" |
 | `$reasons` | a list of texts, `["Late fee", "Repair"]` |
 | `$reasons_choice` | the same as the options of a choice, `late_fee|repair` |
+| `$article_titles_value` | where each text has a value: the value of an `$article` by its title, as an expression |
+| `$consent_purposes_contract` | where these values are words: the first text with the value `contract` |
 | `$person`, `$staff` and their forms | those who ask, and colleagues |
 
 A *block* is a rule by which one mechanism closes requests of others, such as arrears: a refusal about whoever asks

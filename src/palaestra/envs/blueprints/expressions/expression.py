@@ -20,6 +20,8 @@ class Expression:
     """What it goes by: entity and column; the column is empty where it goes through rows of the entity."""
     steps: int
     """How many parts an evaluation comes to at most."""
+    is_literal: bool
+    """Whether it is written out as a number or a text, or as a choice between such."""
     _evaluate: Callable[[Frame], Any]
 
     def evaluate(self, frame: Frame) -> Any:

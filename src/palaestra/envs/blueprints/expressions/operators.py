@@ -159,6 +159,10 @@ def _comparable(left: TypedExpression, right: TypedExpression) -> bool:
         return set(second.options) <= set(first.options)
     if second.name == "choice" and left.is_literal and first.name == "choice":
         return set(first.options) <= set(second.options)
+    if (first.name, second.name) == ("text", "choice"):
+        return right.is_literal
+    if (first.name, second.name) == ("choice", "text"):
+        return left.is_literal
     if {first.name, second.name} <= {"text", "choice"}:
         return first.name == second.name and (first.name == "text" or first.options == second.options)
     return _common(left, right) is not None

@@ -51,7 +51,7 @@ def parse_expression(text: str, scope: Scope) -> Expression:
         )
     defined = (scope.definitions[name].rules for name in syntax.names if name in scope.definitions)
     rules = syntax.rules.union(*defined)
-    return Expression(text, typed.type, rules, frozenset(reader.reads), steps, typed.evaluate)
+    return Expression(text, typed.type, rules, frozenset(reader.reads), steps, typed.is_literal, typed.evaluate)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,7 +209,10 @@ class _Reader:
             raise ExpressionError(f"{yes.type} if ... else {no.type}; give both one type")
         variables = test.variables | yes.variables | no.variables
         return TypedExpression(
-            kind, lambda f: yes.evaluate(f) if test.evaluate(f) else no.evaluate(f), variables=variables
+            kind,
+            lambda f: yes.evaluate(f) if test.evaluate(f) else no.evaluate(f),
+            is_literal=yes.is_literal and no.is_literal,
+            variables=variables,
         )
 
     def _call(self, node: ast.Call) -> TypedExpression:
@@ -342,6 +345,8 @@ def _join_types(one: TypedExpression, other: TypedExpression) -> ValueType | Non
             return wider.type
         if narrower.type == NONE:
             return replace(wider.type, optional=True)
+    if one.is_literal and other.is_literal and {one.type.name, other.type.name} == {"choice"}:
+        return replace(one.type, options=tuple(dict.fromkeys((*one.type.options, *other.type.options))))
     return None
 
 

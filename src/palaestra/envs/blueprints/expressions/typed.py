@@ -18,6 +18,6 @@ class TypedExpression:
     type: ValueType
     evaluate: Evaluate
     is_literal: bool = False
-    """Whether it is written out as a number or a text."""
+    """Whether it is written out as a number or a text, or as a choice between such."""
     variables: frozenset[str] = frozenset()
     """The names that it reads."""
