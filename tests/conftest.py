@@ -1,11 +1,14 @@
-"""Settings of every test: Hypothesis, the folders whose coverage is measured, and what a soak records."""
+"""Settings of every test: Hypothesis, the folders whose coverage is measured, what a soak records, and one Ray."""
 
 import gc
 import importlib
+import os
 import pkgutil
 import sys
+import warnings
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
 import pytest
@@ -150,3 +153,29 @@ def light_collections() -> None:
     before the first test."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session")
+def ray_cluster() -> Iterator[None]:
+    """A Ray of this machine alone, which tells nobody of itself. Its actors import what tests do."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("RAY_AUTH_TOKEN", os.urandom(32).hex())  # else Ray keeps one in the user's home
+        patch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # else older ones warn that this will be so
+        import ray
+
+        with careless(), pytest.MonkeyPatch.context() as while_it_starts:
+            while_it_starts.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
+            ray.init("local", num_cpus=2, include_dashboard=False, object_store_memory=2**27, log_to_driver=False)
+        yield
+        with careless():
+            ray.shutdown()
+
+
+@contextmanager
+def careless() -> Generator[None]:
+    """Room for somebody who drops processes that still run."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        yield
+        gc.collect()
