@@ -8,6 +8,7 @@ ends what a program has left behind.
 import asyncio
 import os
 import secrets
+import signal
 import threading
 import traceback
 from concurrent.futures import ThreadPoolExecutor
@@ -127,7 +128,7 @@ class RayLauncher(WorkerLauncher):
             scheduling_strategy="SPREAD",
             concurrency_groups={_WATCH: 1},
         )(SessionActor)
-        # Ray takes over the signals of the main thread, and what a thread has started ends with that thread.
+        # In the main thread Ray would handle its signals. What a thread has started ends with that thread.
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="palaestra-ray")
 
     async def open(self) -> None:
@@ -139,6 +140,7 @@ class RayLauncher(WorkerLauncher):
         if not ray.is_initialized():
             await asyncio.get_running_loop().run_in_executor(self._thread, self._init)
             self._is_ours = True
+            _take_signals_back()
 
     def _init(self) -> None:
         options: dict[str, Any] = {}
@@ -170,3 +172,9 @@ class RayLauncher(WorkerLauncher):
         if self._is_ours:
             await asyncio.get_running_loop().run_in_executor(self._thread, ray.shutdown)
         self._thread.shutdown()
+
+
+def _take_signals_back() -> None:
+    """Install the handler of SIGTERM again: below Python, Ray has put one before it, which prints a trace and aborts."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGTERM))
