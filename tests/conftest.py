@@ -165,8 +165,10 @@ def ray_cluster() -> Iterator[None]:
         import ray
 
         with careless(), pytest.MonkeyPatch.context() as while_it_starts:
+            while_it_starts.setenv("RAY_prestart_worker_first_driver", "0")  # workers of which some are never used
+            while_it_starts.setenv("RAY_kill_worker_timeout_milliseconds", "500")  # for workers that hang
             while_it_starts.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
-            ray.init("local", num_cpus=2, include_dashboard=False, object_store_memory=2**27, log_to_driver=False)
+            ray.init("local", num_cpus=6, include_dashboard=False, object_store_memory=2**27, log_to_driver=False)
         yield
         with careless():
             ray.shutdown()

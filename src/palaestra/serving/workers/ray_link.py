@@ -9,6 +9,7 @@ import asyncio
 import os
 import secrets
 import signal
+import socket
 import threading
 import traceback
 from concurrent.futures import ThreadPoolExecutor
@@ -24,6 +25,8 @@ from palaestra.serving.workers.worker_link import WorkerLauncher, WorkerLink
 _LOCAL = "local"
 """Ray's word for a cluster that is started for the one who asks, and ends with it."""
 _WATCH = "watch"
+_REACH_SECONDS = 10.0
+"""How long the head of a cluster may take to answer at all."""
 
 
 class SessionActor:
@@ -149,8 +152,9 @@ class RayLauncher(WorkerLauncher):
             os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
             options = {"num_cpus": self._count, "num_gpus": 0, "include_dashboard": False}
         try:
+            _check_address(self._address)
             ray.init(self._address, log_to_driver=False, logging_level="ERROR", **options)
-        except (RayError, ConnectionError, RuntimeError, ValueError) as error:
+        except (RayError, OSError, RuntimeError, ValueError) as error:
             raise InfrastructureError(
                 f"Ray at {self._address!r} cannot be used: {error}. "
                 "Start a cluster by `ray start --head`, or give the address 'local'"
@@ -172,6 +176,22 @@ class RayLauncher(WorkerLauncher):
         if self._is_ours:
             await asyncio.get_running_loop().run_in_executor(self._thread, ray.shutdown)
         self._thread.shutdown()
+
+
+def _check_address(address: str) -> None:
+    """Ask whether anybody listens: Ray itself goes on asking for many minutes, and cannot be stopped meanwhile.
+
+    Raises:
+        OSError: nobody does.
+        ValueError: it is none of the addresses that a server takes.
+    """
+    if address in ("auto", _LOCAL):
+        return
+    host, colon, port = address.rpartition(":")
+    if not colon or not port.isdecimal() or "/" in host:
+        raise ValueError("an address is HOST:PORT, 'auto' or 'local'")
+    with socket.create_connection((host.strip("[]"), int(port)), timeout=_REACH_SECONDS):
+        pass
 
 
 def _take_signals_back() -> None:
