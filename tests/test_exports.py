@@ -230,8 +230,8 @@ EXPORTS = {
         "TURN_META make_session_server"
     ),
     "palaestra.serving.workers": (
-        "CoreRunner CoreThread ProcessLauncher WorkerLauncher WorkerLink WorkerName WorkerPool WorkerSettings WorkerTimeouts "
-        "worker_of"
+        "CoreRunner CoreThread ProcessLauncher WorkerLauncher WorkerLink WorkerName WorkerPool WorkerSettings "
+        "WorkerTimeouts worker_of"
     ),
     "palaestra.tools": (
         "CHAT_FORMATS CONTROL FORMATS TYPED_CONTROL ActKind ActionFormat ActionReading CallResult ChatFormat "

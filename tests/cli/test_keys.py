@@ -70,7 +70,7 @@ def test_a_server_for_other_machines_does_not_start_without_keys() -> None:
 
 
 def test_a_server_without_workers_cannot_place_them_by_ray() -> None:
-    with pytest.raises(ConfigError, match="ray=auto.*--workers above 0"):
+    with pytest.raises(ConfigError, match=r"ray=auto.*--workers above 0"):
         run("serve", "--workers", "0", "--ray", "auto", "--port", "0")
 
 

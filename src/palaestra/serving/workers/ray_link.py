@@ -195,6 +195,6 @@ def _check_address(address: str) -> None:
 
 
 def _take_signals_back() -> None:
-    """Install the handler of SIGTERM again: below Python, Ray has put one before it, which prints a trace and aborts."""
+    """Install the handler of SIGTERM again: Ray puts one of its own before it, which prints a trace and aborts."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGTERM))
