@@ -214,6 +214,15 @@ def test_a_server_that_starts_ray_itself_leaves_no_process_of_it(
     assert "SIGTERM" not in (tmp_path / "log").read_text()
 
 
+def test_a_server_that_cannot_reach_the_cluster_says_so_in_one_line_and_ends(tmp_path: Path) -> None:
+    with run_server("--quiet", "--workers", "1", "--ray", "127.0.0.1:1", log=tmp_path / "log") as server:
+        assert server.wait() == 1
+    lines = [line for line in (tmp_path / "log").read_text().splitlines() if line.startswith("error: ")]
+    assert len(lines) == 1
+    assert "Ray at '127.0.0.1:1' cannot be used" in lines[0]
+    assert "ray start --head" in lines[0]
+
+
 def find_marked(mark: str) -> set[int]:
     """The processes that have a variable in their environment."""
     found: set[int] = set()

@@ -147,10 +147,16 @@ def serve(
 
     Raises:
         ConfigError: the address is not of this machine alone and there are no keys, or it cannot be listened on.
+        InfrastructureError: a worker does not start.
     """
     if is_logged:
         log_to(sys.stderr)
-    _run(make_config(server), host=host, port=port, announce=announce, has_keys=server.keys is not None)
+    try:
+        _run(make_config(server), host=host, port=port, announce=announce, has_keys=server.keys is not None)
+    except SystemExit:  # uvicorn has logged where it was raised, and keeps the error to itself
+        if server.start_error is None:
+            raise
+        raise server.start_error from None
 
 
 def run_app(

@@ -6,6 +6,7 @@ ends what a program has left behind.
 """
 
 import asyncio
+import logging
 import os
 import secrets
 import signal
@@ -124,7 +125,8 @@ class RayLauncher(WorkerLauncher):
         self._address = address
         self._count = count
         self._is_ours = False
-        self._actors: Any = ray.remote(
+        remote: Any = ray.remote  # whose types know no concurrency groups
+        self._actors: Any = remote(
             num_cpus=1,
             max_restarts=0,
             max_task_retries=0,
@@ -153,7 +155,7 @@ class RayLauncher(WorkerLauncher):
             options = {"num_cpus": self._count, "num_gpus": 0, "include_dashboard": False}
         try:
             _check_address(self._address)
-            ray.init(self._address, log_to_driver=False, logging_level="ERROR", **options)
+            ray.init(self._address, log_to_driver=False, logging_level=logging.ERROR, **options)
         except (RayError, OSError, RuntimeError, ValueError) as error:
             raise InfrastructureError(
                 f"Ray at {self._address!r} cannot be used: {error}. "
