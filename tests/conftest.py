@@ -9,7 +9,7 @@ import warnings
 from collections import Counter
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from hypothesis import settings
@@ -164,14 +164,15 @@ def ray_cluster() -> Iterator[None]:
         patch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # else older ones warn that this will be so
         import ray
 
+        untyped: Any = ray  # not all of it has types
         with careless(), pytest.MonkeyPatch.context() as while_it_starts:
             while_it_starts.setenv("RAY_prestart_worker_first_driver", "0")  # workers of which some are never used
             while_it_starts.setenv("RAY_kill_worker_timeout_milliseconds", "500")  # for workers that hang
             while_it_starts.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
-            ray.init("local", num_cpus=6, include_dashboard=False, object_store_memory=2**27, log_to_driver=False)
+            untyped.init("local", num_cpus=6, include_dashboard=False, object_store_memory=2**27, log_to_driver=False)
         yield
         with careless():
-            ray.shutdown()
+            untyped.shutdown()
 
 
 @contextmanager

@@ -23,6 +23,7 @@ from palaestra.errors import InfrastructureError
 from palaestra.serving.workers.worker_host import GRACE, WorkerHost, make_host
 from palaestra.serving.workers.worker_link import WorkerLauncher, WorkerLink
 
+_RAY: Any = ray  # not all of it has types
 _LOCAL = "local"
 """Ray's word for a cluster that is started for the one who asks, and ends with it."""
 _WATCH = "watch"
@@ -95,7 +96,7 @@ class RayLink(WorkerLink):
 
     def kill(self) -> None:
         """End the actor at once."""
-        ray.kill(self._actor)
+        _RAY.kill(self._actor)
 
     def release(self) -> None:
         """End the actor at once: it has closed its sessions, or does not answer."""
@@ -125,8 +126,7 @@ class RayLauncher(WorkerLauncher):
         self._address = address
         self._count = count
         self._is_ours = False
-        remote: Any = ray.remote  # whose types know no concurrency groups
-        self._actors: Any = remote(
+        self._actors: Any = _RAY.remote(
             num_cpus=1,
             max_restarts=0,
             max_task_retries=0,
@@ -142,7 +142,7 @@ class RayLauncher(WorkerLauncher):
         Raises:
             InfrastructureError: there is none that can be joined, or none can be started.
         """
-        if not ray.is_initialized():
+        if not _RAY.is_initialized():
             await asyncio.get_running_loop().run_in_executor(self._thread, self._init)
             self._is_ours = True
             _take_signals_back()
@@ -155,7 +155,7 @@ class RayLauncher(WorkerLauncher):
             options = {"num_cpus": self._count, "num_gpus": 0, "include_dashboard": False}
         try:
             _check_address(self._address)
-            ray.init(self._address, log_to_driver=False, logging_level=logging.ERROR, **options)
+            _RAY.init(self._address, log_to_driver=False, logging_level=logging.ERROR, **options)
         except (RayError, OSError, RuntimeError, ValueError) as error:
             raise InfrastructureError(
                 f"Ray at {self._address!r} cannot be used: {error}. "
@@ -176,7 +176,7 @@ class RayLauncher(WorkerLauncher):
     async def close(self) -> None:
         """Leave the cluster, or end the one that was started here."""
         if self._is_ours:
-            await asyncio.get_running_loop().run_in_executor(self._thread, ray.shutdown)
+            await asyncio.get_running_loop().run_in_executor(self._thread, _RAY.shutdown)
         self._thread.shutdown()
 
 
