@@ -129,7 +129,8 @@ def run_cores(workers: int, **settings: Any) -> Generator[RunnerUnderTest]:
     finally:
         pids += cores.pids() if workers else []
         cores.close()
-        assert set(find_workers(os.getpid())) <= set(others)
+        if settings.get("ray") is None:  # while actors play, others may start processes
+            assert set(find_workers(os.getpid())) <= set(others)
         wait_until(lambda: not any(map(is_running, pids)))  # Ray says that an actor has ended a little before it has
 
 
