@@ -1,12 +1,15 @@
-"""Settings of every test: Hypothesis, the folders whose coverage is measured, and what a soak records."""
+"""Settings of every test: Hypothesis, the folders whose coverage is measured, what a soak records, and one Ray."""
 
 import gc
 import importlib
+import os
 import pkgutil
 import sys
+import warnings
 from collections import Counter
-from collections.abc import Generator
-from typing import TYPE_CHECKING, cast
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from hypothesis import settings
@@ -150,3 +153,32 @@ def light_collections() -> None:
     before the first test."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(scope="session")
+def ray_cluster() -> Iterator[None]:
+    """A Ray of this machine alone, which tells nobody of itself. Its actors import what tests do."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("RAY_AUTH_TOKEN", os.urandom(32).hex())  # else Ray keeps one in the user's home
+        patch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # else older ones warn that this will be so
+        import ray
+
+        untyped: Any = ray  # not all of it has types
+        with careless(), pytest.MonkeyPatch.context() as while_it_starts:
+            while_it_starts.setenv("RAY_prestart_worker_first_driver", "0")  # workers of which some are never used
+            while_it_starts.setenv("RAY_kill_worker_timeout_milliseconds", "500")  # for workers that hang
+            while_it_starts.setenv("PYTHONPATH", os.pathsep.join(filter(None, sys.path)))
+            untyped.init("local", num_cpus=6, include_dashboard=False, object_store_memory=2**27, log_to_driver=False)
+        yield
+        with careless():
+            untyped.shutdown()
+
+
+@contextmanager
+def careless() -> Generator[None]:
+    """Room for somebody who drops processes that still run."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        yield
+        gc.collect()

@@ -233,7 +233,8 @@ EXPORTS = {
         "TURN_META make_session_server"
     ),
     "palaestra.serving.workers": (
-        "CoreRunner CoreThread WorkerName WorkerPool WorkerSettings WorkerTimeouts collect_rarely worker_of"
+        "CoreRunner CoreThread ProcessLauncher WorkerLauncher WorkerLink WorkerName WorkerPool WorkerSettings "
+        "WorkerTimeouts collect_rarely worker_of"
     ),
     "palaestra.tools": (
         "CHAT_FORMATS CONTROL FORMATS TYPED_CONTROL ActKind ActionFormat ActionReading CallResult ChatFormat "

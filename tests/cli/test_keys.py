@@ -1,5 +1,6 @@
 """`palaestra keys` and `palaestra serve`: the life of a key, and servers that must not start."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,18 @@ def test_a_scope_that_does_not_exist_is_refused_in_plain_words(tmp_path: Path) -
 def test_a_server_for_other_machines_does_not_start_without_keys() -> None:
     with pytest.raises(ConfigError, match="needs keys"):
         run("serve", "--host", "0.0.0.0", "--port", "0")  # noqa: S104
+
+
+def test_a_server_without_workers_cannot_place_them_by_ray() -> None:
+    with pytest.raises(ConfigError, match=r"ray=auto.*--workers above 0"):
+        run("serve", "--workers", "0", "--ray", "auto", "--port", "0")
+
+
+def test_without_the_package_workers_on_ray_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "palaestra.serving.workers.ray_link", raising=False)
+    monkeypatch.setitem(sys.modules, "ray", None)  # as if it were not installed
+    with pytest.raises(ConfigError, match=r"pip install 'palaestra\[ray\]'"):
+        run("serve", "--workers", "2", "--ray", "auto", "--port", "0")
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "::1", "localhost"])

@@ -1,4 +1,4 @@
-"""Whatever runs session cores, asked in JSON: the thread, or worker processes that a test may stop and kill."""
+"""Whatever runs session cores, asked in JSON: the thread, or workers that a test may stop and kill."""
 
 import asyncio
 import os
@@ -14,8 +14,9 @@ from palaestra.serving.access import Caller
 from palaestra.serving.core import OPERATIONS, ItemReader, ServedWorld, SessionCounts, SessionLimits
 from palaestra.serving.http import make_server
 from palaestra.serving.workers import CoreRunner, WorkerPool, WorkerTimeouts
-from palaestra.serving.workers.worker_process import SessionWorker
+from palaestra.serving.workers.session_worker import SessionWorker
 from served import LIBRARY, PAID
+from served.waiting import wait_until
 from worlds.registration import register
 
 R = TypeVar("R")
@@ -25,7 +26,8 @@ class RunnerUnderTest:
     """A core runner with an event loop of its own, which runs while a test waits for it.
 
     Args:
-        workers: Processes; 0 for the thread.
+        workers: How many; 0 for the thread.
+        ray: Where they are actors: Ray's address.
         timeouts: After how long a worker counts as hanging.
         worlds: What is served.
         key_file: Holds the secret of task handles; without it they differ from those of other runners.
@@ -36,6 +38,7 @@ class RunnerUnderTest:
         self,
         workers: int,
         *,
+        ray: str | None = None,
         timeouts: WorkerTimeouts | None = None,
         worlds: tuple[ServedWorld, ...] = (LIBRARY, PAID),
         key_file: Path | None = None,
@@ -43,7 +46,7 @@ class RunnerUnderTest:
     ) -> None:
         register()
         kept = SessionLimits(**limits)
-        server = make_server(worlds, key_file=key_file, sessions=kept, workers=workers, timeouts=timeouts)
+        server = make_server(worlds, key_file=key_file, sessions=kept, workers=workers, ray=ray, timeouts=timeouts)
         self.runner: CoreRunner = server.runner
         self.reader: ItemReader = server.reader
         self._loop = asyncio.Runner()
@@ -88,13 +91,17 @@ class RunnerUnderTest:
         assert found.begun == found.running + sum(found.outcomes.values())
         return found
 
-    # Of worker processes
+    # Of workers
 
     @property
     def workers(self) -> list[SessionWorker]:
         """Those that can be asked."""
         assert isinstance(self.runner, WorkerPool)
         return list(self.runner.workers)
+
+    def pids(self) -> list[int]:
+        """The processes of those that have started."""
+        return [worker.pid for worker in self.workers if worker.pid is not None]
 
     def wait_until_ready(self, count: int) -> None:
         """Wait until as many workers have started."""
@@ -114,14 +121,17 @@ class RunnerUnderTest:
 @contextmanager
 def run_cores(workers: int, **settings: Any) -> Generator[RunnerUnderTest]:
     """A runner that is stopped when the block is left; no process is left then."""
+    others = find_workers(os.getpid())
     cores = RunnerUnderTest(workers, **settings)
-    pids = [worker.pid for worker in cores.workers] if workers else []
+    pids = cores.pids() if workers else []
     try:
         yield cores
     finally:
-        pids += [worker.pid for worker in cores.workers] if workers else []
+        pids += cores.pids() if workers else []
         cores.close()
-        assert [pid for pid in pids if is_running(pid)] == []
+        if settings.get("ray") is None:  # while actors play, others may start processes
+            assert set(find_workers(os.getpid())) <= set(others)
+        wait_until(lambda: not any(map(is_running, pids)))  # Ray says that an actor has ended a little before it has
 
 
 def is_running(pid: int) -> bool:

@@ -37,14 +37,15 @@ class ServerProcess:
     def stop(self) -> int:
         """Ask it to stop; its exit status."""
         self.process.terminate()
-        return self._wait()
+        return self.wait()
 
     def kill(self) -> None:
         """End it at once."""
         self.process.kill()
-        self._wait()
+        self.wait()
 
-    def _wait(self) -> int:
+    def wait(self) -> int:
+        """Wait until it has ended; its exit status."""
         status = self.process.wait(timeout=60)
         assert self.process.stdout is not None
         self.process.stdout.close()

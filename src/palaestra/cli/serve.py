@@ -17,6 +17,8 @@ EPILOG = """Examples:
 
 `palaestra serve --workers 4`: sessions play on four cores.
 
+`palaestra serve --workers 64 --ray auto`: sessions play on 64 cores of a Ray cluster.
+
 `palaestra serve --host 0.0.0.0 --keys keys.json`: for other machines; `palaestra keys add` makes keys.
 """
 
@@ -43,9 +45,18 @@ def serve(
     workers: Annotated[
         int,
         typer.Option(
-            "--workers", min=0, max=256, help="Processes that play sessions. 0: a thread of the server's own."
+            "--workers", min=0, max=256, help="Workers that play sessions. 0: a thread of the server's own process."
         ),
     ] = 0,
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            "--ray",
+            metavar="ADDRESS",
+            help="Make each worker a Ray actor with one core. HOST:PORT of the cluster, `auto` for the one of this "
+            "machine, `local` for a new one that ends with the server. Default: processes of this machine.",
+        ),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Write no log of requests.")] = False,  # noqa: FBT002
 ) -> None:
     """Serve worlds over HTTP until a signal stops the server. Needs the extra `serve`; see docs/serving.md.
@@ -63,5 +74,5 @@ def serve(
         for env_id in env_ids
     ]
     limits = SessionLimits(sessions=sessions, owner_sessions=sessions, lease=lease)
-    server = make_server(served, key_file=keys, sessions=limits, workers=workers)
+    server = make_server(served, key_file=keys, sessions=limits, workers=workers, ray=ray)
     serve_worlds(server, host=host, port=port, announce=typer.echo, is_logged=not quiet)

@@ -28,6 +28,8 @@ from palaestra.serving.log_lines import LOGGERS, log_to
 from palaestra.serving.workers import (
     CoreRunner,
     CoreThread,
+    ProcessLauncher,
+    WorkerLauncher,
     WorkerName,
     WorkerPool,
     WorkerSettings,
@@ -49,6 +51,7 @@ def make_server(
     rates: RateLimits | None = None,
     clock: Callable[[], float] = time.monotonic,
     workers: int = 0,
+    ray: str | None = None,
     timeouts: WorkerTimeouts | None = None,
 ) -> WorldServer:
     """A server of these worlds.
@@ -59,13 +62,17 @@ def make_server(
         sessions: How much is held at once.
         http: Bounds of requests.
         rates: What each key may send.
-        clock: Gives seconds that never go back, for leases and rates. Worker processes have their own for leases.
-        workers: Processes that hold the sessions; 0 for a thread of this one.
-        timeouts: After how long a worker process counts as hanging.
+        clock: Gives seconds that never go back, for leases and rates. Workers have their own for leases.
+        workers: Workers that hold the sessions; 0 for a thread of this process.
+        ray: The cluster whose actors the workers are, as `RayLauncher` takes it; `None` for processes of this machine.
+        timeouts: After how long a worker counts as hanging.
 
     Raises:
+        ConfigError: workers are to be Ray actors, and there are none, or Ray is not installed.
         RecordError: the file of keys cannot be read.
     """
+    if ray is not None and not workers:
+        raise ConfigError(f"ray={ray}: the workers are Ray actors, and there are none; give --workers above 0")
     known = None if key_file is None else read_keys(key_file)
     secret = new_handle_secret() if known is None else known.handle_secret
     offer = ServedWorlds(worlds, secret=bytes.fromhex(secret))
@@ -75,6 +82,7 @@ def make_server(
         runner = WorkerPool(
             workers,
             partial(_describe_worker, worlds=tuple(worlds), secret=bytes.fromhex(secret), limits=kept),
+            launcher=ProcessLauncher() if ray is None else _make_ray_launcher(ray, count=workers),
             limits=kept,
             most=bounds.pending,
             timeouts=timeouts or WorkerTimeouts(),
@@ -93,6 +101,16 @@ def make_server(
         limits=bounds,
         key_file=key_file,
     )
+
+
+def _make_ray_launcher(address: str, *, count: int) -> WorkerLauncher:
+    try:
+        from palaestra.serving.workers.ray_link import RayLauncher  # noqa: PLC0415  Ray is an extra
+    except ModuleNotFoundError as error:
+        if error.name != "ray":
+            raise
+        raise ConfigError("Ray is not installed, and `ray` needs it; `pip install 'palaestra[ray]'`") from error
+    return RayLauncher(address, count=count)
 
 
 def _describe_worker(
@@ -130,11 +148,17 @@ def serve(
 
     Raises:
         ConfigError: the address is not of this machine alone and there are no keys, or it cannot be listened on.
+        InfrastructureError: a worker does not start.
     """
     if is_logged:
         log_to(sys.stderr)
-    with collect_rarely():
-        _run(make_config(server), host=host, port=port, announce=announce, has_keys=server.keys is not None)
+    try:
+        with collect_rarely():
+            _run(make_config(server), host=host, port=port, announce=announce, has_keys=server.keys is not None)
+    except SystemExit:  # uvicorn has logged where it was raised, and keeps the error to itself
+        if server.start_error is None:
+            raise
+        raise server.start_error from None
 
 
 def run_app(

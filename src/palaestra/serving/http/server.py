@@ -8,7 +8,7 @@ from pathlib import Path
 from starlette.requests import HTTPConnection
 
 from palaestra.durable import file_state
-from palaestra.errors import LimitError, RecordError
+from palaestra.errors import InfrastructureError, LimitError, RecordError
 from palaestra.serving.access import Caller, KeyRing, RateLimiter, read_keys
 from palaestra.serving.core import BatchAnswer, ItemBatch, ItemReader, ServedWorlds
 from palaestra.serving.http.metrics import ServerMetrics
@@ -34,6 +34,7 @@ class WorldServer:
         metrics: What is counted.
         sockets: The WebSocket connections that are open.
         is_stopping: Whether new requests are refused because the server ends.
+        start_error: Why it cannot serve, if it could not be made ready.
     """
 
     def __init__(
@@ -56,6 +57,7 @@ class WorldServer:
         self.metrics = ServerMetrics()
         self.sockets = SocketCount(limits)
         self.is_stopping = False
+        self.start_error: InfrastructureError | None = None
         self._key_file = key_file
         self._key_file_state = file_state(key_file)
         self._rounds: asyncio.Task[None] | None = None
@@ -91,9 +93,13 @@ class WorldServer:
         """Make ready, and begin to look at leases and keys.
 
         Raises:
-            InfrastructureError: a worker process does not start.
+            InfrastructureError: a worker does not start.
         """
-        await self.runner.start()
+        try:
+            await self.runner.start()
+        except InfrastructureError as error:
+            self.start_error = error
+            raise
         self._rounds = asyncio.create_task(self._go_round())
 
     async def stop(self) -> None:

@@ -1,4 +1,4 @@
-"""How session cores are run for the protocols: in a thread of the server's process, or in processes of their own."""
+"""How session cores are run for the protocols: in a thread of the server's process, or in workers."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping

@@ -1,6 +1,6 @@
-"""What a server and its worker processes send each other: frames of a small JSON header and a body of bytes.
+"""What a server and its workers send each other: frames of a small JSON header and a body of bytes.
 
-Before each frame stands its length. The body of a request is the JSON of its items, and that of an answer the results
+The body of a request is the JSON of its items, and that of an answer the results
 one after the other, whose lengths are in the header. Both ends are one program, so nothing is checked.
 """
 
@@ -15,20 +15,19 @@ from palaestra.serving.core import BatchAnswer, LedgerOutcome, SessionCounts
 Header: TypeAlias = Mapping[str, Any]
 """Any: JSON."""
 LENGTH = 8
-"""Bytes, highest first, that tell before each frame how long it is."""
+"""Bytes, highest first, that tell before each frame in a stream how long it is."""
 _HEADER_LENGTH = 4
 _NUMBERS = ("sessions", "snapshots", "begun", "running")
 
 
 def write_frame(header: Header, body: bytes = b"") -> bytes:
-    """A frame, with its length before it."""
+    """A frame."""
     written = orjson.dumps(header)
-    size = _HEADER_LENGTH + len(written) + len(body)
-    return b"".join((size.to_bytes(LENGTH), len(written).to_bytes(_HEADER_LENGTH), written, body))
+    return b"".join((len(written).to_bytes(_HEADER_LENGTH), written, body))
 
 
 def read_frame(frame: bytes) -> tuple[Header, bytes]:
-    """Header and body of a frame, given without the length before it."""
+    """Header and body of a frame."""
     start = _HEADER_LENGTH + int.from_bytes(frame[:_HEADER_LENGTH])
     return orjson.loads(frame[_HEADER_LENGTH:start]), frame[start:]
 

@@ -1,6 +1,6 @@
-"""A worker process: one session core that runs what the server sends it, in order.
+"""A worker: one session core that runs what the server sends it, in order, and the process that holds it.
 
-It ends when the server lets go of the socket between them, however the server ends. It trusts the server.
+The process ends when the server lets go of the socket between them, however the server ends. It trusts the server.
 """
 
 import logging
@@ -92,7 +92,7 @@ class WorkerHost:
 
     def greet(self) -> bytes:
         """The frame that says that the worker is ready."""
-        return write_frame({"counts": write_counts(self._core.counts())})
+        return write_frame({"pid": os.getpid(), "counts": write_counts(self._core.counts())})
 
     def answer(self, frame: bytes) -> bytes:
         """Do what a frame says; the answer as a frame."""
@@ -153,6 +153,14 @@ class WorkerHost:
         self._core.stop()
 
 
+def make_host(first: bytes) -> WorkerHost:
+    """The host that the first frame of a server describes."""
+    settings: WorkerSettings = pickle.loads(first)  # noqa: S301  from our own program
+    if settings.is_logged:
+        log_to(sys.stderr)
+    return WorkerHost(settings)
+
+
 def serve_sessions(descriptor: int) -> None:
     """Hold sessions for the server at the other end of a socket, until it lets go of it."""
     # A signal to the whole group reaches every process; the server decides what comes of it.
@@ -164,10 +172,7 @@ def serve_sessions(descriptor: int) -> None:
     first = frames.get()
     if first is None:
         return
-    settings: WorkerSettings = pickle.loads(first)  # noqa: S301  from our own program
-    if settings.is_logged:
-        log_to(sys.stderr)
-    host = WorkerHost(settings)
+    host = make_host(first)
     _send(link, host.greet())
     with collect_rarely():
         while (frame := frames.get()) is not None:
@@ -181,7 +186,7 @@ def _do_nothing(number: int, frame: FrameType | None) -> None:
 
 def _send(link: socket.socket, frame: bytes) -> None:
     with suppress(OSError):  # the server has let go, and `frames` will end
-        link.sendall(frame)
+        link.sendall(len(frame).to_bytes(LENGTH) + frame)
 
 
 def _receive(link: socket.socket, frames: SimpleQueue[bytes | None]) -> None:

@@ -1,4 +1,4 @@
-"""Which worker process holds a session: the ids of sessions and snapshots begin with its name."""
+"""Which worker holds a session: the ids of sessions and snapshots begin with its name."""
 
 import re
 
@@ -9,7 +9,7 @@ _PREFIX = re.compile(r"w(0|[1-9][0-9]{0,3})g([1-9][0-9]{0,8})-")
 
 @record
 class WorkerName:
-    """A worker process of a server. One that takes the place of another has a new generation."""
+    """A worker of a server. One that takes the place of another has a new generation."""
 
     number: int
     """Its place, from 0 on."""

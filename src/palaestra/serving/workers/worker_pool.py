@@ -1,4 +1,4 @@
-"""Session cores in several processes: a batch is split by session, sent at once, and joined in order."""
+"""Session cores in several workers: a batch is split by session, sent at once, and joined in order."""
 
 import asyncio
 from collections import Counter
@@ -22,9 +22,10 @@ from palaestra.serving.core import (
 from palaestra.serving.workers.core_runner import CoreRunner
 from palaestra.serving.workers.creation_places import CreationPlaces
 from palaestra.serving.workers.frames import Header, read_answer, write_caller
+from palaestra.serving.workers.session_worker import SessionWorker, WorkerLostError, WorkerReply, WorkerTimeouts
 from palaestra.serving.workers.worker_host import WorkerSettings
+from palaestra.serving.workers.worker_link import WorkerLauncher
 from palaestra.serving.workers.worker_name import WorkerName, worker_of
-from palaestra.serving.workers.worker_process import SessionWorker, WorkerLostError, WorkerReply, WorkerTimeouts
 from palaestra.serving.workers.worker_set import WorkerSet
 
 _GROWS = {"create": "sessions", "fork": "sessions", "snapshot": "snapshots"}
@@ -43,11 +44,12 @@ class _Plan:
 
 
 class WorkerPool(CoreRunner):
-    """Worker processes. Sessions of different workers are played at the same time.
+    """Workers. Their sessions are played at the same time.
 
     Args:
-        count: How many processes there are.
+        count: How many workers there are.
         settings: What a worker of a name is told.
+        launcher: Starts them.
         limits: How much all of them hold at once.
         most: How many requests may wait or run at once.
         timeouts: How long a worker may take.
@@ -58,12 +60,13 @@ class WorkerPool(CoreRunner):
         count: int,
         settings: Callable[[WorkerName], WorkerSettings],
         *,
+        launcher: WorkerLauncher,
         limits: SessionLimits,
         most: int,
         timeouts: WorkerTimeouts,
     ) -> None:
         super().__init__(most)
-        self.workers = WorkerSet(count, settings, timeouts=timeouts)
+        self.workers = WorkerSet(count, settings, launcher=launcher, timeouts=timeouts)
         self._limits = limits
         self._timeouts = timeouts
         self._places = CreationPlaces()
@@ -71,7 +74,7 @@ class WorkerPool(CoreRunner):
         self._expiries: dict[SessionWorker, asyncio.Future[WorkerReply]] = {}
 
     async def start(self) -> None:
-        """Start the processes.
+        """Start the workers.
 
         Raises:
             InfrastructureError: one does not start.
@@ -293,7 +296,7 @@ class WorkerPool(CoreRunner):
         return sum(int(reply.header["freed"]) for reply in replies if isinstance(reply, WorkerReply))
 
     async def stop(self) -> SessionCounts:
-        """Close every session and end the processes. Gives the account at the end."""
+        """Close every session and end the workers. Gives the account at the end."""
         await self.workers.stop()
         return self.workers.counts()
 

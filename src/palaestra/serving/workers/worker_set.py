@@ -1,4 +1,4 @@
-"""The worker processes of a server: started, counted, replaced when one is lost, and ended."""
+"""The workers of a server: started, counted, replaced when one is lost, and ended."""
 
 import asyncio
 import logging
@@ -9,9 +9,10 @@ from typing import Any
 
 from palaestra.errors import InfrastructureError, LimitError, SessionLostError
 from palaestra.serving.core import LedgerOutcome, SessionCounts
+from palaestra.serving.workers.session_worker import SessionWorker, WorkerTimeouts
 from palaestra.serving.workers.worker_host import WorkerSettings
+from palaestra.serving.workers.worker_link import WorkerLauncher
 from palaestra.serving.workers.worker_name import WorkerName
-from palaestra.serving.workers.worker_process import SessionWorker, WorkerTimeouts
 
 _LOG = logging.getLogger("palaestra.serving")
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
@@ -24,13 +25,20 @@ class WorkerSet:
     Args:
         count: How many there are.
         settings: What a worker of a name is told.
+        launcher: Starts them.
         timeouts: How long a worker may take.
     """
 
     def __init__(
-        self, count: int, settings: Callable[[WorkerName], WorkerSettings], *, timeouts: WorkerTimeouts
+        self,
+        count: int,
+        settings: Callable[[WorkerName], WorkerSettings],
+        *,
+        launcher: WorkerLauncher,
+        timeouts: WorkerTimeouts,
     ) -> None:
         self._settings = settings
+        self._launcher = launcher
         self._timeouts = timeouts
         self._workers: list[SessionWorker | None] = [None] * count
         self._generations = [0] * count
@@ -52,6 +60,7 @@ class WorkerSet:
             InfrastructureError: one does not start.
         """
         try:
+            await self._launcher.open()
             await asyncio.gather(*(self._start(number) for number in range(len(self._workers))))
             await asyncio.gather(*(worker.ready() for worker in self))
         except InfrastructureError:
@@ -62,7 +71,7 @@ class WorkerSet:
         self._generations[number] += 1
         name = WorkerName(number=number, generation=self._generations[number])
         self._workers[number] = await SessionWorker.start(
-            self._settings(name), seconds=self._timeouts.start, on_end=self._take_leave
+            self._settings(name), self._launcher, seconds=self._timeouts.start, on_end=self._take_leave
         )
 
     def _take_leave(self, worker: SessionWorker) -> None:
@@ -86,7 +95,7 @@ class WorkerSet:
                 await asyncio.sleep(min(_FIRST_WAIT * 2 ** (failures - 1), _LONGEST_WAIT))
             try:
                 return await self._start(number)
-            except InfrastructureError:  # the machine has no room for a process now
+            except InfrastructureError:  # there is no room for one now
                 _LOG.exception("worker cannot be started", extra={"worker": str(number)})
                 self._failures[number] += 1
 
@@ -120,7 +129,7 @@ class WorkerSet:
             default=None,
         )
         if found is None:
-            raise LimitError("the worker processes of the server are being started; try again", 1.0)
+            raise LimitError("the workers of the server are being started; try again", 1.0)
         return found
 
     def counts(self) -> SessionCounts:
@@ -138,7 +147,7 @@ class WorkerSet:
         )
 
     async def stop(self) -> None:
-        """Have each close its sessions and end; when it returns, no process is left."""
+        """Have each close its sessions and end; when it returns, no worker is left."""
         self._is_stopping = True
         for task in list(self._starts):
             task.cancel()
@@ -146,6 +155,7 @@ class WorkerSet:
                 await task
         await asyncio.gather(*map(self._stop, self))
         await asyncio.gather(*self._ends)
+        await self._launcher.close()
 
     async def _stop(self, worker: SessionWorker) -> None:
         with suppress(InfrastructureError, TimeoutError):

@@ -1,12 +1,9 @@
 """Every kind of worlds, over a library that misbehaves on request."""
 
 import asyncio
-import gc
 import os
 import sys
-import warnings
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 import pytest
@@ -25,31 +22,6 @@ def runner() -> Iterator[asyncio.Runner]:
     """One event loop for worlds that several tests share."""
     with asyncio.Runner() as runner:
         yield runner
-
-
-@pytest.fixture(scope="session")
-def cluster() -> Iterator[None]:
-    """A Ray of this machine alone, which tells nobody of itself."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        patch.setenv("RAY_AUTH_TOKEN", os.urandom(32).hex())  # else Ray keeps one in the user's home
-        patch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # else older ones warn that this will be so
-        import ray
-
-        with _careless():
-            ray.init(num_cpus=2, include_dashboard=False, object_store_memory=2**27, log_to_driver=False)
-        yield
-        with _careless():
-            ray.shutdown()
-
-
-@contextmanager
-def _careless() -> Generator[None]:
-    """Room for somebody who drops processes that still run."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)
-        yield
-        gc.collect()
 
 
 def _local(spec: WorldSpec, *, workers: int = 1, timeouts: Timeouts = PATIENT) -> RolloutWorlds:
@@ -72,7 +44,7 @@ def _actors(spec: WorldSpec, *, workers: int = 1, timeouts: Timeouts = PATIENT) 
 def remote(request: pytest.FixtureRequest) -> WorldsFactory:
     """The kinds whose worlds live elsewhere."""
     if request.param == "actors":
-        request.getfixturevalue("cluster")
+        request.getfixturevalue("ray_cluster")
         return _actors
     return _processes
 
@@ -81,5 +53,5 @@ def remote(request: pytest.FixtureRequest) -> WorldsFactory:
 def kind(request: pytest.FixtureRequest) -> WorldsFactory:
     """Every kind."""
     if request.param == "actors":
-        request.getfixturevalue("cluster")
+        request.getfixturevalue("ray_cluster")
     return {"local": _local, "processes": _processes, "actors": _actors}[request.param]

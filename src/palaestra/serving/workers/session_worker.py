@@ -1,4 +1,4 @@
-"""A worker process, seen from the server: it is asked, watched, and ended when it hangs."""
+"""A worker, seen from the server: it is asked, watched, and ended when it hangs."""
 
 import asyncio
 import logging
@@ -7,19 +7,19 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from palaestra.child_process import ChildProcess, describe_exit
 from palaestra.errors import InfrastructureError
 from palaestra.record import record
 from palaestra.serving.core import SessionCounts
-from palaestra.serving.workers.frames import LENGTH, Header, read_counts, read_frame, write_frame
-from palaestra.serving.workers.worker_host import GRACE, WorkerSettings
+from palaestra.serving.workers.frames import Header, read_counts, read_frame, write_frame
+from palaestra.serving.workers.worker_host import WorkerSettings
+from palaestra.serving.workers.worker_link import WorkerLauncher, WorkerLink
 
 _LOG = logging.getLogger("palaestra.serving")
 _NOTHING = SessionCounts(sessions=0, snapshots=0, begun=0, running=0, outcomes={})
 
 
 class WorkerLostError(InfrastructureError):
-    """The worker process ended before it answered."""
+    """The worker ended before it answered."""
 
 
 @record
@@ -56,13 +56,13 @@ class SessionWorker:
 
     Args:
         settings: What it is told.
-        process: The process.
+        link: The way to it.
         on_end: Is called once when it can do nothing more, before its calls fail.
 
     Attributes:
         name: Which worker it is.
         counts: What it held when it answered last.
-        is_ready: Whether it has started.
+        pid: The number of its process on its machine, once it has started.
         lost: Why it can do nothing more, if it cannot.
         growth: How many "sessions" and "snapshots" the calls that wait may add.
     """
@@ -70,15 +70,15 @@ class SessionWorker:
     def __init__(
         self,
         settings: WorkerSettings,
-        process: ChildProcess,
+        link: WorkerLink,
         on_end: Callable[["SessionWorker"], None],
     ) -> None:
         self.name = settings.name
         self.counts = _NOTHING
-        self.is_ready = False
+        self.pid: int | None = None
         self.lost: str | None = None
         self.growth: Counter[str] = Counter()
-        self._process = process
+        self._link = link
         self._on_end = on_end
         self._loop = asyncio.get_running_loop()
         self._alarm: asyncio.TimerHandle | None = None
@@ -88,28 +88,32 @@ class SessionWorker:
 
     @classmethod
     async def start(
-        cls, settings: WorkerSettings, *, seconds: float, on_end: Callable[["SessionWorker"], None]
+        cls,
+        settings: WorkerSettings,
+        launcher: WorkerLauncher,
+        *,
+        seconds: float,
+        on_end: Callable[["SessionWorker"], None],
     ) -> "SessionWorker":
-        """A new process. `ready` waits until it can hold sessions; calls before wait in line.
+        """A new worker. `ready` waits until it can hold sessions; calls before wait in line.
 
         Args:
             settings: What it is told.
+            launcher: Starts it.
             seconds: What starting may take.
             on_end: Is called once when it can do nothing more.
 
         Raises:
-            InfrastructureError: no process can be started.
+            InfrastructureError: no worker can be started.
         """
-        process = await ChildProcess.start("palaestra.serving.workers.worker_host:serve_sessions", prints=False)
-        worker = cls(settings, process, on_end)
-        first = pickle.dumps(settings)
-        worker._send("start", len(first).to_bytes(LENGTH) + first, seconds=seconds, growth={})
+        worker = cls(settings, await launcher.start(), on_end)
+        worker._send(launcher.start_delay, pickle.dumps(settings), seconds=seconds, growth={})
         return worker
 
     @property
-    def pid(self) -> int:
-        """The number of the process."""
-        return self._process.pid
+    def is_ready(self) -> bool:
+        """Whether it has started."""
+        return self.pid is not None
 
     async def ready(self) -> None:
         """Wait until it has started.
@@ -134,7 +138,7 @@ class SessionWorker:
             growth: How many "sessions" and "snapshots" it may add.
 
         Returns:
-            The answer to come, or one of these errors: `WorkerLostError` where the process ends before, and
+            The answer to come, or one of these errors: `WorkerLostError` where the worker ends before, and
             `InfrastructureError` where it could not do it.
         """
         return self._send(str(header["do"]), write_frame(header, body), seconds=seconds, growth=growth or {})
@@ -150,7 +154,7 @@ class SessionWorker:
         self.growth.update(growth)
         if len(self._calls) == 1:
             self._watch()
-        self._process.writer.write(frame)
+        self._link.send(frame)
         return answer
 
     def _watch(self) -> None:
@@ -165,27 +169,23 @@ class SessionWorker:
             )
 
     async def _listen(self) -> None:
-        """Pass answers on until there are no more, and see to the end of the process."""
+        """Pass answers on until there are no more, and see to the end of the worker."""
         reason = "it ended"
         try:
-            while True:
-                length = int.from_bytes(await self._process.reader.readexactly(LENGTH))
-                self._take(*read_frame(await self._process.reader.readexactly(length)))
-        except (asyncio.IncompleteReadError, ConnectionError):
-            pass
+            while (frame := await self._link.receive()) is not None:
+                self._take(*read_frame(frame))
         except Exception:
             _LOG.exception("worker answered nonsense", extra={"worker": str(self.name)})
             reason = "it answered nonsense"
         self._fail(reason)
-        code = await self._process.reap(2 * GRACE)
+        end = await self._link.reap()
         if not self._is_closing:
-            _LOG.warning("worker ended", extra={"worker": str(self.name), "reason": describe_exit(code)})
-        self._process.writer.close()
+            _LOG.warning("worker ended", extra={"worker": str(self.name), "reason": end})
 
     def _take(self, header: Header, body: bytes) -> None:
         if self.lost is not None:  # its sessions are given up, and what it still says would count twice
             return
-        self.is_ready = True
+        self.pid = header.get("pid", self.pid)
         self.counts = read_counts(header["counts"])
         call = self._calls.popleft()
         self.growth.subtract(call.growth)
@@ -198,13 +198,13 @@ class SessionWorker:
             call.answer.set_result(WorkerReply(header=header, body=body))
 
     def _fail(self, reason: str) -> None:
-        """Give the worker up, end its process, and have all calls fail. The first reason stays."""
+        """Give the worker up, end it, and have all calls fail. The first reason stays."""
         if self.lost is not None:
             return
         self.lost = reason
         if not self._is_closing:
             _LOG.warning("worker lost", extra={"worker": str(self.name), "reason": reason})
-            self._process.kill()
+            self._link.kill()
         calls, self._calls = self._calls, deque()
         self.growth.clear()
         self._watch()
@@ -217,7 +217,7 @@ class SessionWorker:
     async def close(self) -> None:
         """Let it end, and wait until nothing of it is left."""
         self._is_closing = True
-        self._process.writer.transport.abort()  # whatever was not sent yet is not waited for
+        self._link.release()
         await self.wait()
 
     async def wait(self) -> None:
