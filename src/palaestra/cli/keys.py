@@ -76,7 +76,10 @@ def _day(seconds: float) -> str:
 def rotate(
     file: FileArgument,
     id_: IdArgument,
-    days: Days = None,
+    days: Annotated[
+        float | None,
+        typer.Option("--days", min=0.001, help="Days until the new key expires. Default: as many as the old key had."),
+    ] = None,
     overlap: Annotated[
         float, typer.Option("--overlap", min=0, help="Hours for which the old key is still accepted.")
     ] = 1.0,

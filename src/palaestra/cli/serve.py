@@ -39,6 +39,14 @@ def serve(
         bool, typer.Option("--show-reward", help="Show rewards to players in sessions that no author has made.")
     ] = False,
     sessions: Annotated[int, typer.Option("--sessions", min=1, help="Most sessions at once.")] = 20_000,
+    owner_sessions: Annotated[
+        int | None,
+        typer.Option(
+            "--owner-sessions",
+            min=1,
+            help="Most sessions of one owner of keys. Default: half of --sessions, and all without --keys.",
+        ),
+    ] = None,
     lease: Annotated[
         float, typer.Option("--lease", min=1, max=7_200, help="Seconds without a call after which a session is closed.")
     ] = 600.0,
@@ -73,6 +81,7 @@ def serve(
         ServedWorld(name=PACKS.find(env_id).id, env_id=env_id, switches=switches, shows_reward=show_reward)
         for env_id in env_ids
     ]
-    limits = SessionLimits(sessions=sessions, owner_sessions=sessions, lease=lease)
+    share = sessions if keys is None else max(1, sessions // 2)
+    limits = SessionLimits(sessions=sessions, owner_sessions=owner_sessions or share, lease=lease)
     server = make_server(served, key_file=keys, sessions=limits, workers=workers, ray=ray)
     serve_worlds(server, host=host, port=port, announce=typer.echo, is_logged=not quiet)

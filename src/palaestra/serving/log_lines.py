@@ -4,6 +4,7 @@ Of an exception the log holds its class and where it was raised. Its text is lef
 """
 
 import logging
+import re
 from datetime import UTC, datetime
 from traceback import extract_tb
 from typing import Any, TextIO
@@ -12,6 +13,7 @@ import orjson
 
 LOGGERS = ("palaestra.serving", "uvicorn.error", "mcp")
 """Whose logs a server writes."""
+_PLACEHOLDER = re.compile(r"%[#0 +-]*\d*(?:\.\d+)?[a-zA-Z]")
 _FIELDS = (
     *("operation", "status", "key_id", "owner", "items", "errors", "ms", "bytes", "code", "count", "worker", "reason"),
 )
@@ -24,7 +26,8 @@ class JsonFormatter(logging.Formatter):
         """The line."""
         time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         # `msg` and not `getMessage()`: arguments of other people's messages may hold anything.
-        line: dict[str, Any] = {"time": time, "level": record.levelname.lower(), "event": str(record.msg)}
+        event = _PLACEHOLDER.sub("...", str(record.msg))
+        line: dict[str, Any] = {"time": time, "level": record.levelname.lower(), "event": event}
         line |= {name: getattr(record, name) for name in _FIELDS if hasattr(record, name)}
         if record.exc_info and record.exc_info[0] is not None:
             frames = extract_tb(record.exc_info[2])

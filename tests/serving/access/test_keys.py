@@ -49,6 +49,15 @@ def test_a_key_that_was_rotated_is_accepted_for_the_overlap_alone() -> None:
         rotate_key(records, "no-such", now=0.0, lifetime=None, overlap=0.0)
 
 
+def test_a_key_that_expires_is_rotated_into_one_that_lives_as_long() -> None:
+    _, record = make_key("trainer", [KeyScope.PLAY], now=100.0, lifetime=50.0)
+    for now in (120.0, 900.0):  # also where it has expired already
+        _, records = rotate_key([record], record.id, now=now, lifetime=None, overlap=10.0)
+        assert records[-1].expires == now + 50.0
+    _, records = rotate_key([record], record.id, now=120.0, lifetime=7.0, overlap=10.0)
+    assert records[-1].expires == 127.0
+
+
 @pytest.mark.parametrize(
     ("owner", "scopes", "lifetime"),
     [("", ["play"], None), ("a b", ["play"], None), ("a" * 65, ["play"], None), ("a", [], None), ("a", ["play"], 0.0)],

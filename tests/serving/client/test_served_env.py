@@ -4,6 +4,7 @@ import pickle
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
+from math import isnan
 from pathlib import Path
 from typing import Any, cast
 
@@ -33,6 +34,7 @@ from palaestra.errors import (
 from palaestra.records import EndReason
 from palaestra.serving.client import ServedEnv
 from palaestra.tools import Schemas
+from served.live import open_live_door
 from served.process import ServerProcess, run_server
 from worlds.registration import register
 
@@ -183,6 +185,39 @@ def test_a_server_that_stops_ends_cleanly(tmp_path: Path) -> None:
     with pytest.raises(ServerError, match=r"in 2 tries .*is the server running"):
         env.step(FINISH)
     env.connection.close()
+
+
+def test_a_player_joins_the_session_that_an_author_made_and_the_author_reads_the_score() -> None:
+    with open_live_door() as door:
+        author = ServedEnv(
+            url=door.url, world="library", key=door.tokens["author"], player="play", show_reward=True, split="dev"
+        )
+        joined = ServedEnv(url=door.url, key=door.tokens["play"], session=author.session_id)
+        joined.reset(seed=3)
+        messages, reward, *_ = joined.step(FINISH)
+        assert not isnan(reward), "the author shows rewards"
+        assert author.inspect("score")["score"] is not None
+        assert messages == tuple(joined._observation)
+        with pytest.raises(SessionError, match="no session 'w1' for this key; its author names the player"):
+            ServedEnv(url=door.url, key=door.tokens["play"], session="w1")
+        with pytest.raises(SessionError, match="for this key"):
+            ServedEnv(url=door.url, key=door.tokens["other"], session=author.session_id)
+        author.close()
+        with pytest.raises(SessionLostError, match="ask its author for another one"):
+            joined.reset(seed=4)
+
+
+def test_rewards_are_shown_to_players_where_the_author_says_so() -> None:
+    with open_live_door() as door:
+        rewards = []
+        for show_reward in (True, False):
+            env = ServedEnv(
+                url=door.url, world="library", key=door.tokens["author"], view="play", show_reward=show_reward
+            )
+            env.reset(seed=0)
+            rewards.append(env.step(FINISH)[1])
+            env.close()
+        assert [isnan(reward) for reward in rewards] == [False, True]
 
 
 def test_keys_are_taken_from_the_environment_and_shown_nowhere(

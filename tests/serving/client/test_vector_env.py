@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 import palaestra
 from palaestra.agents import as_action
 from palaestra.envs.check.subject import make
-from palaestra.errors import LimitError, SessionLostError
+from palaestra.errors import ActionError, LimitError, SessionLostError
 from palaestra.serving.client import ServedVectorEnv, ServerConnection
 from served.process import ServerProcess, run_server
 from worlds.registration import LIBRARY_ID, register
@@ -127,3 +127,14 @@ def test_more_sessions_than_the_server_holds_are_refused(tmp_path: Path) -> None
         pytest.raises(LimitError),
     ):
         palaestra.connect_vec(server.url, COUNT)
+
+
+def test_a_wrong_number_of_actions_is_refused_before_any_is_sent(server: ServerProcess, messages: list[str]) -> None:
+    envs = palaestra.connect_vec(server.url, COUNT)
+    envs.reset(seed=0)
+    messages.clear()
+    with pytest.raises(ActionError, match=rf"^2 actions for {COUNT} environments; give one for each$"):
+        envs.step([FINISH] * 2)
+    assert messages == []
+    envs.step([FINISH] * COUNT)
+    envs.close()

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter, ValidationError
 
 from palaestra.errors import KeyScopeError
 from palaestra.serving.access import Caller, KeyScope, expand_scopes
@@ -35,6 +36,7 @@ MAKE = "or make a key with `palaestra keys add FILE OWNER --scope author`"
             "player='b', reward=False needs a key of the scope 'author'; leave them out,",
         ),
         ({"switches": {"split": "dev", "handbook": 2}}, "split='dev', handbook=2 needs"),
+        ({"action_format": "python"}, "action_format='python' needs a key of the scope 'author'; leave it out,"),
     ],
 )
 def test_the_setting_that_needs_the_scope_is_named_with_the_way_out(asked: dict[str, Any], says: str) -> None:
@@ -48,6 +50,12 @@ def test_the_setting_that_needs_the_scope_is_named_with_the_way_out(asked: dict[
 
 def test_what_a_player_may_choose_needs_no_scope() -> None:
     check_author_settings(PLAYER, CreateItem(world="library", view="play", action_format="hermes", lease=9.0))
+
+
+@pytest.mark.parametrize("player", ["a b", "", "nobody\n", "x" * 65])
+def test_a_player_has_a_name_that_a_key_can_have(player: str) -> None:
+    with pytest.raises(ValidationError):
+        TypeAdapter(CreateItem).validate_python({"world": "library", "player": player})
 
 
 def test_a_refusal_is_short_however_long_the_setting_is() -> None:

@@ -7,12 +7,13 @@ from palaestra.serving.access.key_file import (
     with_keys,
     write_keys,
 )
-from palaestra.serving.access.keys import KeyRecord, KeyRing, find_key, make_key, rotate_key
+from palaestra.serving.access.keys import OWNER_PATTERN, KeyRecord, KeyRing, find_key, make_key, rotate_key
 from palaestra.serving.access.rates import RateLimiter, RateLimits
 from palaestra.serving.access.scopes import LOCAL, Caller, KeyScope, expand_scopes
 
 __all__ = [
     "LOCAL",
+    "OWNER_PATTERN",
     "Caller",
     "KeyFile",
     "KeyRecord",

@@ -16,7 +16,7 @@ from palaestra.record import record
 from palaestra.serving.access.scopes import Caller, KeyScope, expand_scopes
 
 _TOKEN = re.compile(r"pal_([0-9a-f]{12})_[A-Za-z0-9_-]{43}")
-_OWNER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
+OWNER_PATTERN = r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}"
 _NOBODY = "0" * 64
 
 
@@ -49,7 +49,7 @@ def make_key(owner: str, scopes: Iterable[KeyScope], *, now: float, lifetime: fl
         ValueError: the owner's name is none, there is no scope, or the lifetime is not above 0.
     """
     chosen = tuple(sorted(set(scopes)))
-    if not _OWNER.fullmatch(owner):
+    if not re.fullmatch(OWNER_PATTERN, owner):
         raise ValueError(f"owner={owner!r}: a name has 1 to 64 letters, digits, '.', '_', '@' and '-'")
     if not chosen:
         raise ValueError("a key without a scope may do nothing; give at least one of play, author, read, admin")
@@ -111,7 +111,7 @@ def rotate_key(
         records: All records.
         id_: The key to replace.
         now: Seconds since 1970.
-        lifetime: Seconds until the new key expires; `None` for never.
+        lifetime: Seconds until the new key expires; `None` for as long as the old one was made for.
         overlap: Seconds for which the old key is still accepted.
 
     Returns:
@@ -122,6 +122,8 @@ def rotate_key(
     """
     kept = list(records)
     old = find_key(kept, id_)
+    if lifetime is None and old.expires is not None:
+        lifetime = old.expires - old.created
     token, new = make_key(old.owner, old.scopes, now=now, lifetime=lifetime)
     last = now + overlap if old.expires is None else min(old.expires, now + overlap)
     return token, [*(replace(one, expires=last) if one.id == id_ else one for one in kept), new]

@@ -4,7 +4,10 @@ Sent again are requests whose connection broke or timed out, and those that the 
 the same request keys, so the server runs it once. Any other refusal is an error at once.
 """
 
+import json
+import math
 import os
+import re
 import secrets
 import time
 import weakref
@@ -16,13 +19,15 @@ import httpx
 import orjson
 from pydantic import BaseModel
 
-from palaestra.errors import ConfigError, PalaestraError, ReplyError, ServerError
+from palaestra.errors import AccessError, ConfigError, PalaestraError, ReplyError, RequestError, ServerError
 from palaestra.secret import SecretText
 from palaestra.serving.core.answer_codes import error_of
 
 KEY_VARIABLE = "PALAESTRA_KEY"
 """The environment variable that holds the key where none is given."""
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 10.0
+_KEY_CHARACTERS = re.compile(r"[!-~]+")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _NOT_NOW = frozenset({408, 429, 502, 503, 504})
 _NOT_REACHED = "is the server running? start one with `palaestra serve`"
 _NO_ROOM = "the server is there and has no room; try again later"
@@ -33,13 +38,15 @@ class ServerConnection:
 
     Args:
         url: The server, such as "http://127.0.0.1:8765".
-        key: The key; `None` for that of the environment variable `PALAESTRA_KEY`, if it is set.
+        key: The key, white space around it left out; `None` for that of the environment variable `PALAESTRA_KEY`, if it
+            is set.
         timeout: Seconds that one try may take.
         tries: How often a request is sent at most.
         sleep: Waits between two tries.
 
     Raises:
         ConfigError: `url` is no address of a server.
+        AccessError: the key has characters that no key has.
     """
 
     def __init__(
@@ -54,7 +61,12 @@ class ServerConnection:
         if not url.startswith(("http://", "https://")):
             raise ConfigError(f"url={url!r}: give the address of a server, such as http://127.0.0.1:8765")
         self.url = url.rstrip("/")
-        found = os.environ.get(KEY_VARIABLE) if key is None else key
+        found = (os.environ.get(KEY_VARIABLE, "") if key is None else key).strip()
+        if found and not _KEY_CHARACTERS.fullmatch(found):
+            raise AccessError(  # without the key: errors are printed and logged
+                f"the key of {len(found)} characters has white space or others that no key has; give one key as "
+                "`palaestra keys add` prints it"
+            )
         self._key = None if not found else SecretText(found)
         self._timeout = timeout
         self._tries = tries
@@ -84,9 +96,10 @@ class ServerConnection:
 
         Raises:
             PalaestraError: the server refuses the request as a whole.
+            RequestError: an item holds what JSON has no word for.
             ServerError: the server could not be reached.
         """
-        body = orjson.dumps({"items": items}, default=_plain, option=orjson.OPT_NON_STR_KEYS)
+        body = _write_items(items)
         answer = self._ask("POST", operation, body)
         results: list[Any] = answer.get("results", [])
         if len(results) != len(items):
@@ -149,6 +162,37 @@ class ServerConnection:
 def _retry_after(response: httpx.Response) -> float:
     text = response.headers.get("retry-after", "0")
     return float(text) if text.replace(".", "", 1).isdigit() else 0.0
+
+
+def _write_items(items: Sequence[Mapping[str, Any]]) -> bytes:
+    """A request. A model may write numbers above 64 bits and halves of characters, which orjson refuses."""
+    try:
+        return orjson.dumps({"items": items}, default=_plain, option=orjson.OPT_NON_STR_KEYS)
+    except TypeError:
+        return json.dumps({"items": [_as_json(item) for item in items]}).encode()
+
+
+def _as_json(value: object) -> object:
+    """A value as JSON that every server reads: half a character is U+FFFD there, and no number is null.
+
+    Raises:
+        RequestError: JSON has no word for it.
+    """
+    if isinstance(value, str):
+        return _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if value is None or isinstance(value, int | float):
+        return value
+    try:
+        plain = _plain(value)
+    except TypeError as error:
+        raise RequestError(f"{error}; give text, numbers, lists and mappings") from error
+    if isinstance(plain, dict):
+        items: Mapping[object, object] = plain  # pyright: ignore[reportUnknownVariableType]
+        return {_as_json(str(name)): _as_json(member) for name, member in items.items()}
+    members: Sequence[object] = plain  # type: ignore[assignment]
+    return [_as_json(member) for member in members]
 
 
 def _plain(value: object) -> object:

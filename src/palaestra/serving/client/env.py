@@ -62,6 +62,9 @@ class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
         task: A task that every episode plays: a handle, or for authors an id.
         action_format: How text is read.
         lease: Seconds without a call after which the server closes the session; `None` for its own setting.
+        session: A session to play that an author has made for the key's owner; `None` makes a new one.
+        player: For authors: another owner who may play the session, and sees it as a player.
+        show_reward: For authors: whether a player of the session is shown rewards; `None` for the server's setting.
         timeout: Seconds that one try of a request may take.
         render_mode: "ansi" for text, or `None`.
         switches: For authors: what the world's own environment takes, such as split, surface, noise and handbook.
@@ -70,6 +73,7 @@ class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
         ConfigError: the address is none, or the server serves several worlds and `world` names none.
         AccessError: the key is missing, wrong or expired, or too small for the switches.
         RequestError: a switch is none, or has no such value.
+        SessionError: the key's owner has no such `session`.
         ServerError: the server cannot be reached.
     """
 
@@ -86,6 +90,9 @@ class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
         task: str | None = None,
         action_format: str = "hermes",
         lease: float | None = None,
+        session: str | None = None,
+        player: str | None = None,
+        show_reward: bool | None = None,
         timeout: float = 60.0,
         render_mode: str | None = None,
         **switches: Any,
@@ -103,16 +110,23 @@ class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
         self._is_playing = False
         self._observation: tuple[Message, ...] = ()
         try:
-            name, self.env_id = self._find_world(world)
-            self._creation: dict[str, Any] = {
-                "world": name,
-                "action_format": action_format,
-                "view": view,
-                "lease": lease,
-            }
-            if switches:
-                self._creation["switches"] = switches
-            created = self._create(tools=True)
+            name, self.env_id = self._find_world(world if session is None else self._find_session(session))
+            self._creation: dict[str, Any] | None = None
+            if session is None:
+                self._creation = {
+                    "world": name,
+                    "action_format": action_format,
+                    "view": view,
+                    "lease": lease,
+                    "player": player,
+                    "reward": show_reward,
+                }
+                if switches:
+                    self._creation["switches"] = switches
+                created = self._create(tools=True)
+            else:  # its tools come with the first reset
+                created = {"session": session, "view": view or "play", "tools": []}
+                self._hold(created)
         except BaseException:
             self.connection.close()
             raise
@@ -120,6 +134,13 @@ class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
         self._records = AuthorRecords(self.world) if self.view == "author" else None
         self.action_space = SchemaSpace(read_tools(created["tools"]), FORMATS.get(action_format))
         self.observation_space = MessageSpace()
+
+    def _find_session(self, session: str) -> str:
+        """The world of a session that was made for the key's owner, or by them."""
+        for one in self.connection.get("sessions")["sessions"]:
+            if one["session"] == session:
+                return str(one["world"])
+        raise SessionError(f"there is no session {session!r} for this key; its author names the player by `player=`")
 
     def _find_world(self, name: str | None) -> tuple[str, str]:
         """Name and environment id of the served world."""
@@ -133,6 +154,8 @@ class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
         return name, served[name]
 
     def _create(self, *, tools: bool = False) -> dict[str, Any]:
+        if self._creation is None:
+            raise SessionLostError("the session is gone; ask its author for another one")
         item = {**self._creation, "tools": tools, "request": self.connection.request_key()}
         created = self.connection.call("create", item)
         self._hold(created)
@@ -149,7 +172,11 @@ class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
             PalaestraError: the server refuses one; those that were made are closed by their leases.
         """
         made: list[ServedEnv] = []
-        items = [{**self._creation, "tools": False, "request": self.connection.request_key()} for _ in range(count)]
+        if self._creation is None and count:
+            raise ConfigError(f"session=: {count + 1} environments cannot play one session; leave session out")
+        items = [
+            {**(self._creation or {}), "tools": False, "request": self.connection.request_key()} for _ in range(count)
+        ]
         for created in self.connection.call_all("create", items) if items else ():
             if isinstance(created, PalaestraError):
                 raise created
@@ -370,6 +397,15 @@ class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
             SessionLostError: the session is gone.
         """
         return float(self._ask("heartbeat")["lease"])
+
+    @property
+    def session_id(self) -> str:
+        """The name of the session, by which the player that its author has named can join it.
+
+        Raises:
+            EpisodeOverError: the environment is closed.
+        """
+        return self._open_session()
 
     @property
     def mcp_url(self) -> str:

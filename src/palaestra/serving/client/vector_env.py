@@ -10,7 +10,7 @@ from typing import Any
 
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from palaestra.errors import PalaestraError, SessionError, SessionLostError
+from palaestra.errors import ActionError, PalaestraError, SessionError, SessionLostError
 from palaestra.records import Message
 from palaestra.serving.client.env import ServedEnv
 from palaestra.steps import Returned
@@ -82,14 +82,20 @@ class ServedVectorEnv(SyncVectorEnv):
         return self._take(lambda: super(ServedVectorEnv, self).reset(seed=seed, options=options))
 
     def step(self, actions: Any) -> Any:
-        """As `SyncVectorEnv.step`, with one message for all turns. Any: as Gymnasium has it."""
+        """As `SyncVectorEnv.step`, with one message for all turns. Any: as Gymnasium has it.
+
+        Raises:
+            ActionError: there is not one action for each environment; none was sent.
+            PalaestraError: a world failed, or takes no such action; the others have played their turn.
+        """
         given = list(actions)
         ended = [bool(over) and self.autoreset_mode == AutoresetMode.NEXT_STEP for over in self._autoreset_envs]
-        if len(given) == self.num_envs:
-            self._ask_resets({number: (None, {}) for number, over in enumerate(ended) if over})
-            turns = [number for number, over in enumerate(ended) if not over]
-            items = [self._members[number]._step_item(given[number]) for number in turns]
-            self._ask_all("step", dict(zip(turns, items, strict=True)))
+        if len(given) != self.num_envs:
+            raise ActionError(f"{len(given)} actions for {self.num_envs} environments; give one for each")
+        self._ask_resets({number: (None, {}) for number, over in enumerate(ended) if over})
+        turns = [number for number, over in enumerate(ended) if not over]
+        items = [self._members[number]._step_item(given[number]) for number in turns]
+        self._ask_all("step", dict(zip(turns, items, strict=True)))
         return self._take(lambda: super(ServedVectorEnv, self).step(actions))
 
     def _ask_resets(self, wanted: Mapping[int, tuple[int | None, Mapping[str, Any]]]) -> None:

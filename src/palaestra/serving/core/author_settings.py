@@ -4,6 +4,7 @@ import reprlib
 
 from palaestra.serving.access import Caller, KeyScope
 from palaestra.serving.core.items import CreateItem
+from palaestra.tools import FORMATS, PythonFormat
 
 
 def check_author_settings(caller: Caller, item: CreateItem) -> None:
@@ -32,5 +33,11 @@ def check_split_choice(caller: Caller, split: str) -> None:
 
 def _list_author_settings(item: CreateItem) -> list[tuple[str, object]]:
     view = item.view if item.view == "author" else None
-    own = {"view": view, "player": item.player, "reward": item.reward}
+    # A program holds up all sessions of its process while it runs.
+    code = item.action_format if _runs_code(item.action_format) else None
+    own = {"view": view, "action_format": code, "player": item.player, "reward": item.reward}
     return [*(item.switches or {}).items(), *((name, value) for name, value in own.items() if value is not None)]
+
+
+def _runs_code(action_format: str | None) -> bool:
+    return action_format in FORMATS and isinstance(FORMATS.get(str(action_format)), PythonFormat)

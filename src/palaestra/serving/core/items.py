@@ -10,8 +10,10 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 from pydantic import ConfigDict, Field, StrictBool, StringConstraints
 
 from palaestra.record import record
+from palaestra.serving.access import OWNER_PATTERN
 
 Id: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=128)]
+Owner: TypeAlias = Annotated[str, StringConstraints(pattern=f"^{OWNER_PATTERN}$")]
 RequestKey: TypeAlias = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 Seed: TypeAlias = Annotated[int, Field(ge=0, lt=2**63, strict=True)]
 View: TypeAlias = Literal["play", "author"]
@@ -32,14 +34,14 @@ class CreateItem:
     switches: Mapping[str, Any] | None = None
     """For authors: what `gymnasium.make` takes, such as split, surface, noise and handbook. Any: JSON."""
     action_format: Id | None = None
-    """How text is read; `None` for the world's setting."""
+    """How text is read; `None` for the server's setting. For authors alone where it is code, which runs as it likes."""
     view: View | None = None
     """What its creator is shown; `None` for as much as the key allows."""
-    player: Id | None = None
+    player: Owner | None = None
     """For authors: another owner who may play the session, and sees it as a player."""
     reward: StrictBool | None = None
     """For authors: whether the player is shown rewards; `None` for the world's setting."""
-    lease: Annotated[float, Field(gt=0, le=86_400)] | None = None
+    lease: Annotated[float, Field(gt=0)] | None = None
     """Seconds without a call after which the session is closed; `None` for the server's setting."""
     tools: StrictBool = False
     """Whether the answer holds the schemas of the tools, which else come with the first reset."""
