@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from palaestra.benchmarks.evaluation.report import write_report
+from palaestra.benchmarks.evaluation.results import read_results
 from palaestra.cli import main
-from recorded import write_made_evaluation, write_training
+from recorded import made_results, write_journal, write_made_evaluation, write_training
 
 Call = Callable[..., tuple[int, str, str]]
 
@@ -47,6 +49,41 @@ def test_runs_are_imported_listed_exported_and_removed(call: Call, tmp_path: Pat
     assert call("list")[2].startswith("error: runs/record.db: has tables of version 0001")
     assert call("migrate")[0] == 0
     assert call("list")[0] == 0
+
+
+def test_an_evaluation_comes_back_with_its_reports(call: Call, tmp_path: Path) -> None:
+    folder = write_made_evaluation(tmp_path / "runs" / "eval")
+    write_report(read_results(folder), folder)
+    call("import", "runs")
+    code, said, _ = call("export", "runs/eval", "out")
+    assert code == 0
+    assert content_of(tmp_path / "out") == content_of(folder)
+    assert [line for line in said.splitlines() if line.endswith(" (made again)")] == [
+        f"out/{name} (made again)" for name in ("report.json", "report.md", "report.html")
+    ]
+
+
+def test_an_evaluation_that_goes_on_comes_back_without_reports(call: Call, tmp_path: Path) -> None:
+    write_journal(tmp_path / "runs" / "eval", made_results(), 3)
+    call("import", "runs")
+    code, said, errors = call("export", "runs/eval", "out")
+    assert (code, "report" in said, errors) == (0, False, "")
+    assert content_of(tmp_path / "out") == content_of(tmp_path / "runs" / "eval")
+
+
+def test_damaged_results_come_back_and_the_lack_of_reports_is_said(call: Call, tmp_path: Path) -> None:
+    folder = write_made_evaluation(tmp_path / "runs" / "eval")
+    with (folder / "outcomes.jsonl").open("ab") as opened:
+        opened.write(b"{}\n")
+    call("import", "runs")
+    code, _, errors = call("export", "runs/eval", "out")
+    assert code == 0
+    assert errors.startswith("no report is made again: out/outcomes.jsonl, line 9: ")
+    assert content_of(tmp_path / "out") == content_of(folder)
+
+
+def content_of(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.mark.parametrize(
