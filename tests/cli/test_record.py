@@ -9,7 +9,7 @@ import pytest
 from palaestra.benchmarks.evaluation.report import write_report
 from palaestra.benchmarks.evaluation.results import read_results
 from palaestra.cli import main
-from recorded import made_results, write_journal, write_made_evaluation, write_training
+from recorded import made_results, write_episode_file, write_journal, write_made_evaluation, write_training
 
 Call = Callable[..., tuple[int, str, str]]
 
@@ -103,3 +103,66 @@ def test_a_mistake_is_one_sentence(call: Call, arguments: tuple[str, ...], says:
     assert told.startswith("error: ")
     assert says in told
     assert told.count("\n") == 1
+
+
+SECRET = "9well-kept9"  # noqa: S105  of nobody
+COMMANDS = (
+    ("record", "list"),
+    ("record", "import", "made.jsonl"),
+    ("record", "export", "run", "out"),
+    ("record", "remove", "run"),
+    ("record", "migrate"),
+    ("dashboard",),
+    ("dashboard", "made.jsonl"),
+)
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        (
+            f"postgresql://me:{SECRET}@127.0.0.1:1/x?foo=x",
+            "has the option 'foo', which PostgreSQL does not know",
+        ),
+        (f"postgresql://127.0.0.1:1/x?sslmod=x&password={SECRET}", "did you mean sslmode or ssl"),
+        (f"postgresql://127.0.0.1:1/x?user=a&user={SECRET}", "the option 'user' several times; give it once"),
+        (
+            f"postgresql://127.0.0.1:1/x?connect_timeout=abc&password={SECRET}",
+            "bad value for connect_timeout: 'abc'",
+        ),
+        (f"postgresql://me:{SECRET}@127.0.0.1:1/x", "check host and port, and that the server runs"),
+        (f"postgresql://127.0.0.1:1/x?password={SECRET}", "password=hidden: "),
+        (f"postgresql://me:{SECRET}@nowhere.invalid/x", "check host and port, and that the server runs"),
+        (
+            f"postgresql://me:{SECRET}@127.0.0.1:abc/x",
+            "'postgresql://me:***@127.0.0.1:abc/x' cannot be read; write",
+        ),
+        (
+            f"postgresql://me:{SECRET}@[::1/x",
+            "'postgresql://me:***@[::1/x' cannot be read; write postgresql://USER@HOST",
+        ),
+        (
+            "postgresql:/host/x",
+            "the place of the record is 'postgresql:/host/x'; write postgresql://USER@HOST/DATABASE",
+        ),
+        ("", "the place of the record is ''; write postgresql://USER@HOST/DATABASE, or the path of an SQLite file"),
+        (f"sqlite://me:{SECRET}@host/x", "'sqlite://me:***@host/x' has a host or options; write"),
+        ("sqlite:///x.db?timeout=abc", "'sqlite:///x.db?timeout=abc' has a host or options; write"),
+        ("sqlite:////no/such/folder/x.db", "unable to open database file; what was acknowledged stays; check path"),
+    ],
+)
+def test_a_database_that_cannot_be_opened_is_one_sentence_without_a_password(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, url: str, says: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_episode_file(tmp_path / "made.jsonl", [])
+    for command in COMMANDS:
+        monkeypatch.setattr(sys, "argv", ["palaestra", *command, "--db", url])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capsys.readouterr().err
+        assert ended.value.code == 1, command
+        assert said.startswith("error: ")
+        assert said.count("\n") == 1
+        assert says in said
+        assert SECRET not in said
