@@ -51,6 +51,13 @@ def test_runs_are_imported_listed_exported_and_removed(call: Call, tmp_path: Pat
     assert call("list")[0] == 0
 
 
+def test_an_empty_file_of_episodes_is_no_run(call: Call, tmp_path: Path) -> None:
+    write_episode_file(tmp_path / "runs" / "trajectories.jsonl", [])
+    said = "runs/trajectories.jsonl: holds nothing yet, and is imported once it does\n"
+    assert call("import", "runs") == (0, said, "")
+    assert "trajectories" not in call("list")[1]
+
+
 def test_an_evaluation_comes_back_with_its_reports(call: Call, tmp_path: Path) -> None:
     folder = write_made_evaluation(tmp_path / "runs" / "eval")
     write_report(read_results(folder), folder)
