@@ -128,9 +128,26 @@ def test_pages_show_results_intervals_curves_criteria_and_turns(client: TestClie
     assert "Only the outcome of this episode was kept" in client.get("/episodes/1").text
 
 
+def test_criteria_show_what_each_gave_or_took_beside_its_weight(
+    make_episode: EpisodeFactory, database: RecordDatabase, tmp_path: Path
+) -> None:
+    episode = make_episode()
+    path = write_episode_file(tmp_path / "one.jsonl", [episode])
+    import_run(database, find_sources(path, name="one")[0])
+    page = client_of(database).get("/episodes/22").text
+    given = [int(one) for one in re.findall('data-label="points"[^>]*><bdi>([^<]*)<', page)]
+    weights = [int(one) for one in re.findall('data-label="weight"[^>]*><bdi>([^<]*)<', page)]
+    kinds = {one.id: one.kind for one in episode.rubric}
+    assert sum(given) == episode.score.points
+    assert weights == [one.points if one.kind == "expect" else -one.points for one in episode.rubric]
+    for own, weight, (name, verdict) in zip(given, weights, episode.score.verdicts.items(), strict=True):
+        assert own == (weight if verdict.met else 0)
+        assert (weight < 0) == (kinds[name] == "forbid")
+
+
 def test_search_finds_by_task_family_and_criterion(client: TestClient) -> None:
     def found(query: str) -> int:
-        return client.get(f"/episodes?{query}").text.count('<tr><th scope="row"')
+        return client.get(f"/episodes?{query}").text.count('<tr role="row"><th scope="row"')
 
     assert (found("run=1"), found("task=refund/0"), found("family=damaged")) == (8, 4, 5)
     assert (found("criterion=refunded&verdict=counts"), found("criterion=refunded&outcome=fault")) == (8, 0)

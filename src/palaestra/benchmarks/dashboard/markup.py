@@ -20,7 +20,7 @@ _HIDDEN = re.compile(
 )
 _WIDE = 28
 """Characters from which on a cell needs room, also on a phone."""
-_STACKED = 5
+_STACKED = 4
 """Columns from which on a table does not fit the width of a phone."""
 _VOID = frozenset({"br", "input", "link", "meta"})
 
