@@ -153,8 +153,8 @@ COMMANDS = (
             "the place of the record is 'postgresql:/host/x'; write postgresql://USER@HOST/DATABASE",
         ),
         ("", "the place of the record is ''; write postgresql://USER@HOST/DATABASE, or the path of an SQLite file"),
-        (f"sqlite://me:{SECRET}@host/x", "'sqlite://me:***@host/x' has a host or options; write"),
-        ("sqlite:///x.db?timeout=abc", "'sqlite:///x.db?timeout=abc' has a host or options; write"),
+        (f"sqlite://me:{SECRET}@host/x", "'sqlite://me:***@host/x' has a host, and is of a file; write"),
+        ("sqlite:///x.db?timeout=abc", "'sqlite:///x.db?timeout=abc' has the option 'timeout', which SQLite does"),
         ("sqlite:////no/such/folder/x.db", "unable to open database file; what was acknowledged stays; check path"),
     ],
 )

@@ -125,6 +125,8 @@ class RecordDatabase:
 _WAY_OUT = "write postgresql://USER@HOST/DATABASE, or the path of an SQLite file"
 _REFUSALS = frozenset({"42501", "25006", "3D000", "28000", "28P01"})
 """SQLSTATE of a missing right, a server that only reads, a missing database, and a user who is not let in."""
+_FILE_OPTIONS = frozenset({"uri", "mode", "cache", "immutable", "nolock", "vfs"})
+"""What a URL of SQLite may have behind `?`."""
 _SECRETS = frozenset(
     {"password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key", "passfile"}
 )
@@ -147,8 +149,10 @@ def _url_of(place: str) -> URL:
     if url.drivername not in _SCHEMES:
         raise ConfigError(f"the URL of the record begins with {url.drivername!r}; {_WAY_OUT}")
     if url.drivername == "sqlite":
-        if url.host or url.query:
-            raise ConfigError(f"the URL of the record {_mask(place)!r} has a host or options; {_WAY_OUT}")
+        unknown = [name for name in url.query if name not in _FILE_OPTIONS]
+        if url.host or unknown:
+            what = f"the option {unknown[0]!r}, which SQLite does not know" if unknown else "a host, and is of a file"
+            raise ConfigError(f"the URL of the record {_mask(place)!r} has {what}; {_WAY_OUT}")
         return url
     _check_options(url)
     return url.set(drivername="postgresql+psycopg")
