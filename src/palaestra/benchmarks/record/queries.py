@@ -25,6 +25,7 @@ from palaestra.benchmarks.record.reading import episode_at
 from palaestra.benchmarks.record.sources import FileRole, RunKind
 from palaestra.errors import RecordError, UnknownNameError
 from palaestra.record import record
+from palaestra.records import JsonObject
 from palaestra.trainers.stage_kinds import stage_names
 from palaestra.trajectory import Episode
 
@@ -173,9 +174,9 @@ def is_unfinished(session: Session, run: RunSummary) -> bool:
     content = document_of(session, run.id, FileRole.CONFIG) if run.kind == RunKind.TRAINING else None
     if content is None:
         return False
-    settings: dict[str, Any] = orjson.loads(content)  # Any: JSON
-    stage = next(reversed(stage_names(settings)), None)
-    own = None if stage is None else settings.get(stage)
+    settings: JsonObject = orjson.loads(content)
+    stage = next(reversed(stage_names(settings)), "")
+    own = settings.get(stage)
     steps = own.get("steps") if isinstance(own, dict) else None
     if not isinstance(steps, int):
         return True  # nobody knows its end
