@@ -293,6 +293,24 @@ def test_play_names_an_unknown_tool_before_its_arguments_and_takes_a_json_object
     assert "has no name; write" not in shown
 
 
+@pytest.mark.parametrize(
+    "task",
+    [
+        ("code-repair/ledger/0000", "--world", "palaestra.envs.worlds.coderepair.world:CODE_REPAIR"),
+        ("storefront/cancel-order/0000", "--surface", "pages"),
+    ],
+)
+def test_the_help_of_play_gives_a_tool_of_the_world_as_its_example(task: tuple[str, ...]) -> None:
+    result = run("play", *task, stdin="tools\nhelp\nquit\n")
+    assert result.returncode == 0, result.stderr
+    examples = re.findall("in the order of its arguments: ([a-z_]+) ([A-Z_]+)", " ".join(result.stdout.split()))
+    assert len(examples) == 2
+    ((tool, argument),) = {*examples}
+    assert f"  {tool}  " in result.stdout
+    described = run("play", *task, stdin=f"help {tool}\nquit\n").stdout
+    assert f'"{argument.lower()}": {{' in described
+
+
 def test_play_on_pages_takes_values_without_names_and_shows_pages_as_text() -> None:
     typed = "\n".join(
         (

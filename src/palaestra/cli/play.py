@@ -1,6 +1,6 @@
 """`palaestra play`: a person is the agent."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, cast
@@ -29,9 +29,9 @@ from palaestra.tools import Tool
 from palaestra.tools.images import describe_image
 from palaestra.trajectory import dump_episode
 
-HELP = """\
+_HELP = """\
   TOOL name=value ...   call a tool; a value is JSON, or text as it stands
-  TOOL value ...        the same, without names in the order of its arguments: click nav.orders
+  TOOL value ...        the same, without names in the order of its arguments{example}
   TOOL {"name": ...}    the same, with the arguments as a JSON object
   {"tool": ..., ...}    the same as JSON; a list makes several calls in one turn
   > some text           say something to the user
@@ -78,7 +78,7 @@ def play(
         raise ConfigError("--port and --out are of --browser; add it, or leave them out")
     observation, _ = env.reset(seed=0)
     _show(console, observation)
-    console.print(f"\n[dim]{escape(HELP)}[/]\n", highlight=False)
+    console.print(f"\n[dim]{escape(_help_text(env.offered_tools))}[/]\n", highlight=False)
     while env.end is None:
         try:
             line = console.input("[bold]you>[/] ").strip()
@@ -121,6 +121,13 @@ def _serve(console: Console, env: ToolEnv, task: str, *, port: int, out: Path | 
         console.print(f"the trajectory: {out}", highlight=False)
 
 
+def _help_text(tools: Iterable[Tool]) -> str:
+    """What can be typed, with an example of a tool that is offered; placeholders stand for values."""
+    takers = ((tool.name, [*_arguments(tool)][:2]) for tool in tools)
+    shown = next((f": {name} {' '.join(map(str.upper, own))}" for name, own in takers if own), "")
+    return _HELP.replace("{example}", shown)
+
+
 def _take(console: Console, env: ToolEnv, line: str) -> None:
     word, _, rest = line.partition(" ")
     if not line:
@@ -132,7 +139,7 @@ def _take(console: Console, env: ToolEnv, line: str) -> None:
     elif word == "help" and rest:
         console.print_json(orjson.dumps(_name(env, rest.strip()).export()["function"]).decode())
     elif word == "help":
-        console.print(HELP, markup=False, highlight=False)
+        console.print(_help_text(env.offered_tools), markup=False, highlight=False)
     elif word == "score":
         _checklist(console, env)
     else:

@@ -26,7 +26,9 @@ from palaestra.benchmarks.record import (
     remove_run,
     run_summaries,
 )
+from palaestra.benchmarks.record.exporting import write_reports
 from palaestra.cli.console import output
+from palaestra.errors import RecordError
 from palaestra.table import Table
 
 app = typer.Typer(help="Keep results in a database: import, export, list, remove, migrate.", no_args_is_help=True)
@@ -97,10 +99,19 @@ def export(
     out: Annotated[Path, typer.Argument(metavar="FOLDER", help="New folder for the files.")],
     db: DbOption = DEFAULT_DB,
 ) -> None:
-    """Write the files of a run as they were imported, to the byte."""
+    """Write the files of a run as they were imported, to the byte.
+
+    The reports of an evaluation (`report.json`, `report.md`, `report.html`) are not kept. They are made again from its
+    results, by this version of Palaestra.
+    """
     with open_record(db) as database:
         for path in export_run(database, run, out):
             typer.echo(path)
+    try:
+        for path in write_reports(out):
+            typer.echo(f"{path} (made again)")
+    except RecordError as error:
+        typer.echo(f"no report is made again: {error}", err=True)
 
 
 @app.command("list", epilog="Example: `palaestra record list --db postgresql://me@host/palaestra`")

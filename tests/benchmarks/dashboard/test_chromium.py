@@ -86,9 +86,23 @@ def test_every_page_fits_and_can_be_read(address: str, browser: Browser, width: 
         assert answer.status == 200, path
         wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         assert wide <= 0, path
+        hidden = page.evaluate("[...document.querySelectorAll('.scroll')].some((e) => e.scrollWidth > e.clientWidth)")
+        assert not hidden, f"{path}: a column lies outside the view"
         assert page.evaluate(CONTRAST) >= 4.5, path
         colours.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
     assert colours == {"rgb(20, 23, 28)" if dark else "rgb(255, 255, 255)"}
+    context.close()
+
+
+def test_a_stacked_table_is_still_a_table_with_named_figures(address: str, browser: Browser) -> None:
+    context: Any = browser.open_context(size=(390, 844))
+    page = context.new_page()
+    page.goto(f"{address}/")
+    row = page.get_by_role("table").first.get_by_role("row").filter(has_text="runs/a")
+    assert row.get_by_role("rowheader").count() == 1
+    assert row.get_by_role("cell").count() == 7
+    labels = row.get_by_role("cell").evaluate_all("(all) => all.map((e) => getComputedStyle(e, '::before').content)")
+    assert [one for one in labels if one in ('"solved, %"', '"points"')] == ['"solved, %"', '"points"']
     context.close()
 
 

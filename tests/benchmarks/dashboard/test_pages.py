@@ -1,5 +1,6 @@
 """Every page shows what the record holds, as text, to those who may see it; forms come from its own pages alone."""
 
+import html
 import re
 import time
 from collections.abc import Callable, Generator
@@ -13,10 +14,11 @@ from starlette.testclient import TestClient
 from palaestra.benchmarks.dashboard import Dashboard, make_dashboard_app
 from palaestra.benchmarks.dashboard.line_chart import MOST_POINTS, line_chart, thin_out
 from palaestra.benchmarks.dashboard.markup import MOST_CHARACTERS, block, element, isolate, text
+from palaestra.benchmarks.dashboard.visitor import local_path
 from palaestra.benchmarks.record import RecordDatabase, find_sources, import_run, prepare, run_summaries
 from palaestra.serving.access import KeyScope, make_key, with_keys, write_keys
 from palaestra.trajectory import Episode
-from recorded import write_episode_file, write_made_evaluation, write_training
+from recorded import made_results, write_episode_file, write_journal, write_made_evaluation, write_training
 
 EpisodeFactory = Callable[..., Episode]
 HOSTILE = [
@@ -126,13 +128,31 @@ def test_pages_show_results_intervals_curves_criteria_and_turns(client: TestClie
     assert "Only the outcome of this episode was kept" in client.get("/episodes/1").text
 
 
+def test_criteria_show_what_each_gave_or_took_beside_its_weight(
+    make_episode: EpisodeFactory, database: RecordDatabase, tmp_path: Path
+) -> None:
+    episode = make_episode()
+    path = write_episode_file(tmp_path / "one.jsonl", [episode])
+    import_run(database, find_sources(path, name="one")[0])
+    page = client_of(database).get("/episodes/22").text
+    given = [int(one) for one in re.findall('data-label="points"[^>]*><bdi>([^<]*)<', page)]
+    weights = [int(one) for one in re.findall('data-label="weight"[^>]*><bdi>([^<]*)<', page)]
+    kinds = {one.id: one.kind for one in episode.rubric}
+    assert sum(given) == episode.score.points
+    assert weights == [one.points if one.kind == "expect" else -one.points for one in episode.rubric]
+    for own, weight, (name, verdict) in zip(given, weights, episode.score.verdicts.items(), strict=True):
+        assert own == (weight if verdict.met else 0)
+        assert (weight < 0) == (kinds[name] == "forbid")
+
+
 def test_search_finds_by_task_family_and_criterion(client: TestClient) -> None:
     def found(query: str) -> int:
-        return client.get(f"/episodes?{query}").text.count('<tr><th scope="row"')
+        return client.get(f"/episodes?{query}").text.count('<tr role="row"><th scope="row"')
 
     assert (found("run=1"), found("task=refund/0"), found("family=damaged")) == (8, 4, 5)
     assert (found("criterion=refunded&verdict=counts"), found("criterion=refunded&outcome=fault")) == (8, 0)
-    assert (found("run=abc"), found("task=" + "%2525"), found("run=99")) == (21, 0, 0)
+    assert (found("run="), found("task=" + "%2525"), found("run=99")) == (21, 0, 0)
+    assert (found("run=1&verdict=counts"), found("run=1&verdict=not")) == (7, 3)
 
 
 def test_long_lists_are_in_pages(make_episode: EpisodeFactory, database: RecordDatabase, tmp_path: Path) -> None:
@@ -161,6 +181,9 @@ def test_what_is_not_there_is_a_page_that_says_so(client: TestClient, path: str)
         ("/runs/abc", 422), ("/episodes?page=0", 422), ("/episodes?task=" + "x" * 501, 422),
         ("/compare?first=1&second=3", 422), ("/compare?first=1&second=2&measure=luck", 400),
         ("/compare?first=0&second=2", 422), ("/compare?first=1&second=99", 404), ("/episodes?task=%ff%00%ed%a0", 200),
+        ("/episodes?outcome=zzz", 422), ("/episodes?verdict=zzz", 422), ("/episodes?run=abc", 422),
+        ("/episodes?run=-1", 422), ("/episodes?run=1%0a", 422), ("/episodes?outcome=Solved", 422),
+        ("/runs/3?curves=zzz", 422), ("/?refresh=zzz", 422), ("/episodes?outcome=&verdict=&run=", 200),
     ],
 )  # fmt: skip
 def test_a_bad_address_is_a_page_that_says_so(client: TestClient, path: str, status: int) -> None:
@@ -293,6 +316,61 @@ def test_a_browser_signs_in_once_and_out_again(guarded: TestClient, keys: dict[s
     token = form_of(guarded, "/")
     assert guarded.post("/sign-out", data={"form_token": token}).status_code == 303
     assert guarded.get("/", headers={"Cookie": cookie}).status_code == 401
+
+
+def test_a_browser_that_signed_in_goes_where_it_wanted_to(guarded: TestClient, keys: dict[str, str]) -> None:
+    wanted = "/episodes?run=2&task=a%26b"
+    sent = guarded.get(wanted, headers={"Accept": "text/html"})
+    page = guarded.get(sent.headers["location"]).text
+    (to,) = re.findall('name="to" value="([^"]*)"', page)
+    assert html.unescape(to) == wanted
+    data = {"form_token": form_of(guarded, "/sign-in"), "to": html.unescape(to)}
+    again = guarded.post("/sign-in", data={**data, "key": "wrong"})
+    assert again.status_code == 401
+    assert f'name="to" value="{to}"' in again.text
+    answer = guarded.post("/sign-in", data={**data, "key": keys["read"]})
+    assert (answer.status_code, answer.headers["location"]) == (303, wanted)
+    assert guarded.get(wanted).status_code == 200
+
+
+FOREIGN = [
+    *("//evil.example", "/\\evil.example", "\\\\evil.example", "https:", "https://evil.example", "https:/evil.example"),
+    *(
+        "/\t/evil.example",
+        "\t//evil.example",
+        "/\n/evil.example",
+        "/\r\nSet-Cookie: a=b",
+        "javascript:alert(1)",
+        "evil",
+    ),
+    *("", "?a", "#a", "/" * 3, "/a\\..\\evil", "/" + "a" * 2_000, "/\u2028", "/é", " /a", "/\0/evil.example"),
+]
+
+
+@pytest.mark.parametrize("wanted", FOREIGN)
+def test_signing_in_leads_to_no_other_server(guarded: TestClient, keys: dict[str, str], wanted: str) -> None:
+    assert local_path(wanted) == "/"
+    page = guarded.get("/sign-in", params={"to": wanted}).text
+    assert 'name="to" value="/"' in page
+    token = form_of(guarded, "/sign-in")
+    answer = guarded.post("/sign-in", data={"form_token": token, "key": keys["read"], "to": wanted})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+
+
+def test_only_a_run_that_goes_on_is_live(database: RecordDatabase, tmp_path: Path) -> None:
+    first = client_of(database).get("/").text
+    assert "4 runs, 0 of them live" in first
+    assert ">live<" not in first
+    write_journal(tmp_path / "runs" / "half", made_results("third"), 3)
+    write_training(tmp_path / "runs" / "short", [], steps=2)
+    for name in ("half", "short"):
+        import_run(database, find_sources(tmp_path / "runs" / name, name=name)[0])
+    client = client_of(database)
+    assert "6 runs, 2 of them live" in client.get("/").text
+    assert [">live<" in client.get(f"/runs/{number}").text for number in range(1, 7)] == [False] * 4 + [True] * 2
+    later = Dashboard(database, now=lambda: time.time() + 3_600)
+    with database.read() as session:
+        assert not any(later.is_live(session, run) for run in run_summaries(session))
 
 
 def test_a_cookie_is_for_this_site_alone_and_out_of_reach_of_scripts(guarded: TestClient) -> None:

@@ -21,6 +21,7 @@ from palaestra.benchmarks.record import (
 from palaestra.benchmarks.record.models import LINES, RecordTable
 from palaestra.errors import ConfigError, RecordError, StorageError
 from recorded import write_made_evaluation, write_training
+from recorded.postgres import PostgresServer
 
 
 def rows_of(database: RecordDatabase) -> dict[str, int]:
@@ -109,3 +110,48 @@ def test_a_server_that_is_not_there_is_said_without_the_password() -> None:
         prepare(database)
     assert "secret" not in str(caught.value)
     database.close()
+
+
+def test_a_database_that_is_missing_is_said_with_how_to_make_it(postgres: PostgresServer) -> None:
+    database = RecordDatabase(postgres.new_database().replace("/record", "/missing"))
+    with pytest.raises(StorageError, match=r'database "missing\d+" does not exist; make it with `createdb DATABASE`'):
+        check_schema(database)
+    database.close()
+
+
+def test_who_has_no_rights_is_told_which_are_missing(postgres: PostgresServer) -> None:
+    place = postgres.new_database()
+    owner = RecordDatabase(place)
+    with owner.write() as session:
+        session.execute(text("CREATE ROLE guest LOGIN"))
+    database = RecordDatabase(place.replace("palaestra@", "guest@"))
+    with pytest.raises(StorageError, match=r"permission denied for schema public.*; let the owner of the database run"):
+        prepare(database)
+    prepare(owner)
+    with pytest.raises(StorageError, match=r"permission denied for table alembic_version"):
+        check_schema(database)
+    database.close()
+    owner.close()
+
+
+def test_a_wrong_password_is_said_without_it(postgres: PostgresServer) -> None:
+    place = postgres.new_database()
+    owner = RecordDatabase(place)
+    with owner.write() as session:
+        session.execute(text("CREATE ROLE anna LOGIN PASSWORD 'right'"))
+        rules = Path(str(session.scalar(text("SHOW hba_file"))))
+    rules.write_text(f"local all anna scram-sha-256\n{rules.read_text()}")
+    with owner.write() as session:
+        session.execute(text("SELECT pg_reload_conf()"))
+        session.execute(text("SELECT pg_sleep(0.5)"))
+    for given in ("anna", "anna:secret"):
+        database = RecordDatabase(place.replace("palaestra@", f"{given}@"))
+        with pytest.raises(StorageError, match=r"(authentication failed|no password supplied).*; check user") as caught:
+            check_schema(database)
+        assert "secret" not in str(caught.value)
+        database.close()
+    database = RecordDatabase(place.replace("palaestra@", "anna:right@"))
+    with pytest.raises(RecordError, match="holds no record yet"):
+        check_schema(database)
+    database.close()
+    owner.close()

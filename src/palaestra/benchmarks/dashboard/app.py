@@ -1,7 +1,7 @@
 """The dashboard as an application: a route for each page, and three forms that write."""
 
 from collections.abc import Awaitable, Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import orjson
 from fastapi import FastAPI, Query, Request, Response
@@ -14,13 +14,13 @@ from palaestra.benchmarks.dashboard.comparison_page import comparison_content, c
 from palaestra.benchmarks.dashboard.dashboard import Dashboard
 from palaestra.benchmarks.dashboard.episode_page import episode_content
 from palaestra.benchmarks.dashboard.layout import SECURITY_HEADERS, field, form, page, set_cookie, style_sheet
-from palaestra.benchmarks.dashboard.markup import Html, element, join
+from palaestra.benchmarks.dashboard.markup import Html, address, element, join
 from palaestra.benchmarks.dashboard.run_page import find_run, run_content
 from palaestra.benchmarks.dashboard.runs_page import runs_content
 from palaestra.benchmarks.dashboard.search_page import search_content
-from palaestra.benchmarks.dashboard.visitor import NOBODY, Visitor, guest_of, read_form, visitor_of
+from palaestra.benchmarks.dashboard.visitor import NOBODY, Visitor, guest_of, local_path, read_form, visitor_of
 from palaestra.benchmarks.record import EpisodeFilter, remove_run
-from palaestra.benchmarks.record.queries import episode_summary, read_transcript
+from palaestra.benchmarks.record.queries import OutcomeChoice, VerdictChoice, episode_summary, read_transcript
 from palaestra.errors import (
     AccessError,
     ConfigError,
@@ -91,7 +91,7 @@ def _add_pages(app: FastAPI, dashboard: Dashboard) -> None:
     def get_run(  # pyright: ignore[reportUnusedFunction]
         request: Request,
         run: int,
-        curves: Words = "",
+        curves: Literal["", "all"] = "",
         refresh: bool = False,  # noqa: FBT001, FBT002
     ) -> Response:
         visitor = visitor_of(request, dashboard)
@@ -121,16 +121,16 @@ def _add_episodes(app: FastAPI, dashboard: Dashboard) -> None:
     @app.get("/episodes")
     def get_episodes(  # pyright: ignore[reportUnusedFunction]
         request: Request,
-        run: str = "",
+        run: Annotated[str, Query(pattern="^([1-9][0-9]{0,8})?$")] = "",
         task: Words = "",
         family: Words = "",
         criterion: Words = "",
-        verdict: Words = "",
-        outcome: Words = "",
+        verdict: VerdictChoice = "",
+        outcome: OutcomeChoice = "",
         page_: Annotated[int, Query(ge=1, le=1_000_000, alias="page")] = 1,
     ) -> Response:
         visitor = visitor_of(request, dashboard)
-        chosen = int(run) if run.isascii() and run.isdigit() and len(run) < 10 else None
+        chosen = int(run) if run else None
         wanted = EpisodeFilter(
             run=chosen, task=task, family=family, criterion=criterion, verdict=verdict, outcome=outcome
         )
@@ -161,18 +161,19 @@ def _add_episodes(app: FastAPI, dashboard: Dashboard) -> None:
 def _add_forms(app: FastAPI, dashboard: Dashboard) -> None:
     @app.get("/sign-in")
     def get_sign_in(request: Request) -> Response:  # pyright: ignore[reportUnusedFunction]
-        return _sign_in(request, dashboard, "")
+        return _sign_in(request, dashboard, local_path(request.query_params.get("to", "")), "")
 
     @app.post("/sign-in")
     async def sign_in(request: Request) -> Response:  # pyright: ignore[reportUnusedFunction]
         guest_of(request, dashboard)
-        key = (await read_form(request, dashboard)).get("key", "").strip()
+        fields = await read_form(request, dashboard)
+        key, wanted = fields.get("key", "").strip(), local_path(fields.get("to", ""))
         try:
             if dashboard.keys is not None:
                 dashboard.keys.authenticate(key).require(KeyScope.READ)
         except AccessError as error:
-            return _sign_in(request, dashboard, str(error))
-        answer = RedirectResponse("/", 303)
+            return _sign_in(request, dashboard, wanted, str(error))
+        answer = RedirectResponse(wanted, 303)
         set_cookie(answer, dashboard.sign_ins.sign_in(key), is_secure=_is_secure(request))
         return answer
 
@@ -204,11 +205,12 @@ def _check_number(number: int) -> int:
     return number
 
 
-def _sign_in(request: Request, dashboard: Dashboard, fault: str) -> Response:
+def _sign_in(request: Request, dashboard: Dashboard, wanted: str, fault: str) -> Response:
     guest = guest_of(request, dashboard)
+    to = element("input", type="hidden", name="to", value=wanted)
     key = field("Key", "key", type="password", required="", spellcheck="false")
     fields = form(
-        "/sign-in", join([key, element("button", "Sign in", class_="first")]), dashboard, guest, class_="fields"
+        "/sign-in", join([to, key, element("button", "Sign in", class_="first")]), dashboard, guest, class_="fields"
     )
     hint = "A key with the scope read. `palaestra keys add FILE NAME --scope read` makes one."
     words = [element("p", fault, class_="lead", role="alert")] if fault else []
@@ -262,7 +264,9 @@ def _add_errors(app: FastAPI, dashboard: Dashboard) -> None:
         is_browser = "text/html" in request.headers.get("accept", "")
         if isinstance(error, AccessError) and not isinstance(error, KeyScopeError) and dashboard.keys is not None:
             if is_browser and request.method == "GET" and "authorization" not in request.headers:
-                return RedirectResponse("/sign-in", 303)
+                wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+                to = None if wanted == "/" else local_path(wanted)
+                return RedirectResponse(address("/sign-in", to=to), 303)
             if request.method == "GET":
                 return Response(
                     orjson.dumps({"error": str(error)}), 401, {"WWW-Authenticate": "Bearer"}, "application/json"

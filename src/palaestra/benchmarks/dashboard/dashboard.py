@@ -12,8 +12,8 @@ from sqlalchemy.orm import Session
 from palaestra.benchmarks.dashboard.sign_ins import SignIns
 from palaestra.benchmarks.evaluation.report.findings import Findings, findings
 from palaestra.benchmarks.evaluation.results import Results
-from palaestra.benchmarks.record import RecordDatabase
-from palaestra.benchmarks.record.queries import file_digests, results_of_run
+from palaestra.benchmarks.record import RecordDatabase, RunSummary
+from palaestra.benchmarks.record.queries import file_digests, is_unfinished, results_of_run
 from palaestra.durable import file_state
 from palaestra.errors import RecordError
 from palaestra.serving.access import KeyRing, read_keys
@@ -22,7 +22,7 @@ R = TypeVar("R")
 _KEPT = 32
 """Evaluations whose figures are kept."""
 _BUSY = 60.0
-"""Seconds after a change for which a run counts as live."""
+"""Seconds after a change for which a run that is not complete counts as live."""
 
 
 class Dashboard:
@@ -90,9 +90,9 @@ class Dashboard:
                 self._computed.popitem(last=False)
         return made
 
-    def is_live(self, updated: float) -> bool:
-        """Whether a run has changed a moment ago."""
-        return self.now() - updated < _BUSY
+    def is_live(self, session: Session, run: RunSummary) -> bool:
+        """Whether a run has changed a moment ago and is not complete."""
+        return self.now() - run.updated < _BUSY and is_unfinished(session, run)
 
     def age(self, updated: float) -> str:
         """How long ago something was."""

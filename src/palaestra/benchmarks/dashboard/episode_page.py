@@ -79,11 +79,12 @@ def _criteria(episode: Episode) -> Html:
     verdicts = episode.score.verdicts
     names = dict.fromkeys([*rubric, *verdicts])
     rows = tuple(_criterion(rubric.get(name), name, verdicts.get(name)) for name in names)
-    columns: tuple[str, ...] = ("criterion", "verdict", "points", "what it is about", "reason")
+    columns: tuple[str, ...] = ("criterion", "verdict", "points", "weight", "what it is about", "reason")
     if not any(row[-1] for row in rows):
         columns, rows = columns[:-1], tuple(row[:-1] for row in rows)
     title = f"{episode.score.points} of {episode.score.total} points"
-    return table(Table(title=title, columns=columns, rows=rows))
+    note = "Points are what a criterion gave or took: its weight where it is met or violated, and 0 where it is not."
+    return table(Table(title=title, columns=columns, rows=rows, note=note))
 
 
 def _criterion(spec: CriterionSpec | None, name: str, verdict: Verdict | None) -> tuple[str, ...]:
@@ -94,11 +95,12 @@ def _criterion(spec: CriterionSpec | None, name: str, verdict: Verdict | None) -
         state = badge("violated", "failed") if verdict.met else badge("not violated", "info")
     else:
         state = badge("met", "passed") if verdict.met else badge("not met", "failed")
-    points = "" if spec is None else f"{-spec.points if forbids else spec.points}"
+    weight = None if spec is None else -spec.points if forbids else spec.points
+    points = "-" if weight is None or verdict is None else f"{weight:+d}" if verdict.met else "0"
     reason = (
         "" if verdict is None or verdict.reason in ("met", "not met", "violated", "not violated") else verdict.reason
     )
-    return name, state, points, "" if spec is None else spec.text, reason
+    return name, state, points, "-" if weight is None else f"{weight:+d}", "" if spec is None else spec.text, reason
 
 
 def _opening(episode: Episode) -> Html:

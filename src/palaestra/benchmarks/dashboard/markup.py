@@ -20,6 +20,8 @@ _HIDDEN = re.compile(
 )
 _WIDE = 28
 """Characters from which on a cell needs room, also on a phone."""
+_STACKED = 4
+"""Columns from which on a table does not fit the width of a phone."""
 _VOID = frozenset({"br", "input", "link", "meta"})
 
 
@@ -100,7 +102,11 @@ def table(shown: Table, *, links: Mapping[tuple[int, int], str] | None = None, l
         links: Addresses of cells, by row and column.
         level: Of its heading.
     """
+    names = shown.columns
     classes = [_column_class(shown, column) for column in range(len(shown.columns))]
+    # On a phone a row of many or wide columns becomes a block, in which each cell has the name of its column. Browsers
+    # then no longer take it for a table, so that roles say what it is.
+    is_stacked = len(classes) >= _STACKED or "wide" in classes
 
     def cell(row: int, column: int, words: str) -> Html:
         where = (links or {}).get((row, column))
@@ -108,14 +114,24 @@ def table(shown: Table, *, links: Mapping[tuple[int, int], str] | None = None, l
         content = shown if where is None else link(shown, where)
         tag = "th" if column == 0 else "td"
         scope = "row" if column == 0 else None
-        return element(tag, content, scope=scope, class_=classes[column])
+        role = "rowheader" if column == 0 else "cell"
+        label = names[column] if is_stacked and column else None
+        return element(tag, content, scope=scope, class_=classes[column], data_label=label, role=role)
 
-    head = [element("th", name, scope="col", class_=classes[place]) for place, name in enumerate(shown.columns)]
+    head = [
+        element("th", name, scope="col", class_=classes[place], role="columnheader") for place, name in enumerate(names)
+    ]
     rows = [
-        element("tr", join(cell(row, column, words) for column, words in enumerate(cells)))
+        element("tr", join(cell(row, column, words) for column, words in enumerate(cells)), role="row")
         for row, cells in enumerate(shown.rows)
     ]
-    grid = element("table", element("thead", element("tr", join(head))), element("tbody", join(rows)), class_="grid")
+    grid = element(
+        "table",
+        element("thead", element("tr", join(head), role="row"), role="rowgroup"),
+        element("tbody", join(rows), role="rowgroup"),
+        class_="grid stacked" if is_stacked else "grid",
+        role="table",
+    )
     scroll = element("div", grid, class_="scroll", tabindex=0, role="region", aria_label=shown.title)
     note = element("p", shown.note, class_="note") if shown.note else ""
     return element("section", element(f"h{level}", shown.title), scroll, note)

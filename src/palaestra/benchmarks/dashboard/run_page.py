@@ -54,7 +54,7 @@ def run_content(
         curves: "all" for every curve.
         refreshes: Whether the page loads itself again.
     """
-    parts = [_head(dashboard, run, refreshes=refreshes)]
+    parts = [_head(session, dashboard, run, refreshes=refreshes)]
     if run.kind == RunKind.EVALUATION:
         parts += _evaluation(session, dashboard, run)
     elif run.kind == RunKind.TRAINING:
@@ -69,10 +69,10 @@ def run_content(
     return parts
 
 
-def _head(dashboard: Dashboard, run: RunSummary, *, refreshes: bool) -> Html:
+def _head(session: Session, dashboard: Dashboard, run: RunSummary, *, refreshes: bool) -> Html:
     episodes, solved, harmed, points = score_cells(run)
     changed = dashboard.age(run.updated)
-    state = badge("live", "passed") if dashboard.is_live(run.updated) else ""
+    state = badge("live", "passed") if dashboard.is_live(session, run) else ""
     shown = facts(
         [
             ("Kind", run.kind),

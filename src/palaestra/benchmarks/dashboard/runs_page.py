@@ -1,6 +1,7 @@
 """The first page: all runs, those that changed last first."""
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 
 from sqlalchemy.orm import Session
 
@@ -25,11 +26,11 @@ def runs_content(session: Session, dashboard: Dashboard, *, refreshes: bool) -> 
         hint = "The record holds no run yet. "
         command = element("code", "palaestra record import runs --follow")
         return [element("p", hint, command, " imports runs, also while they grow.", class_="lead")]
-    live = sum(dashboard.is_live(run.updated) for run in runs)
+    live = {run.id for run in runs if dashboard.is_live(session, run)}
     episodes = sum(run.episodes for run in runs)
-    lead = f"{_count(len(runs), 'run')}, {live} of them live; {_count(episodes, 'episode')}."
+    lead = f"{_count(len(runs), 'run')}, {len(live)} of them live; {_count(episodes, 'episode')}."
     again = refresh_link("/", refreshes=refreshes)
-    tables = (_table(dashboard, kind, runs) for kind in _KINDS if kind != RunKind.PROOF)
+    tables = (_table(dashboard, kind, runs, live) for kind in _KINDS if kind != RunKind.PROOF)
     return [element("p", lead, class_="lead"), again, *tables, _proofs(session, dashboard, runs)]
 
 
@@ -56,20 +57,20 @@ _KINDS = {
 }
 
 
-def _table(dashboard: Dashboard, kind: str, runs: Sequence[RunSummary]) -> Html:
+def _table(dashboard: Dashboard, kind: str, runs: Sequence[RunSummary], live: AbstractSet[int]) -> Html:
     own = [run for run in runs if run.kind == kind]
     if not own:
         return join([])
     links = {(row, 0): address(f"/runs/{run.id}") for row, run in enumerate(own)}
     middle = {"evaluation": ("suite", "agent"), "training": ("steps",)}.get(kind, ())
     columns = ("run", "changed", *middle, "episodes", "solved, %", "harmful, %", "points")
-    rows = tuple(_row(dashboard, run) for run in own)
+    rows = tuple(_row(dashboard, run, is_live=run.id in live) for run in own)
     return table(Table(title=_KINDS[kind], columns=columns, rows=rows), links=links, level=2)
 
 
-def _row(dashboard: Dashboard, run: RunSummary) -> tuple[str, ...]:
+def _row(dashboard: Dashboard, run: RunSummary, *, is_live: bool) -> tuple[str, ...]:
     state = f" ({_count(run.faults, 'damaged line')})" if run.faults else ""
-    changed = join([dashboard.age(run.updated), " ", badge("live", "passed") if dashboard.is_live(run.updated) else ""])
+    changed = join([dashboard.age(run.updated), " ", badge("live", "passed") if is_live else ""])
     steps = "-" if run.steps is None else str(run.steps)
     middle = {"evaluation": (run.suite, run.agent), "training": (steps,)}.get(run.kind, ())
     return (run.name + state, changed, *middle, *score_cells(run))

@@ -1,5 +1,6 @@
 """Who asks for a page, whether they may, and whether a form that writes comes from a page of ours."""
 
+import re
 from urllib.parse import parse_qs, urlsplit
 
 from fastapi import Request
@@ -13,6 +14,7 @@ from palaestra.serving.http import HttpLimits, caller_of, check_local_host, read
 
 _FORM = "application/x-www-form-urlencoded"
 _LIMITS = HttpLimits(body_bytes=8_192, body_seconds=10.0)
+_LONGEST_PATH = 2_000
 TOKEN = "form_token"  # noqa: S105  the name of a field
 
 
@@ -65,6 +67,15 @@ def visitor_of(request: Request, dashboard: Dashboard) -> Visitor:
         caller, has_session = keys.authenticate(key), True
     caller.require(KeyScope.READ)
     return Visitor(caller=caller, cookie=guest.cookie, is_new=guest.is_new, has_session=has_session)
+
+
+def local_path(wanted: str) -> str:
+    r"""Where a browser goes after it has signed in: a path of this server with its query, and "/" for all else.
+
+    Browsers take `//host`, `/\host` and `/<tab>/host` for other servers.
+    """
+    is_path = len(wanted) <= _LONGEST_PATH and re.fullmatch(r"/(?![/\\])[!-\[\]-~]*", wanted) is not None
+    return wanted if is_path else "/"
 
 
 async def read_form(request: Request, dashboard: Dashboard) -> dict[str, str]:

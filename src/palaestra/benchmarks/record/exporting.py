@@ -1,4 +1,4 @@
-"""Writes a run's files as they were imported, to the byte."""
+"""Writes a run's files as they were imported, to the byte, and makes the report of an evaluation again from them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,12 +6,16 @@ from pathlib import Path
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from palaestra.benchmarks.evaluation.results import OUTCOMES, SETTINGS, TRAJECTORIES, read_results
 from palaestra.benchmarks.record.database import RecordDatabase
 from palaestra.benchmarks.record.models import FileRow
 from palaestra.benchmarks.record.queries import run_named
 from palaestra.benchmarks.record.stored_lines import stored_lines
 from palaestra.durable import explain_disk_errors, make_folder
-from palaestra.errors import StorageError
+from palaestra.errors import RecordError, StorageError
+
+REPORTS = ("report.json", "report.md", "report.html")
+"""The files that are made from the others of an evaluation."""
 
 
 def export_run(database: RecordDatabase, name: str, folder: Path) -> list[Path]:
@@ -35,6 +39,30 @@ def export_run(database: RecordDatabase, name: str, folder: Path) -> list[Path]:
         run = run_named(session, name)
         files = session.scalars(select(FileRow).where(FileRow.run_id == run.id).order_by(FileRow.id)).all()
         return [_write(session, file, folder) for file in files]
+
+
+def write_reports(folder: Path) -> list[Path]:
+    """Make the reports of an evaluation again, which a record does not hold; the same results give the same bytes.
+
+    Args:
+        folder: The files of a run.
+
+    Returns:
+        The reports; none where the folder holds no evaluation that has ended.
+
+    Raises:
+        RecordError: a file of the evaluation cannot be read, so that its reports cannot be made.
+        StorageError: the disk refuses.
+    """
+    if not all((folder / name).is_file() for name in (SETTINGS, OUTCOMES, TRAJECTORIES)):
+        return []
+    from palaestra.benchmarks.evaluation.report import write_report  # noqa: PLC0415  it loads worlds
+
+    try:
+        write_report(read_results(folder), folder)
+    except KeyError as error:
+        raise RecordError(f"{folder}: its outcomes are of tasks that its settings lack ({error})") from error
+    return [folder / name for name in REPORTS]
 
 
 def _write(session: Session, file: FileRow, folder: Path) -> Path:

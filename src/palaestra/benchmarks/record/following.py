@@ -91,6 +91,8 @@ def _holds_anything(path: Path) -> bool:
 
 def import_sentence(summary: ImportSummary) -> str:
     """What an import added, in words."""
+    if summary.is_empty:
+        return f"{summary.run}: holds nothing yet, and is imported once it does"
     damaged = f", {summary.faults} of them damaged: kept, and not read" if summary.faults else ""
     lines = "1 new line" if summary.lines == 1 else f"{summary.lines:,} new lines"
     return f"{summary.run}: {lines}{damaged}"

@@ -21,7 +21,7 @@ from palaestra.benchmarks.record.line_reader import FileLine, count_equal, hash_
 from palaestra.benchmarks.record.models import FileRow, LineRow, RunRow
 from palaestra.benchmarks.record.queries import run_named
 from palaestra.benchmarks.record.reading import LineFault, LineIndex, read_line
-from palaestra.benchmarks.record.sources import PROGRESS, FileRole, SourceFile, SourceRun, stage_of
+from palaestra.benchmarks.record.sources import PROGRESS, FileRole, RunKind, SourceFile, SourceRun, stage_of
 from palaestra.benchmarks.record.stored_lines import stored_lines
 from palaestra.errors import ConfigError, RecordError
 from palaestra.record import record
@@ -40,6 +40,8 @@ class ImportSummary:
     """Lines that are new or were replaced; a document is one."""
     faults: int
     """Those of them that cannot be read."""
+    is_empty: bool = False
+    """Whether the files hold nothing yet, so that the record has no such run."""
 
 
 Acknowledge = Callable[[str, int], None]
@@ -66,7 +68,8 @@ def import_run(
         RecordError: a file cannot be read.
         StorageError: the database refuses; what was acknowledged stays.
     """
-    _register(database, source, clock())
+    if not _register(database, source, clock()):
+        return ImportSummary(run=source.name, lines=0, faults=0, is_empty=True)
     lines = faults = 0
     for file in source.files:
         for added, faulty in _FileImport(database, source, file, clock).run(acknowledge):
@@ -75,13 +78,18 @@ def import_run(
     return ImportSummary(run=source.name, lines=lines, faults=faults)
 
 
-def _register(database: RecordDatabase, source: SourceRun, now: float) -> None:
-    """Note the run where it is new; hold it to what is known of it where it is not."""
+def _register(database: RecordDatabase, source: SourceRun, now: float) -> bool:
+    """Note the run where it is new; hold it to what is known of it where it is not. `False`: there is nothing to note.
+
+    A file of episodes that is empty is no run. One that became empty is followed.
+    """
     place = str(source.path.resolve())
     with database.read() as session:  # a record that may only be read has nothing to note where nothing is new
         known = session.scalars(select(RunRow).where(RunRow.name == source.name)).one_or_none()
         if known is not None and (known.kind, known.source) == (source.kind, place):
-            return
+            return True
+    if known is None and source.kind is RunKind.EPISODES and not any(file.path.stat().st_size for file in source.files):
+        return False
     with database.write() as session:
         row = {"name": source.name, "kind": source.kind, "source": place, "updated": now, "agent": "", "suite": ""}
         dialect = sqlite if database.is_file else postgresql
@@ -91,11 +99,11 @@ def _register(database: RecordDatabase, source: SourceRun, now: float) -> None:
             raise ConfigError(
                 f"the record has {source.name!r} as {run.kind}, and {source.path} is {source.kind}; give --name"
             )
-        if run.source == place:
-            return
-        for file in source.files:
-            _check_same(session, run, file)
-        run.source = place
+        if run.source != place:
+            for file in source.files:
+                _check_same(session, run, file)
+            run.source = place
+    return True
 
 
 def lock_run(session: Session, name: str) -> RunRow:

@@ -1,8 +1,9 @@
 """What is asked of a record: runs with counts, episodes by what they are, curves, results of evaluations."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
+import orjson
 from pydantic import ValidationError
 from sqlalchemy import ColumnElement, case, exists, func, select
 from sqlalchemy.orm import InstrumentedAttribute, Session
@@ -21,9 +22,11 @@ from palaestra.benchmarks.record.models import (
     VerdictRow,
 )
 from palaestra.benchmarks.record.reading import episode_at
-from palaestra.benchmarks.record.sources import FileRole
+from palaestra.benchmarks.record.sources import FileRole, RunKind
 from palaestra.errors import RecordError, UnknownNameError
 from palaestra.record import record
+from palaestra.records import JsonObject
+from palaestra.trainers.stage_kinds import stage_names
 from palaestra.trajectory import Episode
 
 _MOST_NAMES = 500
@@ -79,6 +82,10 @@ class EpisodeSummary:
     has_transcript: bool
 
 
+VerdictChoice: TypeAlias = Literal["", "counts", "not"]
+OutcomeChoice: TypeAlias = Literal["", "solved", "failed", "harmed", "fault"]
+
+
 @record
 class EpisodeFilter:
     """Which episodes are asked for; what is empty does not count."""
@@ -90,10 +97,9 @@ class EpisodeFilter:
     """Part of a family's name."""
     criterion: str = ""
     """A criterion's id."""
-    verdict: str = ""
-    """"counts" or "not": whether the criterion is met, or violated where it forbids."""
-    outcome: str = ""
-    """"solved", "failed", "harmed" or "fault"."""
+    verdict: VerdictChoice = ""
+    """Whether the criterion is met, or violated where it forbids; of any criterion where none is named."""
+    outcome: OutcomeChoice = ""
 
 
 @record
@@ -161,6 +167,23 @@ def run_summaries(session: Session, *, run: int | None = None) -> list[RunSummar
     return summaries
 
 
+def is_unfinished(session: Session, run: RunSummary) -> bool:
+    """Whether the settings of a run ask for more than the record has; files of episodes and proofs ask for nothing."""
+    if run.kind == RunKind.EVALUATION:
+        return run.expected is not None and run.episodes < run.expected
+    content = document_of(session, run.id, FileRole.CONFIG) if run.kind == RunKind.TRAINING else None
+    if content is None:
+        return False
+    settings: JsonObject = orjson.loads(content)
+    stage = next(reversed(stage_names(settings)), "")
+    own = settings.get(stage)
+    steps = own.get("steps") if isinstance(own, dict) else None
+    if not isinstance(steps, int):
+        return True  # nobody knows its end
+    last = select(func.max(FigureRow.step)).where(FigureRow.run_id == run.id, FigureRow.stage == stage)
+    return (session.scalar(last) or 0) < steps
+
+
 def _by_run(session: Session, rows: Any) -> dict[int, int]:
     found: Any = session.execute(rows).all()  # Any: pairs, which the select does not say
     return dict(found)
@@ -221,13 +244,14 @@ def _matching(rows: Any, wanted: EpisodeFilter) -> Any:  # Any: a select, of wha
         rows = rows.where(EpisodeRow.task.contains(wanted.task, autoescape=True))
     if wanted.family:
         rows = rows.where(EpisodeRow.family.contains(wanted.family, autoescape=True))
-    if wanted.criterion:
-        verdict = exists().where(VerdictRow.episode_id == EpisodeRow.id, VerdictRow.criterion == wanted.criterion)
+    if wanted.criterion or wanted.verdict:
+        verdict = exists().where(VerdictRow.episode_id == EpisodeRow.id)
+        if wanted.criterion:
+            verdict = verdict.where(VerdictRow.criterion == wanted.criterion)
         if wanted.verdict:
             verdict = verdict.where(VerdictRow.counts.is_(wanted.verdict == "counts"))
         rows = rows.where(verdict)
-    outcome = _OUTCOMES.get(wanted.outcome)
-    return rows if outcome is None else rows.where(outcome)
+    return rows.where(_OUTCOMES[wanted.outcome]) if wanted.outcome else rows
 
 
 _OUTCOMES: Mapping[str, ColumnElement[bool]] = {
