@@ -215,7 +215,7 @@ EXPORTS = {
     "palaestra.rubrics.derivation": "DerivedRubric SolutionTrace TableFacts Tables TraceStep derive",
     "palaestra.interop": "AdaptedEpisode EnvMaker EnvSource",
     "palaestra.serving.access": (
-        "LOCAL Caller KeyFile KeyRecord KeyRing KeyScope RateLimiter RateLimits expand_scopes find_key "
+        "LOCAL OWNER_PATTERN Caller KeyFile KeyRecord KeyRing KeyScope RateLimiter RateLimits expand_scopes find_key "
         "make_key new_handle_secret read_keys rotate_key with_keys write_keys"
     ),
     "palaestra.serving.client": "KEY_VARIABLE ServedEnv ServedSnapshot ServedVectorEnv ServerConnection",
