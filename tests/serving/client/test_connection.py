@@ -47,8 +47,8 @@ def test_what_a_model_writes_and_json_cannot_say_is_played_all_the_same(tmp_path
         for value in (2**64, -(2**70), "\ud83d half", float("inf"), {1: float("nan")}, [2**64, "\udc00"]):
             messages = env.step({"tool": "get_member", "arguments": {"member_id": value}})[0]
             assert messages[0]["role"] == "tool"
-        with pytest.raises(RequestError, match=r"^a set is no JSON: \{2, .*; give text, numbers, lists and mappings$"):
-            env.step({"tool": "get_member", "arguments": {"member_id": [2**64, {2, "a"}]}})  # type: ignore[dict-item]
+        with pytest.raises(RequestError, match=r"^a set is no JSON: \{2\}; give text, numbers, lists and mappings$"):
+            env.step({"tool": "get_member", "arguments": {"member_id": [2**64, {2}]}})
         with pytest.raises(RequestError):
             env.reset(seed=2**70)
         env.close()
