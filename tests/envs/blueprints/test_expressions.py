@@ -65,8 +65,8 @@ def _objects(key: str) -> dict[str, Any]:
     loans = [view("loan", row) for row in rows.find(kinds["loan"])]
     holds = [view("hold", row) for row in rows.find(kinds["hold"])]
     for loan in loans:
-        title = view("tool", rows.get(kinds["tool"], loan.tool_id)).title
-        loan.tool = SimpleNamespace(title=title, holds=[h for h in holds if h.tool_id == loan.tool_id])
+        tool: Any = rows.get(kinds["tool"], loan.tool_id)
+        loan.tool = SimpleNamespace(title=tool.title, holds=[h for h in holds if h.tool_id == loan.tool_id])
         loan.member = SimpleNamespace(loans=[x for x in loans if x.member_id == loan.member_id])
         loan.due, loan.started = _Day(loan.due), _Day(loan.started)
     made = frame(rows, key)

@@ -148,6 +148,7 @@ def test_a_domain_has_things_below_and_above_every_limit(
 @DOMAINS
 def test_a_domain_has_purposes_of_both_bases(domain: DomainLexicon) -> None:
     if "messaging" in domain.mechanisms:
-        bases = Counter(domain.mechanisms["messaging"]["consent_purposes"].values())
+        purposes: dict[str, str] = domain.mechanisms["messaging"]["consent_purposes"]
+        bases = Counter(purposes.values())
         assert bases.keys() == {"wish", "contract"}
         assert bases["wish"] > bases["contract"]

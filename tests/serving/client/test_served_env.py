@@ -209,7 +209,7 @@ def test_a_player_joins_the_session_that_an_author_made_and_the_author_reads_the
 
 def test_rewards_are_shown_to_players_where_the_author_says_so() -> None:
     with open_live_door() as door:
-        rewards = []
+        rewards: list[float] = []
         for show_reward in (True, False):
             env = ServedEnv(
                 url=door.url, world="library", key=door.tokens["author"], view="play", show_reward=show_reward

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
@@ -50,7 +50,8 @@ class DomainLexicon:
         for role, value in self.mechanisms[mechanism].items():
             found |= _forms(role, value) if isinstance(value, str) else _list_texts(role, list(value))
         for name, value in self.mechanisms[mechanism].items():
-            found |= _value_texts(name, value, found) if isinstance(value, Mapping) else {}
+            if isinstance(value, Mapping):
+                found |= _value_texts(name, cast("Mapping[str, Any]", value), found)
         return found
 
 

@@ -13,7 +13,7 @@ import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import orjson
@@ -185,14 +185,13 @@ def _as_json(value: object) -> object:
     if value is None or isinstance(value, int | float):
         return value
     try:
-        plain = _plain(value)
+        plain: Any = _plain(value)  # a dictionary or a list
     except TypeError as error:
         raise RequestError(f"{error}; give text, numbers, lists and mappings") from error
     if isinstance(plain, dict):
-        items: Mapping[object, object] = plain  # pyright: ignore[reportUnknownVariableType]
-        return {_as_json(str(name)): _as_json(member) for name, member in items.items()}
-    members: Sequence[object] = plain  # type: ignore[assignment]
-    return [_as_json(member) for member in members]
+        named = cast("dict[object, object]", plain)
+        return {_as_json(str(name)): _as_json(member) for name, member in named.items()}
+    return [_as_json(member) for member in plain]
 
 
 def _plain(value: object) -> object:

@@ -111,6 +111,7 @@ class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
         self._observation: tuple[Message, ...] = ()
         try:
             name, self.env_id = self._find_world(world if session is None else self._find_session(session))
+            created: dict[str, Any]
             self._creation: dict[str, Any] | None = None
             if session is None:
                 self._creation = {
