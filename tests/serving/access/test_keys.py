@@ -3,7 +3,7 @@
 import pytest
 
 from palaestra.errors import AccessError, KeyScopeError, UnknownNameError
-from palaestra.serving.access import KeyRing, KeyScope, expand_scopes, make_key, rotate_key
+from palaestra.serving.access import KeyRing, KeyScope, expand_scopes, find_key, make_key, rotate_key
 from palaestra.serving.access.rates import TokenBucket
 from served import ManualClock, caller
 
@@ -47,6 +47,13 @@ def test_a_key_that_was_rotated_is_accepted_for_the_overlap_alone() -> None:
     assert ring.authenticate(new).scopes == {KeyScope.READ}
     with pytest.raises(UnknownNameError):
         rotate_key(records, "no-such", now=0.0, lifetime=None, overlap=0.0)
+
+
+def test_a_key_in_place_of_its_id_is_refused_and_never_shown() -> None:
+    token, record = make_key("trainer", [KeyScope.PLAY], now=0.0, lifetime=None)
+    with pytest.raises(UnknownNameError, match="not the id of one") as raised:
+        find_key([record], token)
+    assert token[-20:] not in str(raised.value)
 
 
 def test_a_key_that_expires_is_rotated_into_one_that_lives_as_long() -> None:

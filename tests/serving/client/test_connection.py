@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from palaestra.envs.check.subject import as_action, make
-from palaestra.errors import AccessError, ReplyError, RequestError, ServerError
+from palaestra.errors import AccessError, ConfigError, ReplyError, RequestError, ServerError
 from palaestra.serving.client import ServedEnv, ServerConnection
 from served.cutting import cut_link
 from served.process import run_server
@@ -60,6 +60,13 @@ def test_a_key_that_is_none_is_refused_at_once_and_never_shown(key: str) -> None
         ServerConnection("http://127.0.0.1:1", key=key)
     assert "secret" not in str(raised.value)
     assert raised.value.__cause__ is None
+
+
+@pytest.mark.parametrize("url", ["pal_secret", "http://me:secret@h:1", "http://h/?key=pal_secret"])
+def test_a_key_in_place_of_an_address_is_refused_and_never_shown(url: str) -> None:
+    with pytest.raises(ConfigError, match=r"as key=$") as raised:
+        ServerConnection(url)
+    assert "secret" not in str(raised.value)
 
 
 def test_white_space_around_a_key_is_no_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -207,6 +207,29 @@ def test_a_player_joins_the_session_that_an_author_made_and_the_author_reads_the
             joined.reset(seed=4)
 
 
+def test_an_author_joins_a_session_of_their_own_and_sees_what_it_shows_them() -> None:
+    with open_live_door() as door:
+        for view in ("author", "play"):
+            author = ServedEnv(url=door.url, world="library", key=door.tokens["author"], view=view)
+            joined = ServedEnv(url=door.url, key=door.tokens["author"], session=author.session_id)
+            info = joined.reset(seed=3)[1]
+            assert (joined.view, "rubric" in info) == (view, view == "author")
+            assert joined.step(FINISH)[0] == joined._observation
+            author.close()
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [{"view": "author"}, {"player": "other"}, {"lease": 5.0}, {"show_reward": True}, {"world": "paid"}, {"noise": 1}],
+)
+def test_who_joins_a_session_cannot_set_what_its_creator_chose(setting: dict[str, Any]) -> None:
+    with open_live_door() as door:
+        author = ServedEnv(url=door.url, world="library", key=door.tokens["author"], player="play")
+        with pytest.raises(ConfigError, match=rf"^{next(iter(setting))}=: session .* its creator chose; leave it out$"):
+            ServedEnv(url=door.url, key=door.tokens["play"], session=author.session_id, **setting)
+        author.close()
+
+
 def test_rewards_are_shown_to_players_where_the_author_says_so() -> None:
     with open_live_door() as door:
         rewards: list[float] = []

@@ -136,6 +136,8 @@ def find_key(records: Iterable[KeyRecord], id_: str) -> KeyRecord:
         UnknownNameError: no key has this id.
     """
     known = {one.id: one for one in records}
+    if id_.strip().startswith("pal_"):  # not repeated: errors are printed and logged
+        raise UnknownNameError("this is a key and not the id of one; `palaestra keys list` shows the ids")
     if id_ not in known:
         raise UnknownNameError.of("key", id_, known, "`palaestra keys list` shows them")
     return known[id_]

@@ -58,6 +58,11 @@ class ServerConnection:
         tries: int = 5,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
+        if "pal_" in url or "@" in url:  # not repeated: errors are printed and logged
+            raise ConfigError(
+                "the address holds a key, a name or a password; give the address of a server as url=, such as "
+                "http://127.0.0.1:8765, and the key as key="
+            )
         if not url.startswith(("http://", "https://")):
             raise ConfigError(f"url={url!r}: give the address of a server, such as http://127.0.0.1:8765")
         self.url = url.rstrip("/")

@@ -62,7 +62,8 @@ class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
         task: A task that every episode plays: a handle, or for authors an id.
         action_format: How text is read.
         lease: Seconds without a call after which the server closes the session; `None` for its own setting.
-        session: A session to play that an author has made for the key's owner; `None` makes a new one.
+        session: A session to play that an author has made for the key's owner, or one's own; `None` makes a new one. It
+            keeps what its creator chose: leave world, view, lease, player, show_reward and switches out.
         player: For authors: another owner who may play the session, and sees it as a player.
         show_reward: For authors: whether a player of the session is shown rewards; `None` for the server's setting.
         timeout: Seconds that one try of a request may take.
@@ -70,7 +71,8 @@ class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
         switches: For authors: what the world's own environment takes, such as split, surface, noise and handbook.
 
     Raises:
-        ConfigError: the address is none, or the server serves several worlds and `world` names none.
+        ConfigError: the address is none, the server serves several worlds and `world` names none, or something is set
+            that the creator of `session` chose.
         AccessError: the key is missing, wrong or expired, or too small for the switches.
         RequestError: a switch is none, or has no such value.
         SessionError: the key's owner has no such `session`.
@@ -109,10 +111,15 @@ class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
         self._session: str | None = None
         self._is_playing = False
         self._observation: tuple[Message, ...] = ()
+        creation = {"world": world, "view": view, "lease": lease, "player": player, "show_reward": show_reward}
         try:
-            name, self.env_id = self._find_world(world if session is None else self._find_session(session))
             created: dict[str, Any]
             self._creation: dict[str, Any] | None = None
+            if session is not None:  # its tools come with the first reset
+                _check_left_out(session, {**creation, **switches})
+                created = {**self._find_session(session), "tools": []}
+                world = str(created["world"])
+            name, self.env_id = self._find_world(world)
             if session is None:
                 self._creation = {
                     "world": name,
@@ -125,8 +132,7 @@ class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
                 if switches:
                     self._creation["switches"] = switches
                 created = self._create(tools=True)
-            else:  # its tools come with the first reset
-                created = {"session": session, "view": view or "play", "tools": []}
+            else:
                 self._hold(created)
         except BaseException:
             self.connection.close()
@@ -136,11 +142,11 @@ class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
         self.action_space = SchemaSpace(read_tools(created["tools"]), FORMATS.get(action_format))
         self.observation_space = MessageSpace()
 
-    def _find_session(self, session: str) -> str:
-        """The world of a session that was made for the key's owner, or by them."""
+    def _find_session(self, session: str) -> dict[str, Any]:
+        """What the server lists of a session that was made for the key's owner, or by them. Any: JSON."""
         for one in self.connection.get("sessions")["sessions"]:
             if one["session"] == session:
-                return str(one["world"])
+                return dict(one)
         raise SessionError(f"there is no session {session!r} for this key; its author names the player by `player=`")
 
     def _find_world(self, name: str | None) -> tuple[str, str]:
@@ -440,6 +446,17 @@ class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
         if self._session is None:
             raise EpisodeOverError("the environment is closed; call env.reset() to begin an episode in a new session")
         return self._session
+
+
+def _check_left_out(session: str, settings: Mapping[str, object]) -> None:
+    """Check that nothing is set that the creator of a session has set.
+
+    Raises:
+        ConfigError: something is.
+    """
+    stated = [f"{name}=" for name, value in settings.items() if value is not None]
+    if stated:
+        raise ConfigError(f"{', '.join(stated)}: session {session} has what its creator chose; leave it out")
 
 
 def _read_messages(shown: list[Any]) -> tuple[Message, ...]:

@@ -399,6 +399,7 @@ class SessionCore:
                 "world": session.terms.world.name,
                 "creator": session.terms.creator,
                 "player": session.terms.player,
+                "view": session.view(caller),
                 "turn": session.turn,
                 "running": session.running is not None,
                 "expires_in": max(0.0, session.expires - now),
