@@ -17,7 +17,7 @@ import palaestra
 from palaestra.agents import as_action
 from palaestra.envs import ToolEnv
 from palaestra.envs.check import CHECKS, Subject
-from palaestra.envs.check.subject import OperationResult, fingerprint
+from palaestra.envs.check.subject import OperationResult, fingerprint, make
 from palaestra.errors import (
     AccessError,
     ActionError,
@@ -31,12 +31,12 @@ from palaestra.errors import (
     SessionLostError,
     UnknownNameError,
 )
-from palaestra.records import EndReason
+from palaestra.records import EndReason, ToolCall
 from palaestra.serving.client import ServedEnv
 from palaestra.tools import Schemas
 from served.live import open_live_door
 from served.process import ServerProcess, run_server
-from worlds.registration import register
+from worlds.registration import LIBRARY_ID, register
 
 LIBRARY = "worlds.library:LIBRARY"
 FINISH: dict[str, Any] = {"tool": "finish", "arguments": {}}
@@ -185,6 +185,68 @@ def test_a_server_that_stops_ends_cleanly(tmp_path: Path) -> None:
     with pytest.raises(ServerError, match=r"in 2 tries .*is the server running"):
         env.step(FINISH)
     env.connection.close()
+
+
+WIDE: list[Any] = [
+    2**64,
+    -(2**70),
+    "\ud83d half",
+    float("inf"),
+    float("-inf"),
+    float("nan"),
+    [2**64, "\udc00", None],
+    None,
+]
+
+
+@pytest.mark.parametrize("view", ["author", "play"])
+def test_what_a_model_writes_and_json_cannot_hold_is_answered_as_in_process(server: ServerProcess, view: str) -> None:
+    here, served = make(LIBRARY_ID), ServedEnv(url=server.url, world="library", view=view)
+    for value in WIDE:
+        here.reset(seed=0)
+        served.reset(seed=0)
+        for action in (
+            {"tool": "get_member", "arguments": {"member_id": value}},
+            [{"tool": "get_member", "arguments": {"member_id": {"deep": [value]}}}] * 2,
+            ToolCall(tool="get_member", arguments={"member_id": value}),
+        ):
+            assert served.step(action)[0] == here.step(action)[0]
+        assert served.digest() == here.digest()
+    assert served.step("half of a character: \ud83d")[0] == here.step("half of a character: \ud83d")[0]
+    assert served.digest() == here.digest()
+    served.close()
+
+
+@pytest.mark.parametrize("value", [b"ab", {2, 3}, object(), [2**64, {2}]])
+def test_what_no_model_writes_is_refused_and_no_turn(server: ServerProcess, value: object) -> None:
+    env = ServedEnv(url=server.url, world="library")
+    env.reset(seed=0)
+    with pytest.raises(RequestError, match="is no JSON"):
+        env.step({"tool": "get_member", "arguments": {"member_id": value}})  # type: ignore[dict-item]
+    assert env.inspect("episode")["episode"]["turn"] == 0
+    env.close()
+
+
+@pytest.mark.parametrize("action", [5, None, b"ab", {"tool": 3}, [{"tool": "get_member", "arguments": 5}]])
+def test_what_is_no_action_is_refused_in_the_same_words_as_in_process(server: ServerProcess, action: Any) -> None:
+    messages = []
+    for env in (make(LIBRARY_ID), ServedEnv(url=server.url, world="library")):
+        env.reset(seed=0)
+        with pytest.raises(ActionError) as raised:
+            env.step(action)
+        messages.append(str(raised.value))
+    assert messages[0] == messages[1]
+
+
+def test_seeds_that_no_server_takes_are_refused_with_the_range(server: ServerProcess) -> None:
+    here, served = make(LIBRARY_ID), ServedEnv(url=server.url, world="library")
+    for env in (here, served):
+        with pytest.raises(ValueError, match=r"^seed=-1: seeds are 0 or above$"):
+            env.reset(seed=-1)
+    with pytest.raises(RequestError, match=f"^seed={2**70}: a server takes seeds up to {2**63 - 1}$"):
+        served.reset(seed=2**70)
+    served.reset(seed=2**63 - 1)
+    served.close()
 
 
 def test_a_player_joins_the_session_that_an_author_made_and_the_author_reads_the_score() -> None:

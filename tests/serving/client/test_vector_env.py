@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 import palaestra
 from palaestra.agents import as_action
 from palaestra.envs.check.subject import make
-from palaestra.errors import ActionError, LimitError, SessionLostError
+from palaestra.errors import ActionError, LimitError, RequestError, SessionLostError
 from palaestra.serving.client import ServedVectorEnv, ServerConnection
 from served.process import ServerProcess, run_server
 from worlds.registration import LIBRARY_ID, register
@@ -137,4 +137,20 @@ def test_a_wrong_number_of_actions_is_refused_before_any_is_sent(server: ServerP
         envs.step([FINISH] * 2)
     assert messages == []
     envs.step([FINISH] * COUNT)
+    envs.close()
+
+
+@pytest.mark.parametrize(
+    ("bad", "kind"), [(5, ActionError), ({"tool": "finish", "arguments": {"x": b"y"}}, RequestError)]
+)
+def test_one_action_that_is_none_is_refused_before_any_is_sent(
+    server: ServerProcess, messages: list[str], bad: Any, kind: type[Exception]
+) -> None:
+    envs = palaestra.connect_vec(server.url, COUNT)
+    envs.reset(seed=0)
+    messages.clear()
+    with pytest.raises(kind, match=rf"^action 1 of 0 to {COUNT - 1}: "):
+        envs.step([FINISH, bad, *[FINISH] * (COUNT - 2)])
+    assert messages == []
+    assert list(envs.step([FINISH] * COUNT)[2]) == [True] * COUNT
     envs.close()

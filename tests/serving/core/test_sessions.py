@@ -319,3 +319,13 @@ def test_who_may_read_sees_all_sessions_and_others_their_own(core: CoreUnderTest
     assert len(core.core.listing(READER)) == 2
     assert len(core.core.listing(OTHER)) == 1
     assert not {"task", "family", "seed"} & {key for one in core.core.listing(READER) for key in one}
+
+
+@pytest.mark.parametrize("text", ["", "{", 5, None, {"tool": "finish"}, "[" * 100_000, "1" * 5_000])
+def test_text_that_should_hold_an_action_and_holds_none_is_refused_and_no_turn(core: CoreUnderTest, text: Any) -> None:
+    session = core.begin(PLAYER)
+    code, message = core.refusal(PLAYER, "step", session=session, action=text, as_json=True)
+    assert (code, message[:8]) == ("request", "as_json:")
+    code, _ = core.refusal(PLAYER, "step", session=session, action="[" * 90 + "]" * 90, as_json=True)
+    assert code == "action"
+    assert core.ask(PLAYER, "observe", session=session)["turn"] == 0

@@ -4,8 +4,6 @@ Sent again are requests whose connection broke or timed out, and those that the 
 the same request keys, so the server runs it once. Any other refusal is an error at once.
 """
 
-import json
-import math
 import os
 import re
 import secrets
@@ -13,7 +11,7 @@ import time
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from itertools import count
-from typing import Any, cast
+from typing import Any
 
 import httpx
 import orjson
@@ -27,7 +25,6 @@ KEY_VARIABLE = "PALAESTRA_KEY"
 """The environment variable that holds the key where none is given."""
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 10.0
 _KEY_CHARACTERS = re.compile(r"[!-~]+")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _NOT_NOW = frozenset({408, 429, 502, 503, 504})
 _NOT_REACHED = "is the server running? start one with `palaestra serve`"
 _NO_ROOM = "the server is there and has no room; try again later"
@@ -170,33 +167,10 @@ def _retry_after(response: httpx.Response) -> float:
 
 
 def _write_items(items: Sequence[Mapping[str, Any]]) -> bytes:
-    """A request. A model may write numbers above 64 bits and halves of characters, which orjson refuses."""
     try:
         return orjson.dumps({"items": items}, default=_plain, option=orjson.OPT_NON_STR_KEYS)
-    except TypeError:
-        return json.dumps({"items": [_as_json(item) for item in items]}).encode()
-
-
-def _as_json(value: object) -> object:
-    """A value as JSON that every server reads: half a character is U+FFFD there, and no number is null.
-
-    Raises:
-        RequestError: JSON has no word for it.
-    """
-    if isinstance(value, str):
-        return _SURROGATE.sub("\ufffd", value)
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    if value is None or isinstance(value, int | float):
-        return value
-    try:
-        plain: Any = _plain(value)  # a dictionary or a list
     except TypeError as error:
-        raise RequestError(f"{error}; give text, numbers, lists and mappings") from error
-    if isinstance(plain, dict):
-        named = cast("dict[object, object]", plain)
-        return {_as_json(str(name)): _as_json(member) for name, member in named.items()}
-    return [_as_json(member) for member in plain]
+        raise RequestError(f"the request is no JSON ({error}); give text, numbers, lists and mappings") from error
 
 
 def _plain(value: object) -> object:

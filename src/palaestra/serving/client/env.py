@@ -21,6 +21,7 @@ from palaestra.errors import (
     ConfigError,
     EpisodeOverError,
     PalaestraError,
+    RequestError,
     SessionError,
     SessionLostError,
     UnknownNameError,
@@ -33,8 +34,11 @@ from palaestra.serving.client.author_records import AuthorRecords, read_events, 
 from palaestra.serving.client.author_view import AuthorView
 from palaestra.serving.client.connection import ServerConnection
 from palaestra.serving.client.schema_space import SchemaSpace
+from palaestra.serving.core.action_text import write_action
 from palaestra.steps import Returned
-from palaestra.tools import FORMATS
+from palaestra.tools import FORMATS, read_action
+
+_LARGEST_SEED = 2**63 - 1
 
 
 @record
@@ -220,13 +224,18 @@ class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
 
         Raises:
             UnknownNameError: an option is unknown.
-            RequestError: there is no such task.
+            ValueError: the seed is below 0.
+            RequestError: there is no such task, or the seed is above 2**63 - 1.
             InfrastructureError: the world failed, or the server cannot be reached.
         """
         return self._begin(self._reset_session(self._reset_item(seed, options)))
 
     def _reset_item(self, seed: int | None, options: Mapping[str, Any] | None) -> dict[str, Any]:
         """What `reset` asks for, without the session."""
+        if seed is not None and seed < 0:
+            raise ValueError(f"seed={seed}: seeds are 0 or above")
+        if seed is not None and seed > _LARGEST_SEED:
+            raise RequestError(f"seed={seed}: a server takes seeds up to {_LARGEST_SEED}")
         super().reset(seed=seed)
         for option in options or {}:
             if option != "task":
@@ -269,16 +278,24 @@ class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
         Raises:
             EpisodeOverError: there is no episode, or it has ended.
             ActionError: `action` is no action.
+            RequestError: it holds what is no JSON, such as bytes or a set.
             SessionLostError: the server has closed the session or was restarted; the episode is void.
             InfrastructureError: the world failed, or the server cannot be reached; the episode is void.
         """
         return self._take_step(self._ask("step", **self._step_item(action)))
 
     def _step_item(self, action: Action) -> dict[str, Any]:
-        """What `step` asks for, without the session."""
+        """What `step` asks for, without the session; nothing is sent yet.
+
+        Raises:
+            EpisodeOverError: there is no episode.
+            ActionError: `action` is no action.
+            RequestError: it holds what is no JSON.
+        """
         if not self._is_playing:
             raise EpisodeOverError("step before reset; call env.reset() to begin an episode")
-        return {"action": action, "request": self.connection.request_key()}
+        read_action(action)  # what is none is refused here, in the words of an environment in process
+        return {**write_action(action), "request": self.connection.request_key()}
 
     def _take_step(self, shown: dict[str, Any]) -> Returned:
         """Take in the turn that the server shows."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
-from palaestra.errors import ActionError, PalaestraError, SessionError, SessionLostError
+from palaestra.errors import ActionError, PalaestraError, RequestError, SessionError, SessionLostError
 from palaestra.records import Message
 from palaestra.serving.client.env import ServedEnv
 from palaestra.steps import Returned
@@ -85,18 +85,26 @@ class ServedVectorEnv(SyncVectorEnv):
         """As `SyncVectorEnv.step`, with one message for all turns. Any: as Gymnasium has it.
 
         Raises:
-            ActionError: there is not one action for each environment; none was sent.
-            PalaestraError: a world failed, or takes no such action; the others have played their turn.
+            ActionError: there is not one action for each environment, or one is none; none was sent.
+            RequestError: one holds what is no JSON; none was sent.
+            PalaestraError: a world failed, or its episode is over; the others have played their turn.
         """
         given = list(actions)
         ended = [bool(over) and self.autoreset_mode == AutoresetMode.NEXT_STEP for over in self._autoreset_envs]
         if len(given) != self.num_envs:
             raise ActionError(f"{len(given)} actions for {self.num_envs} environments; give one for each")
+        items = {number: self._read_turn(number, given[number]) for number, over in enumerate(ended) if not over}
         self._ask_resets({number: (None, {}) for number, over in enumerate(ended) if over})
-        turns = [number for number, over in enumerate(ended) if not over]
-        items = [self._members[number]._step_item(given[number]) for number in turns]
-        self._ask_all("step", dict(zip(turns, items, strict=True)))
+        self._ask_all("step", items)
         return self._take(lambda: super(ServedVectorEnv, self).step(actions))
+
+    def _read_turn(self, number: int, action: Any) -> dict[str, Any]:
+        """What `step` asks for, of one environment; raises as `step` does."""
+        try:
+            item: dict[str, Any] = self._members[number]._step_item(action)
+        except (ActionError, RequestError) as error:
+            raise type(error)(f"action {number} of 0 to {self.num_envs - 1}: {error}") from error
+        return item
 
     def _ask_resets(self, wanted: Mapping[int, tuple[int | None, Mapping[str, Any]]]) -> None:
         """Reset some, each with a seed and options; a session that is gone is made again."""

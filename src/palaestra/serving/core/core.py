@@ -17,6 +17,7 @@ from palaestra.errors import (
 from palaestra.records import EndReason
 from palaestra.serving.access import Caller, KeyScope
 from palaestra.serving.core import views
+from palaestra.serving.core.action_text import read_action_text
 from palaestra.serving.core.author_settings import check_author_settings, check_split_choice
 from palaestra.serving.core.depth import check_depth
 from palaestra.serving.core.inspection import inspect_session, snapshot_facts
@@ -204,6 +205,7 @@ class SessionCore:
             SessionLostError: the session is gone.
             EpisodeOverError: there is no episode, it has ended, or it is void.
             ActionError: the action is none, or is nested too deep.
+            RequestError: the action is no text that holds JSON, and the item says that it is.
             RequestConflictError: the session has another number of turns than the item states.
             InfrastructureError: the world failed; the episode is void.
         """
@@ -215,9 +217,10 @@ class SessionCore:
             raise RequestConflictError(
                 f"turn={item.turn}: the session has played {session.turn} turns; nothing was run"
             )
-        check_depth(item.action)
+        action = read_action_text(item.action) if item.as_json else item.action
+        check_depth(action)
         try:
-            done: StepRecord = session.env.step(item.action)[4]["record"]
+            done: StepRecord = session.env.step(action)[4]["record"]
             reply = self._step_reply(session, view, done)
         except (ActionError, EpisodeOverError):
             raise

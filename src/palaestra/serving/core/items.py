@@ -68,6 +68,9 @@ class StepItem:
     session: Id
     action: Any
     """Text, a call, or the calls of a turn. Any: JSON, which the environment judges."""
+    as_json: StrictBool = False
+    """Whether `action` is text that holds the action as JSON. It may hold what a request cannot: integers of any size,
+    NaN, Infinity and halves of characters."""
     turn: Annotated[int, Field(ge=0, strict=True)] | None = None
     """How many turns the caller knows of; where the session has another number, nothing is run."""
     request: RequestKey | None = None

@@ -5,6 +5,7 @@ criteria, points by layer, events, rows and hashes are the author's.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import orjson
@@ -12,6 +13,7 @@ import orjson
 from palaestra.digest import as_json
 from palaestra.steps import ResetRecord, StepRecord
 from palaestra.tools import Schemas
+from palaestra.tools.wire import plain_call
 
 _OPTIONS = orjson.OPT_NON_STR_KEYS
 
@@ -63,5 +65,8 @@ def author_reset(done: ResetRecord, *, handle: str) -> bytes:
 
 
 def author_step(done: StepRecord, *, turn: int) -> bytes:
-    """A turn, for an author: the whole record."""
-    return dump({"record": done, "turn": turn})
+    """A turn, for an author: the whole record. Calls that JSON cannot hold are shown as the log keeps them."""
+    try:
+        return dump({"record": done, "turn": turn})
+    except TypeError:
+        return dump({"record": replace(done, calls=tuple(map(plain_call, done.calls))), "turn": turn})

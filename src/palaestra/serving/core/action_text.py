@@ -1,0 +1,62 @@
+"""Actions as text that holds them as JSON, for what a model writes and the JSON of requests cannot hold.
+
+That is an integer of more than 64 bits, half of a character (a lone surrogate), and the numbers NaN and Infinity. A
+client sends them as `{"action": "...", "as_json": true}`, so a world answers as in process.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import orjson
+from pydantic import BaseModel
+
+from palaestra.errors import RequestError
+from palaestra.records import ToolCall
+from palaestra.serving.core.depth import MAX_DEPTH
+
+
+def write_action(action: object) -> dict[str, Any]:
+    """The fields of a step that hold an action: `action`, and `as_json` where it is text that holds it. Any: JSON.
+
+    Raises:
+        RequestError: it holds what is no JSON.
+    """
+    try:
+        written = orjson.dumps(action, default=_plain)
+    except TypeError:
+        return _as_text(action)
+    # No finite number is written as `null`, so most actions are looked at once.
+    return _as_text(action) if b"null" in written else {"action": action}
+
+
+def _as_text(action: object) -> dict[str, Any]:
+    try:
+        text = json.dumps(action, default=_plain)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise RequestError(f"the action cannot be sent ({error}); give text, numbers, lists and mappings") from error
+    return {"action": text, "as_json": True}
+
+
+def read_action_text(text: object) -> object:
+    """The action that a text holds.
+
+    Raises:
+        RequestError: it holds none.
+    """
+    try:
+        return json.loads(cast("str", text))
+    except (TypeError, ValueError, RecursionError) as error:
+        raise RequestError(f"as_json: the action is no text that holds JSON with {MAX_DEPTH} levels at most") from error
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, BaseModel):  # an action as a client of a model server has it
+        return value.model_dump(exclude_none=True)
+    if isinstance(value, ToolCall):
+        return {"tool": value.tool, "arguments": value.arguments}
+    if isinstance(value, Mapping):
+        return dict(value)  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]
+    if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray | memoryview):
+        return list(value)  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]
+    raise TypeError(f"a {type(value).__name__} is no JSON: {value!r:.80}")
