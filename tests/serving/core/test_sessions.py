@@ -9,7 +9,7 @@ from palaestra.envs.check.subject import as_action, make
 from palaestra.envs.world import open_world
 from palaestra.records import EndReason
 from palaestra.serving.access import KeyScope
-from palaestra.serving.core import LedgerOutcome
+from palaestra.serving.core import NOT_BEGUN, LedgerOutcome
 from served import ADMIN, AUTHOR, OTHER, PLAYER, READER, CoreUnderTest, caller
 from worlds.registration import LIBRARY_ID
 
@@ -329,3 +329,10 @@ def test_text_that_should_hold_an_action_and_holds_none_is_refused_and_no_turn(c
     code, _ = core.refusal(PLAYER, "step", session=session, action="[" * 90 + "]" * 90, as_json=True)
     assert code == "action"
     assert core.ask(PLAYER, "observe", session=session)["turn"] == 0
+
+
+@pytest.mark.parametrize("name", ["step", "end", "fork", "snapshot", "observe"])
+def test_before_the_first_reset_everything_says_how_an_episode_begins(core: CoreUnderTest, name: str) -> None:
+    session = core.ask(PLAYER, "create", world="library")["session"]
+    more = {"action": "x"} if name == "step" else {}
+    assert core.refusal(PLAYER, name, session=session, **more) == ("episode_over", NOT_BEGUN)

@@ -17,6 +17,7 @@ from mcp.shared.exceptions import MCPError
 from palaestra.envs.check.subject import make
 from palaestra.serving.access import RateLimits
 from palaestra.serving.client import ServedEnv
+from palaestra.serving.core import NOT_BEGUN
 from palaestra.serving.http import HttpLimits
 from palaestra.serving.mcp import BRIEFING_URI, REQUEST_META
 from served import Door, open_door
@@ -292,6 +293,19 @@ def test_errors_for_the_program_reach_the_client_with_their_code(live: LiveDoor,
         assert caught.value.data == {"code": "no_session"}
 
     use(live, begin(live, "other"), mode, play)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_before_the_first_reset_a_client_reads_who_begins_the_episode(live: LiveDoor, mode: str) -> None:
+    async def play(client: Client) -> None:
+        answer = await client.call_tool(*LOOK)
+        assert answer.is_error
+        assert answer.content[0].text == NOT_BEGUN  # type: ignore[union-attr]
+        for ask in (client.list_tools, lambda: client.read_resource(BRIEFING_URI)):
+            with pytest.raises(MCPError, match=NOT_BEGUN):
+                await ask()
+
+    use(live, str(live.ask("play", "create", world="library")["session"]), mode, play)
 
 
 def test_a_client_that_vanishes_in_a_call_has_played_it_once(live: LiveDoor) -> None:

@@ -76,6 +76,29 @@ def test_a_good_key_plays(door: Door) -> None:
     assert door.ask("admin", "close", session=session) == {}
 
 
+@pytest.mark.parametrize("player", ["nobody", "expired", "read"])
+def test_a_session_is_made_only_for_a_player_whose_key_may_play(door: Door, player: str) -> None:
+    response = door.post(
+        "author", "create", {"world": "library", "player": "play"}, {"world": "library", "player": player}
+    )
+    assert (response.status_code, response.json()["error"]["code"]) == (422, "request")
+    assert response.json()["error"]["message"].startswith(f"items.1.player: no key of {player!r} may play; `palaestra")
+    assert len(door.core.sessions) == 0
+    assert "session" in door.ask("author", "create", world="library", player="play")
+
+
+def test_who_may_not_name_a_player_does_not_learn_who_has_a_key(door: Door) -> None:
+    refused = [door.post("play", "create", {"world": "library", "player": name}).json() for name in ("other", "nobody")]
+    [[known], [unknown]] = [answer["results"] for answer in refused]
+    assert known["error"]["code"] == "scope"
+    assert known["error"]["message"].replace("other", "nobody") == unknown["error"]["message"]
+
+
+def test_without_keys_nobody_else_is_a_player() -> None:
+    with open_door(keys=False) as door:
+        assert door.post(None, "create", {"world": "library", "player": "alice"}).status_code == 422
+
+
 def test_health_needs_no_key_and_tells_when_the_server_stops(door: Door) -> None:
     assert door.send("GET", "health").json() == {"status": "ok"}
     door.server.is_stopping = True

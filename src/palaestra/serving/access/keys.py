@@ -84,6 +84,16 @@ class KeyRing:
     def __len__(self) -> int:
         return len(self._records)
 
+    def can_play(self, owner: str) -> bool:
+        """Whether somebody has a key that is good and may play."""
+        now = self._clock()
+        return any(
+            one.owner == owner
+            and KeyScope.PLAY in expand_scopes(one.scopes)
+            and (one.expires is None or now < one.expires)
+            for one in self._records.values()
+        )
+
     def authenticate(self, token: str | None) -> Caller:
         """Who sent a key.
 

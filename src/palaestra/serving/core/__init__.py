@@ -1,8 +1,9 @@
 """The session core: what every protocol of the server does, in one place and without any of them."""
 
 from palaestra.serving.core.answer_codes import CODES, STATUS, code_of, error_json, error_of
-from palaestra.serving.core.core import SessionCore
+from palaestra.serving.core.core import NOT_BEGUN, SessionCore
 from palaestra.serving.core.item_batch import ItemBatch, ItemReader
+from palaestra.serving.core.items import CreateItem
 from palaestra.serving.core.ledger import EpisodeEntry, EpisodeLedger, LedgerOutcome, SessionCounts
 from palaestra.serving.core.limits import SessionLimits
 from palaestra.serving.core.operations import OPERATIONS, BatchAnswer, Operation, OperationRunner
@@ -11,10 +12,12 @@ from palaestra.serving.core.worlds import SWITCHES, ServedWorld, ServedWorlds, T
 
 __all__ = [
     "CODES",
+    "NOT_BEGUN",
     "OPERATIONS",
     "STATUS",
     "SWITCHES",
     "BatchAnswer",
+    "CreateItem",
     "EpisodeEntry",
     "EpisodeLedger",
     "ItemBatch",

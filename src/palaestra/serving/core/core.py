@@ -46,6 +46,8 @@ from palaestra.serving.core.worlds import ServedWorlds
 from palaestra.steps import ResetRecord, StepRecord
 
 _VOID = "the world failed and the episode is void; reset the session"
+NOT_BEGUN = "no episode has begun in this session; whoever made it begins one by `reset`"
+"""What is said of a session before its first reset."""
 _STOPPED = "the episode was ended from outside; reset the session"
 _CREATIONS = 1_024
 """Created sessions of an owner, and owners, that are remembered for requests that are sent again."""
@@ -255,6 +257,8 @@ class SessionCore:
             return reply
         if session.void is not None:
             raise EpisodeOverError(_VOID)
+        if not session.has_begun:
+            raise EpisodeOverError(NOT_BEGUN)
         reason = session.env.end or session.stopped or EndReason(item.reason)
         try:
             score = session.env.score(reason)
@@ -292,7 +296,8 @@ class SessionCore:
             raise EpisodeOverError(_VOID)
         if session.stopped is not None:
             raise EpisodeOverError(_STOPPED)
-        assert session.env.episode is not None, "`episode` raises where there is none"
+        if not session.has_begun:
+            raise EpisodeOverError(NOT_BEGUN)
 
     def snapshot(self, caller: Caller, item: SnapshotItem) -> bytes:
         """Take a snapshot; it stays here, and its name is the answer. Raises as `fork` does."""

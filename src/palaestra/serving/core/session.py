@@ -79,6 +79,11 @@ class ServedSession:
             return "author"
         return "play"
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether it has an episode, under way or over."""
+        return bool(self.opening)
+
     def begin(self, ledger: EpisodeLedger) -> None:
         """Enter the environment's episode in the ledger, unless it has ended already."""
         self.void = None

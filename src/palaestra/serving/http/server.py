@@ -8,9 +8,9 @@ from pathlib import Path
 from starlette.requests import HTTPConnection
 
 from palaestra.durable import file_state
-from palaestra.errors import InfrastructureError, LimitError, RecordError
-from palaestra.serving.access import Caller, KeyRing, RateLimiter, read_keys
-from palaestra.serving.core import BatchAnswer, ItemBatch, ItemReader, ServedWorlds
+from palaestra.errors import InfrastructureError, LimitError, RecordError, RequestError
+from palaestra.serving.access import LOCAL, Caller, KeyRing, KeyScope, RateLimiter, read_keys
+from palaestra.serving.core import BatchAnswer, CreateItem, ItemBatch, ItemReader, ServedWorlds
 from palaestra.serving.http.metrics import ServerMetrics
 from palaestra.serving.http.requests import HttpLimits, caller_of
 from palaestra.serving.http.socket_count import SocketCount
@@ -75,10 +75,26 @@ class WorldServer:
         return caller
 
     async def run(self, caller: Caller, batch: ItemBatch) -> BatchAnswer:
-        """Run a batch and count its items; raises as `CoreRunner.run` does."""
+        """Run a batch and count its items.
+
+        Raises:
+            RequestError: it makes a session for a player that has no key; nothing is run.
+            LimitError: as `CoreRunner.run`.
+        """
+        if KeyScope.AUTHOR in caller.scopes:  # anybody else is refused whoever the player is
+            self._check_players(batch)
         answer = await self.runner.run(caller, batch)
         self.metrics.count_items(batch.operation.name, answer)
         return answer
+
+    def _check_players(self, batch: ItemBatch) -> None:
+        players = {item.player: number for number, item in enumerate(batch.items) if isinstance(item, CreateItem)}
+        for player, number in players.items():
+            if player is None:
+                continue
+            if player != LOCAL.owner if self.keys is None else not self.keys.can_play(player):
+                way_out = f"`palaestra keys add FILE {player} --scope play` makes one"
+                raise RequestError(f"items.{number}.player: no key of {player!r} may play; {way_out}")
 
     def record_request(
         self, operation: str, *, status: int, seconds: float, caller: Caller, items: int, code: str | None

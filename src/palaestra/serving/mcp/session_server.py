@@ -34,7 +34,7 @@ from mcp_types import (
 from palaestra.errors import PalaestraError, RequestError
 from palaestra.record import record
 from palaestra.serving.access import Caller
-from palaestra.serving.core import OPERATIONS, ItemBatch, ItemReader, error_json
+from palaestra.serving.core import NOT_BEGUN, OPERATIONS, ItemBatch, ItemReader, error_json
 from palaestra.serving.mcp.messages import briefing_contents, message_content
 from palaestra.version import __version__
 
@@ -113,7 +113,8 @@ class SessionServer:
         result = await self._ask(context, "step", item)
         code = result["error"]["code"] if "error" in result else None
         if code in ("action", "episode_over"):  # what the agent may read; any other error is for its program
-            text = _OVER if code == "episode_over" else str(result["error"]["message"])
+            message = str(result["error"]["message"])
+            text = _OVER if code == "episode_over" and message != NOT_BEGUN else message
             return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
         shown = _value(result)
         meta = {TURN_META: shown["turn"]}
