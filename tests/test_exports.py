@@ -220,8 +220,8 @@ EXPORTS = {
     ),
     "palaestra.serving.client": "KEY_VARIABLE ServedEnv ServedSnapshot ServedVectorEnv ServerConnection",
     "palaestra.serving.core": (
-        "CODES OPERATIONS STATUS SWITCHES BatchAnswer EpisodeEntry EpisodeLedger ItemBatch ItemReader "
-        "LedgerOutcome Operation OperationRunner ServedWorld ServedWorlds SessionCore SessionLimits "
+        "CODES NOT_BEGUN OPERATIONS STATUS SWITCHES BatchAnswer CreateItem EpisodeEntry EpisodeLedger ItemBatch "
+        "ItemReader LedgerOutcome Operation OperationRunner ServedWorld ServedWorlds SessionCore SessionLimits "
         "StoredSnapshot TaskHandles code_of error_json error_of SessionCounts"
     ),
     "palaestra.serving.http": (

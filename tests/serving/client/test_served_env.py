@@ -222,14 +222,14 @@ def test_what_no_model_writes_is_refused_and_no_turn(server: ServerProcess, valu
     env = ServedEnv(url=server.url, world="library")
     env.reset(seed=0)
     with pytest.raises(RequestError, match="is no JSON"):
-        env.step({"tool": "get_member", "arguments": {"member_id": value}})  # type: ignore[dict-item]
+        env.step({"tool": "get_member", "arguments": {"member_id": value}})
     assert env.inspect("episode")["episode"]["turn"] == 0
     env.close()
 
 
 @pytest.mark.parametrize("action", [5, None, b"ab", {"tool": 3}, [{"tool": "get_member", "arguments": 5}]])
 def test_what_is_no_action_is_refused_in_the_same_words_as_in_process(server: ServerProcess, action: Any) -> None:
-    messages = []
+    messages: list[str] = []
     for env in (make(LIBRARY_ID), ServedEnv(url=server.url, world="library")):
         env.reset(seed=0)
         with pytest.raises(ActionError) as raised:

@@ -115,28 +115,20 @@ class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
         self._session: str | None = None
         self._is_playing = False
         self._observation: tuple[Message, ...] = ()
-        creation = {"world": world, "view": view, "lease": lease, "player": player, "show_reward": show_reward}
+        creation: dict[str, Any] = {"view": view, "lease": lease, "player": player}
+        self._creation: dict[str, Any] | None = None
+        created: dict[str, Any]
         try:
-            created: dict[str, Any]
-            self._creation: dict[str, Any] | None = None
-            if session is not None:  # its tools come with the first reset
-                _check_left_out(session, {**creation, **switches})
-                created = {**self._find_session(session), "tools": []}
-                world = str(created["world"])
-            name, self.env_id = self._find_world(world)
             if session is None:
-                self._creation = {
-                    "world": name,
-                    "action_format": action_format,
-                    "view": view,
-                    "lease": lease,
-                    "player": player,
-                    "reward": show_reward,
-                }
+                name, self.env_id = self._find_world(world)
+                self._creation = {**creation, "world": name, "action_format": action_format, "reward": show_reward}
                 if switches:
                     self._creation["switches"] = switches
                 created = self._create(tools=True)
-            else:
+            else:  # its tools come with the first reset
+                _check_left_out(session, {"world": world, **creation, "show_reward": show_reward, **switches})
+                created = {**self._find_session(session), "tools": []}
+                _, self.env_id = self._find_world(str(created["world"]))
                 self._hold(created)
         except BaseException:
             self.connection.close()

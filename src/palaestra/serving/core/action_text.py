@@ -38,8 +38,8 @@ def _as_text(action: object) -> dict[str, Any]:
     return {"action": text, "as_json": True}
 
 
-def read_action_text(text: object) -> object:
-    """The action that a text holds.
+def read_action_text(text: object) -> Any:
+    """The action that a text holds. Any: JSON, which the environment judges.
 
     Raises:
         RequestError: it holds none.
