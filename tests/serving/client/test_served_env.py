@@ -305,6 +305,23 @@ def test_rewards_are_shown_to_players_where_the_author_says_so() -> None:
         assert [isnan(reward) for reward in rewards] == [False, True]
 
 
+def test_a_key_that_gymnasium_was_given_is_not_in_the_spec_and_the_spec_still_makes_the_environment() -> None:
+    with open_live_door() as door:
+        key = door.tokens["author"]
+        settings: dict[str, Any] = {"url": door.url, "world": "library", "key": key}
+        env = gym.make("palaestra/Served-v0", **settings)
+        envs = gym.make_vec("palaestra/Served-v0", num_envs=2, **settings)
+        for made in (env, env.unwrapped, envs):
+            assert made.spec is not None
+            assert made.spec.kwargs["key"] == key
+            assert key[4:] not in repr(made.spec)
+        assert env.spec is not None
+        again = gym.make(env.spec)
+        again.reset(seed=0)
+        for made in (env, again, envs):
+            made.close()
+
+
 def test_keys_are_taken_from_the_environment_and_shown_nowhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

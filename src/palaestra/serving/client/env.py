@@ -33,6 +33,7 @@ from palaestra.secret import SecretText
 from palaestra.serving.client.author_records import AuthorRecords, read_events, read_tools
 from palaestra.serving.client.author_view import AuthorView
 from palaestra.serving.client.connection import ServerConnection
+from palaestra.serving.client.hidden_key import HiddenKeySpec
 from palaestra.serving.client.schema_space import SchemaSpace
 from palaestra.serving.core.action_text import write_action
 from palaestra.steps import Returned
@@ -54,7 +55,7 @@ class ServedSnapshot:
     events: tuple[ToolEvent, ...] | None = None
 
 
-class ServedEnv(AuthorView, gym.Env[tuple[Message, ...], Action]):
+class ServedEnv(HiddenKeySpec, AuthorView, gym.Env[tuple[Message, ...], Action]):  # pyright: ignore[reportIncompatibleVariableOverride]
     """A world on a server, one episode at a time; see the module's text.
 
     Args:

@@ -13,6 +13,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from palaestra.errors import ActionError, PalaestraError, RequestError, SessionError, SessionLostError
 from palaestra.records import Message
 from palaestra.serving.client.env import ServedEnv
+from palaestra.serving.client.hidden_key import HiddenKeySpec
 from palaestra.steps import Returned
 
 _BATCH = 256
@@ -43,7 +44,7 @@ class _BatchedEnv(ServedEnv):
         return self._take_step(self._next_answer()) if self._answers else super().step(action)
 
 
-class ServedVectorEnv(SyncVectorEnv):
+class ServedVectorEnv(HiddenKeySpec, SyncVectorEnv):  # pyright: ignore[reportIncompatibleVariableOverride]
     """Sessions of one server as a vector environment.
 
     Args:
