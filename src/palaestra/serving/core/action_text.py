@@ -59,4 +59,5 @@ def _plain(value: object) -> object:
         return dict(value)  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray | memoryview):
         return list(value)  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]
-    raise TypeError(f"a {type(value).__name__} is no JSON: {value!r:.80}")
+    name = type(value).__name__  # pyright: ignore[reportUnknownArgumentType]  what a memoryview holds
+    raise TypeError(f"a {name} is no JSON: {value!r:.80}")
