@@ -41,7 +41,7 @@ class CreateItem:
     """For authors: another owner who may play the session, and sees it as a player."""
     reward: StrictBool | None = None
     """For authors: whether the player is shown rewards; `None` for the world's setting."""
-    lease: Annotated[float, Field(gt=0)] | None = None
+    lease: Annotated[float, Field(gt=0, strict=True)] | None = None
     """Seconds without a call after which the session is closed; `None` for the server's setting."""
     tools: StrictBool = False
     """Whether the answer holds the schemas of the tools, which else come with the first reset."""
