@@ -44,7 +44,7 @@ def test_a_value_is_taken_where_the_document_says_so_and_nowhere_else(name: str,
     verdicts: list[bool] = []
     for value in VALUES:
         item = {**fitting(schema), field: value}
-        verdicts.append(not [*judge.iter_errors(item)])
+        verdicts.append(judge.is_valid(item))
         try:
             READER.read_items(OPERATIONS[name], [item])
         except RequestError:
