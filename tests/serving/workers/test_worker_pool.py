@@ -171,13 +171,20 @@ def test_every_process_ends_with_the_server_however_it_ends(tmp_path: Path, ends
 
 
 def find_actors() -> set[int]:
-    """The processes of all actors of servers on this machine."""
+    """The processes of all actors of the Ray that this process has started; other tests may have one of theirs."""
     found: set[int] = set()
     for folder in Path("/proc").iterdir():
         with suppress(OSError):
             if folder.name.isdigit() and (folder / "cmdline").read_bytes().startswith(b"ray::SessionActor"):
-                found.add(int(folder.name))
+                node = parent_of(int(folder.name))
+                if parent_of(node) == os.getpid():
+                    found.add(int(folder.name))
     return found
+
+
+def parent_of(pid: int) -> int:
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("PPid:")[2].split()[0])
 
 
 @pytest.mark.usefixtures("ray_cluster")
