@@ -126,10 +126,14 @@ def test_it_holds_the_contract_of_environments(server: ServerProcess) -> None:
         palaestra.register_world("worlds.library:LIBRARY")  # authors need the pack here too
     made = cast("ToolEnv", palaestra.connect(server.url, "library"))
     subject = Subject.of(made, steps=6, seeds=(0,))
+    held: set[str] = set()
     for name, check in CHECKS.items():
         if name != "purity":  # a client has a network and a clock; the world's purity is checked where it runs
-            check(subject)
+            check(subject)  # it raises what it finds
+            held.add(name)
     made.close()
+    assert held == {*CHECKS} - {"purity"}
+    assert len(held) >= 5
 
 
 def test_a_client_without_the_reward_is_given_no_number(tmp_path: Path) -> None:
