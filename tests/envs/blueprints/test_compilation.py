@@ -1,5 +1,6 @@
 """A compiled blueprint is a world like any other: proved, registered by its file, pickled, the same anywhere."""
 
+import gc
 import os
 import pickle
 import subprocess
@@ -7,13 +8,15 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from weakref import ref
 
 import gymnasium as gym
 import pytest
 
 import palaestra
 from palaestra.envs import ToolEnv
-from palaestra.envs.blueprints import compile_blueprint, dump_blueprint, read_blueprint
+from palaestra.envs.blueprints import Blueprint, compile_blueprint, dump_blueprint, read_blueprint
+from palaestra.envs.blueprints.compilation import KEPT
 from palaestra.envs.taskset import bundled_tasks
 from palaestra.errors import TaskError, UnknownNameError
 from palaestra.proof import prove
@@ -41,6 +44,25 @@ def test_a_document_of_a_blueprint_gives_the_same_blueprint() -> None:
 
 def test_equal_blueprints_give_one_world() -> None:
     assert compile_blueprint(read_blueprint(PATH.read_text(encoding="utf-8"))[0]).world is compiled().world
+
+
+def test_a_world_in_use_is_the_one_of_its_blueprint_however_many_came_since() -> None:
+    held, left = compile_blueprint(_renamed("held-library")).world, ref(compile_blueprint(_renamed("left-library")))
+    row = bundled_rows(held.base(SEED), compile_blueprint(_renamed("held-library")).kinds["loan"])[0]
+    for number in range(KEPT + 1):
+        compile_blueprint(_renamed(f"library-{number}"))
+    assert compile_blueprint(_renamed("held-library")).world is held
+    assert pickle.loads(pickle.dumps(row)) == row
+    del held
+    gc.collect()
+    for number in range(KEPT + 1):
+        compile_blueprint(_renamed(f"library-{number}"))
+    assert pickle.loads(pickle.dumps(row)) == row
+    assert left() is None
+
+
+def _renamed(name: str) -> Blueprint:
+    return replace(blueprint(), id=name)
 
 
 def test_rows_rules_and_tools_pickle_as_the_blueprint() -> None:

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, cast
+from weakref import WeakValueDictionary
 
 from palaestra.cache import LruCache
 from palaestra.envs.blueprints.blueprint import Blueprint
@@ -13,7 +14,7 @@ from palaestra.envs.blueprints.handbook import HandbookText, make_rules
 from palaestra.envs.blueprints.population import BlueprintPopulation
 from palaestra.envs.blueprints.promises import blueprint_promises
 from palaestra.envs.blueprints.row_drawing import RowDrawing
-from palaestra.envs.blueprints.rows import CASE, make_row_classes
+from palaestra.envs.blueprints.rows import CASE, BlueprintKind, make_row_classes
 from palaestra.envs.blueprints.scopes import Scopes
 from palaestra.envs.blueprints.setting import Setting
 from palaestra.envs.blueprints.styled_tools import StyledTools
@@ -43,10 +44,10 @@ from palaestra.tools.tool import Origin
 
 ROLE, ACTOR = "agent", "DESK"
 KEPT = 64
-"""How many compiled blueprints a process keeps."""
+"""How many compiled blueprints a process keeps that nothing else holds."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, weakref_slot=True)
 class CompiledBlueprint:
     """A world and what it was made of."""
 
@@ -55,16 +56,20 @@ class CompiledBlueprint:
     rules: HandbookVariants[Any]
 
 
-_compiled: LruCache[str, CompiledBlueprint] = LruCache(KEPT)
+_latest: LruCache[str, CompiledBlueprint] = LruCache(KEPT)
+# Those that some world or row still belongs to: a second class of one table would make equal rows unequal.
+_living: WeakValueDictionary[str, CompiledBlueprint] = WeakValueDictionary()
 
 
 def compile_blueprint(blueprint: Blueprint) -> CompiledBlueprint:
-    """The world of a blueprint; equal blueprints give the same one.
+    """The world of a blueprint; equal blueprints give the same one for as long as it, or a row of it, is in use.
 
     Raises:
         BlueprintError: a part of it cannot be read. `check_blueprint` lists everything that is wrong at once.
     """
-    return _compiled.get(blueprint.digest, lambda: compile_afresh(blueprint))
+    compiled = _living.get(blueprint.digest) or compile_afresh(blueprint)
+    _living[blueprint.digest] = compiled
+    return _latest.get(blueprint.digest, lambda: compiled)
 
 
 def compile_afresh(blueprint: Blueprint) -> CompiledBlueprint:
@@ -146,7 +151,10 @@ def compile_afresh(blueprint: Blueprint) -> CompiledBlueprint:
         promises=blueprint_promises(blueprint, kinds[CASE].table),
         noise=_style_listings(case_noise(cases, subjects=blueprint.incoming, synonyms={}), styled),
     )
-    return CompiledBlueprint(world=world, kinds=kinds, rules=rules)
+    compiled = CompiledBlueprint(world=world, kinds=kinds, rules=rules)
+    for kind in kinds.values():
+        cast("BlueprintKind", kind).compiled = compiled
+    return compiled
 
 
 def _style(blueprint: Blueprint, scopes: Scopes, plain: list[Tool], actions: Mapping[str, Action]) -> StyledTools:

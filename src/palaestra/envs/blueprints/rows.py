@@ -3,7 +3,7 @@
 import copyreg
 from collections.abc import Mapping
 from datetime import date
-from typing import Annotated, Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, cast
 
 from palaestra.envs.blueprints.blueprint import Blueprint
 from palaestra.envs.blueprints.expressions import ValueType
@@ -13,6 +13,9 @@ from palaestra.envs.world import World
 from palaestra.record import record
 from palaestra.records import References, Row, Searchable
 
+if TYPE_CHECKING:
+    from palaestra.envs.blueprints.compilation import CompiledBlueprint
+
 CASE = "(case)"
 """The name under which the class of cases is made."""
 
@@ -21,6 +24,8 @@ class BlueprintKind(type):
     """The class of row classes that are made from a blueprint."""
 
     origin: tuple[Blueprint, str]
+    compiled: "CompiledBlueprint"
+    """What the class was made with, which lives as long as the class does: a pickle finds this very class again."""
 
 
 def blueprint_of(world: World) -> Blueprint | None:
