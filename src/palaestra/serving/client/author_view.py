@@ -24,11 +24,15 @@ class AuthorView(ABC):
     view: str
     _switches: Mapping[str, Any]
     _copy: ToolEnv | None
-    _is_playing: bool
 
     @abstractmethod
     def inspect(self, *parts: str, **choices: Any) -> dict[str, Any]:
         """Parts of the session, as the server writes them. Any: JSON."""
+
+    @property
+    @abstractmethod
+    def _is_playing(self) -> bool:
+        """Whether an episode has begun that is not void."""
 
     @property
     def task(self) -> TaskSpec:

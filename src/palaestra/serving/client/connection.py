@@ -63,6 +63,8 @@ class ServerConnection:
         if not url.startswith(("http://", "https://")):
             raise ConfigError(f"url={url!r}: give the address of a server, such as http://127.0.0.1:8765")
         self.url = url.rstrip("/")
+        self.sessions = 0
+        """How many open sessions use it."""
         found = (os.environ.get(KEY_VARIABLE, "") if key is None else key).strip()
         if found and not _KEY_CHARACTERS.fullmatch(found):
             raise AccessError(  # without the key: errors are printed and logged

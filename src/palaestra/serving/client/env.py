@@ -20,10 +20,7 @@ from palaestra.envs.spaces import MessageSpace
 from palaestra.errors import (
     ConfigError,
     EpisodeOverError,
-    PalaestraError,
     RequestError,
-    SessionError,
-    SessionLostError,
     UnknownNameError,
 )
 from palaestra.protocols import Action
@@ -35,6 +32,7 @@ from palaestra.serving.client.author_view import AuthorView
 from palaestra.serving.client.connection import ServerConnection
 from palaestra.serving.client.hidden_key import HiddenKeySpec
 from palaestra.serving.client.schema_space import SchemaSpace
+from palaestra.serving.client.session import ClientSession, find_world
 from palaestra.serving.core.action_text import write_action
 from palaestra.steps import Returned
 from palaestra.tools import FORMATS, read_action
@@ -108,29 +106,28 @@ class ServedEnv(HiddenKeySpec, AuthorView, gym.Env[tuple[Message, ...], Action])
         if render_mode not in (None, "ansi"):
             raise UnknownNameError.of("render mode", str(render_mode), ["ansi"])
         self.render_mode = render_mode
-        self.connection = ServerConnection(url, key=None if key is None else SecretText(key), timeout=timeout)
-        self._sharers = [0]
         self._switches: Mapping[str, Any] = {"action_format": action_format, **switches}
         self._task_id = task
         self._copy = None
-        self._session: str | None = None
-        self._is_playing = False
+        self._played: str | None = None
+        """The session in which the episode was begun that is played."""
         self._observation: tuple[Message, ...] = ()
-        creation: dict[str, Any] = {"view": view, "lease": lease, "player": player}
-        self._creation: dict[str, Any] | None = None
+        self.connection = ServerConnection(url, key=None if key is None else SecretText(key), timeout=timeout)
+        settings: dict[str, Any] = {"view": view, "lease": lease, "player": player}
         created: dict[str, Any]
         try:
             if session is None:
-                name, self.env_id = self._find_world(world)
-                self._creation = {**creation, "world": name, "action_format": action_format, "reward": show_reward}
+                name, self.env_id = find_world(self.connection, world)
+                settings |= {"world": name, "action_format": action_format, "reward": show_reward}
                 if switches:
-                    self._creation["switches"] = switches
-                created = self._create(tools=True)
+                    settings["switches"] = switches
+                self.session = ClientSession(self.connection, settings)
+                created = self.session.create(tools=True)
             else:  # its tools come with the first reset
-                _check_left_out(session, {"world": world, **creation, "show_reward": show_reward, **switches})
-                created = {**self._find_session(session), "tools": []}
-                _, self.env_id = self._find_world(str(created["world"]))
-                self._hold(created)
+                _check_left_out(session, {"world": world, **settings, "show_reward": show_reward, **switches})
+                self.session = ClientSession(self.connection, None)
+                created = {**self.session.join(session), "tools": []}
+                _, self.env_id = find_world(self.connection, str(created["world"]))
         except BaseException:
             self.connection.close()
             raise
@@ -139,74 +136,23 @@ class ServedEnv(HiddenKeySpec, AuthorView, gym.Env[tuple[Message, ...], Action])
         self.action_space = SchemaSpace(read_tools(created["tools"]), FORMATS.get(action_format))
         self.observation_space = MessageSpace()
 
-    def _find_session(self, session: str) -> dict[str, Any]:
-        """What the server lists of a session that was made for the key's owner, or by them. Any: JSON."""
-        for one in self.connection.get("sessions")["sessions"]:
-            if one["session"] == session:
-                return dict(one)
-        raise SessionError(f"there is no session {session!r} for this key; its author names the player by `player=`")
-
-    def _find_world(self, name: str | None) -> tuple[str, str]:
-        """Name and environment id of the served world."""
-        served: dict[str, str] = {one["name"]: one["env_id"] for one in self.connection.get("worlds")["worlds"]}
-        if name is None and len(served) == 1:
-            name = next(iter(served))
-        if name is None:
-            raise ConfigError(f"{self.connection.url} serves {', '.join(sorted(served))}; give world=")
-        if name not in served:
-            raise UnknownNameError.of("served world", name, served)
-        return name, served[name]
-
-    def _create(self, *, tools: bool = False) -> dict[str, Any]:
-        if self._creation is None:
-            raise SessionLostError("the session is gone; ask its author for another one")
-        item = {**self._creation, "tools": tools, "request": self.connection.request_key()}
-        created = self.connection.call("create", item)
-        self._hold(created)
-        return created
-
-    def _hold(self, created: dict[str, Any]) -> None:
-        self._session = str(created["session"])
-        self._sharers[0] += 1
-
-    def _siblings(self, count: int) -> list["ServedEnv"]:
-        """Further environments like this one that share its connection, each with a session of its own.
-
-        Raises:
-            PalaestraError: the server refuses one; those that were made are closed by their leases.
-        """
-        made: list[ServedEnv] = []
-        if self._creation is None and count:
-            raise ConfigError(f"session=: {count + 1} environments cannot play one session; leave session out")
-        items = [
-            {**(self._creation or {}), "tools": False, "request": self.connection.request_key()} for _ in range(count)
-        ]
-        for created in self.connection.call_all("create", items) if items else ():
-            if isinstance(created, PalaestraError):
-                raise created
-            sibling = self._make_sibling()
-            sibling._hold(created)
-            made.append(sibling)
-        return made
-
-    def _make_sibling(self) -> "ServedEnv":
-        """A copy without what moves or is at one place at a time."""
+    def _fork(self, session: ClientSession) -> "ServedEnv":
+        """A copy that plays another session, without what moves or is at one place at a time."""
         copy = type(self).__new__(type(self))
         vars(copy).update(vars(self))
+        copy.session = session
         # A generator moves when drawn from, and a copy of the world is at one task at a time.
         copy._np_random = None
         copy._copy = None
-        copy._is_playing = False
+        copy._played = None
         assert isinstance(self.action_space, SchemaSpace), "it is ours"
         copy.action_space = self.action_space.fork()
         copy.observation_space = MessageSpace()
         return copy
 
-    def _let_go(self) -> None:
-        """Have no session any more."""
-        self._session = None
-        self._is_playing = False
-        self._sharers[0] -= 1
+    @property
+    def _is_playing(self) -> bool:
+        return self._played is not None and self._played == self.session.id
 
     # Gymnasium
 
@@ -221,7 +167,7 @@ class ServedEnv(HiddenKeySpec, AuthorView, gym.Env[tuple[Message, ...], Action])
             RequestError: there is no such task, or the seed is above 2**63 - 1.
             InfrastructureError: the world failed, or the server cannot be reached.
         """
-        return self._begin(self._reset_session(self._reset_item(seed, options)))
+        return self._begin(self.session.reset(self._reset_item(seed, options)))
 
     def _reset_item(self, seed: int | None, options: Mapping[str, Any] | None) -> dict[str, Any]:
         """What `reset` asks for, without the session."""
@@ -240,7 +186,7 @@ class ServedEnv(HiddenKeySpec, AuthorView, gym.Env[tuple[Message, ...], Action])
 
     def _begin(self, shown: dict[str, Any]) -> tuple[tuple[Message, ...], dict[str, Any]]:
         """Begin the episode that the server shows."""
-        self._is_playing = True
+        self._played = self.session.id
         if self._records is not None:
             record = self._records.read_reset(shown["record"])
             self._observation = record.messages
@@ -250,16 +196,6 @@ class ServedEnv(HiddenKeySpec, AuthorView, gym.Env[tuple[Message, ...], Action])
         tools = read_tools(shown["tools"])
         self._offer(tools)
         return self._copy_observation(), {"tools": tools.fresh(), "task": shown["task"], "seed": shown["seed"]}
-
-    def _reset_session(self, item: dict[str, Any]) -> dict[str, Any]:
-        """Reset the session, or a new one where it is gone: its lease may have expired between two episodes."""
-        if self._session is not None:
-            try:
-                return self.connection.call("reset", {"session": self._session, **item})
-            except (SessionError, SessionLostError):
-                self._let_go()
-        self._create()
-        return self.connection.call("reset", {"session": self._session, **item})
 
     def _offer(self, tools: Any) -> None:
         assert isinstance(self.action_space, SchemaSpace), "it is ours"
@@ -275,7 +211,7 @@ class ServedEnv(HiddenKeySpec, AuthorView, gym.Env[tuple[Message, ...], Action])
             SessionLostError: the server has closed the session or was restarted; the episode is void.
             InfrastructureError: the world failed, or the server cannot be reached; the episode is void.
         """
-        return self._take_step(self._ask("step", **self._step_item(action)))
+        return self._take_step(self.session.ask("step", **self._step_item(action)))
 
     def _step_item(self, action: Action) -> dict[str, Any]:
         """What `step` asks for, without the session; nothing is sent yet.
@@ -313,8 +249,8 @@ class ServedEnv(HiddenKeySpec, AuthorView, gym.Env[tuple[Message, ...], Action])
             EpisodeOverError: there is no episode, or it is void.
             InfrastructureError: the world failed, or the server cannot be reached; the episode is void.
         """
-        shown = self._ask("end", reason=reason, request=self.connection.request_key())
-        self._is_playing = False
+        shown = self.session.ask("end", reason=reason, request=self.connection.request_key())
+        self._played = None
         points: int | None = shown.get("points")
         return points
 
@@ -344,17 +280,7 @@ class ServedEnv(HiddenKeySpec, AuthorView, gym.Env[tuple[Message, ...], Action])
 
     def close(self) -> None:
         """Close the session, and the connection where no fork uses it. Closing twice is fine."""
-        session = self._session
-        if session is None:
-            return
-        self._let_go()
-        try:
-            self.connection.call("close", {"session": session})
-        except (SessionError, SessionLostError):
-            pass  # the server has closed it before
-        finally:
-            if self._sharers[0] == 0:
-                self.connection.close()
+        self.session.close()
 
     # Where the episode goes on
 
@@ -364,7 +290,7 @@ class ServedEnv(HiddenKeySpec, AuthorView, gym.Env[tuple[Message, ...], Action])
         Raises:
             EpisodeOverError: no episode has begun.
         """
-        shown = self._ask("snapshot", request=self.connection.request_key())
+        shown = self.session.ask("snapshot", request=self.connection.request_key())
         events = None if "events" not in shown else read_events(shown["events"])
         end = shown.get("end")
         return ServedSnapshot(
@@ -384,11 +310,11 @@ class ServedEnv(HiddenKeySpec, AuthorView, gym.Env[tuple[Message, ...], Action])
             SessionError: the server has dropped it.
             RequestError: it does not fit the session.
         """
-        if self._session is None:
-            self._create()
-        shown = self._ask("restore", snapshot=snapshot.id, request=self.connection.request_key())
+        if self.session.id is None:
+            self.session.create()
+        shown = self.session.ask("restore", snapshot=snapshot.id, request=self.connection.request_key())
         self._observation = _read_messages(shown["messages"])
-        self._is_playing = True
+        self._played = self.session.id
 
     def drop(self, snapshot: ServedSnapshot) -> None:
         """Let the server forget a snapshot."""
@@ -401,10 +327,9 @@ class ServedEnv(HiddenKeySpec, AuthorView, gym.Env[tuple[Message, ...], Action])
             EpisodeOverError: no episode has begun.
             LimitError: the owner has as many sessions as it may.
         """
-        shown = self._ask("fork", request=self.connection.request_key())
-        copy = self._make_sibling()
-        copy._is_playing = self._is_playing
-        copy._hold(shown)
+        copy = self._fork(self.session.fork())
+        if self._is_playing:
+            copy._played = copy.session.id
         return copy
 
     def heartbeat(self) -> float:
@@ -413,7 +338,7 @@ class ServedEnv(HiddenKeySpec, AuthorView, gym.Env[tuple[Message, ...], Action])
         Raises:
             SessionLostError: the session is gone.
         """
-        return float(self._ask("heartbeat")["lease"])
+        return float(self.session.ask("heartbeat")["lease"])
 
     @property
     def session_id(self) -> str:
@@ -422,7 +347,7 @@ class ServedEnv(HiddenKeySpec, AuthorView, gym.Env[tuple[Message, ...], Action])
         Raises:
             EpisodeOverError: the environment is closed.
         """
-        return self._open_session()
+        return self.session.open_id
 
     @property
     def mcp_url(self) -> str:
@@ -431,7 +356,7 @@ class ServedEnv(HiddenKeySpec, AuthorView, gym.Env[tuple[Message, ...], Action])
         Raises:
             EpisodeOverError: the environment is closed.
         """
-        return f"{self.connection.url}/v1/mcp/{self._open_session()}"
+        return f"{self.connection.url}/v1/mcp/{self.session.open_id}"
 
     def inspect(self, *parts: str, **choices: Any) -> dict[str, Any]:
         """Parts of the session, for authors. Any: JSON.
@@ -440,22 +365,7 @@ class ServedEnv(HiddenKeySpec, AuthorView, gym.Env[tuple[Message, ...], Action])
             parts: Such as "digest", "score", "oracle", "events" and "task".
             choices: What parts take: `table`, `count`, `seed`.
         """
-        return self._ask("inspect", parts=parts, **choices)
-
-    def _ask(self, operation: str, **fields: Any) -> dict[str, Any]:
-        """One question about the session. One that the server does not know is lost: it was there."""
-        session = self._open_session()
-        try:
-            return self.connection.call(operation, {"session": session, **fields})
-        except SessionError as error:
-            if operation in ("restore", "drop"):
-                raise
-            raise SessionLostError(f"{error}; the server was restarted, and the episode is void") from error
-
-    def _open_session(self) -> str:
-        if self._session is None:
-            raise EpisodeOverError("the environment is closed; call env.reset() to begin an episode in a new session")
-        return self._session
+        return self.session.ask("inspect", parts=parts, **choices)
 
 
 def _check_left_out(session: str, settings: Mapping[str, object]) -> None:

@@ -60,7 +60,10 @@ class ServedVectorEnv(HiddenKeySpec, SyncVectorEnv):  # pyright: ignore[reportIn
         self, num_envs: int, *, autoreset_mode: AutoresetMode = AutoresetMode.NEXT_STEP, **settings: Any
     ) -> None:
         first = _BatchedEnv(**settings)
-        self._members: list[Any] = [first, *first._siblings(num_envs - 1)]  # Any: a sibling is of its class
+        self._members: list[Any] = [
+            first,
+            *map(first._fork, first.session.create_more(num_envs - 1)),
+        ]  # Any: a fork is of its class
         for member in self._members:
             member._answers = deque()
         left = iter(self._members)
@@ -114,15 +117,15 @@ class ServedVectorEnv(HiddenKeySpec, SyncVectorEnv):  # pyright: ignore[reportIn
         for number, item in items.items():
             member = self._members[number]
             if isinstance(member._answers[0], SessionError | SessionLostError):
-                member._let_go()
-                member._answers[0] = member._reset_session({**item, "request": member.connection.request_key()})
+                member.session.lose()
+                member._answers[0] = member.session.reset({**item, "request": member.connection.request_key()})
 
     def _ask_all(self, operation: str, items: Mapping[int, dict[str, Any]]) -> None:
         """Ask about the sessions of some environments, by number, and keep the answers for them."""
         numbers = list(items)
         for start in range(0, len(numbers), _BATCH):
             chosen = numbers[start : start + _BATCH]
-            asked = [{"session": self._members[number]._session, **items[number]} for number in chosen]
+            asked = [{"session": self._members[number].session.id, **items[number]} for number in chosen]
             answers = self._members[0].connection.call_all(operation, asked)
             for number, answer in zip(chosen, answers, strict=True):
                 self._members[number]._answers.append(answer)
