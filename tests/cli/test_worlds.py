@@ -140,6 +140,23 @@ def test_worlds_are_compared_where_none_is_listed_only_by_number(
     assert (code, "0 generated world(s) are listed; give --count" in text) == (1, True), text
 
 
+def test_numbers_of_one_split_are_proved_and_records_go_on(call: Call, tmp_path: Path) -> None:
+    records = Path("docs/worlds/worlds.jsonl").read_bytes()
+    (tmp_path / "worlds.jsonl").write_bytes(records)
+    code, text = call("worlds", "prove", "--count", "28", "--split", "dev", "--jobs", "1", "--out", str(tmp_path))
+    assert (code, "dev 3 of 3" in " ".join(text.split()), "train" in text) == (0, True, False), text
+    assert (tmp_path / "worlds.jsonl").read_bytes() == records
+
+
+@pytest.mark.parametrize(
+    ("split", "expected"),
+    [("devel", "unknown split of worlds 'devel'"), ("dev", "none of the numbers 0 to 6 is of dev")],
+)
+def test_splits_without_numbers_are_refused(split: str, expected: str, call: Call, tmp_path: Path) -> None:
+    code, text = call("worlds", "prove", "--count", "7", "--split", split, "--out", str(tmp_path))
+    assert (code, expected in " ".join(text.split())) == (1, True), text
+
+
 def test_generated_worlds_are_attacked_and_records_go_on(call: Call, tmp_path: Path) -> None:
     once = ("worlds", "attack", "--count", "1", "--attack", "claims-success", "--jobs", "1", "--out", str(tmp_path))
     code, text = call(*once, "--markdown", str(tmp_path / "tables.md"))

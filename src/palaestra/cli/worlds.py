@@ -14,7 +14,7 @@ from palaestra.cli.target import WorldsOption
 from palaestra.durable import write_file
 from palaestra.envs.target import find_world
 from palaestra.envs.world import open_world
-from palaestra.errors import CapabilityError, PackError
+from palaestra.errors import CapabilityError, ConfigError, PackError, UnknownNameError
 from palaestra.manifest import Manifest
 from palaestra.packs import PACKS, Pack
 from palaestra.seeding import Stream
@@ -97,6 +97,10 @@ def _declare(pack: Pack, manifest: Manifest) -> Table:
 def prove(
     first: Annotated[int, typer.Option("--first", min=0, help="Number of the first generated world.")] = 0,
     count: Annotated[int, typer.Option("--count", min=1, help="How many numbers to try.")] = 20,
+    split: Annotated[
+        list[str] | None,
+        typer.Option("--split", help="Only the numbers of this split. May be given several times. Default: all."),
+    ] = None,
     out: Annotated[Path, typer.Option("--out", help="Folder of records. The same command continues from it.")] = Path(
         "runs/worlds"
     ),
@@ -110,13 +114,20 @@ def prove(
 
     A world that fails is not listed; its record says why. `palaestra tasks prove FILE` proves one blueprint's tasks.
     """
-    from palaestra.envs.synthesis import save_listing  # noqa: PLC0415  it loads worlds
+    from palaestra.envs.synthesis import WORLD_SPLITS, draw_plan, save_listing  # noqa: PLC0415  it loads worlds
     from palaestra.proof.world_listing import save_left_out, select_worlds  # noqa: PLC0415
     from palaestra.proof.world_tables import world_proof_tables  # noqa: PLC0415
     from palaestra.proof.worlds import prove_worlds, read_proofs  # noqa: PLC0415
 
-    numbers = range(first, first + count)
-    with bar("proving worlds", count) as shown:
+    for name in split or ():
+        if name not in WORLD_SPLITS:
+            raise UnknownNameError.of("split of worlds", name, WORLD_SPLITS)
+    numbers = [n for n in range(first, first + count) if not split or draw_plan(n).split in split]
+    if not numbers:
+        raise ConfigError(
+            f"--split: none of the numbers {first} to {first + count - 1} is of {' or '.join(split or ())}"
+        )
+    with bar("proving worlds", len(numbers)) as shown:
         for proof in prove_worlds(numbers, out, jobs=jobs or os.cpu_count() or 1):
             shown.step(f"synth-{proof.number}{'' if proof.proved else ': ' + proof.faults[0][:60]}")
     proofs = [proof for proof in read_proofs(out) if proof.number in numbers]
