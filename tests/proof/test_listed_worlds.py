@@ -4,6 +4,7 @@ import pytest
 
 from palaestra.envs.synthesis import WORLD_SPLITS, draw_plan, generate_blueprint, listed_numbers, listed_worlds
 from palaestra.envs.synthesis.worlds import numbered_world
+from palaestra.envs.taskset import bundled_tasks
 from palaestra.proof.worlds import LEAST, prove_world
 from palaestra.seeding import Stream
 from property.budget import LISTED_PROOFS
@@ -23,7 +24,10 @@ def test_a_listed_world_is_generated_and_compiled_as_it_was_listed(number: int) 
     listed, plan = LISTED[number], draw_plan(number)
     assert (plan.split, plan.domain, plan.mechanisms) == (listed.split, listed.domain, listed.mechanisms)
     assert generate_blueprint(number).digest == listed.blueprint
-    assert numbered_world(number).name == f"synth-{number}"
+    world = numbered_world(number)
+    assert world.name == f"synth-{number}"
+    for split in ("train", "dev", "heldout"):
+        assert tuple(listed.task_ids(world.name, split)) == bundled_tasks(world).ids(split)
 
 
 @pytest.mark.parametrize("number", PROVED)

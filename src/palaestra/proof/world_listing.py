@@ -41,18 +41,13 @@ def select_worlds(
     for proof in sorted(proofs, key=lambda proof: proof.number):
         if len(listed) == most:
             break
-        reasons, profile = _judge(proof, kept, make)
-        if profile is None:
+        blueprint = make(proof.number) if proof.proved else None
+        reasons, profile = (proof.faults, None) if blueprint is None else _judge(proof, blueprint, kept)
+        if blueprint is None or profile is None:
             left_out[proof.number] = reasons
             continue
         kept[proof.number] = profile
-        listed[proof.number] = ListedWorld(
-            split=proof.plan.split,
-            domain=proof.plan.domain,
-            mechanisms=proof.plan.mechanisms,
-            blueprint=proof.blueprint,
-            tasks=proof.tasks_digest,
-        )
+        listed[proof.number] = ListedWorld.of(proof.plan, blueprint, proof.tasks_digest)
     return WorldSelection(listed=listed, left_out=left_out)
 
 
@@ -63,12 +58,9 @@ def save_left_out(left_out: Mapping[int, tuple[str, ...]], out: Path) -> None:
 
 
 def _judge(
-    proof: WorldProof, kept: Mapping[int, WorldProfile], make: Callable[[int], Blueprint]
+    proof: WorldProof, blueprint: Blueprint, kept: Mapping[int, WorldProfile]
 ) -> tuple[tuple[str, ...], WorldProfile | None]:
-    """Why a world is not listed; its features where it is."""
-    if not proof.proved:
-        return proof.faults, None
-    blueprint = make(proof.number)
+    """Why a proved world is not listed; its features where it is."""
     if blueprint.digest != proof.blueprint:
         return ("its blueprint is another one than was proved; prove it again",), None
     profile = profile_world(blueprint)

@@ -10,7 +10,7 @@ from palaestra.benchmarks.evaluation.journal import Journal
 from palaestra.benchmarks.evaluation.play import PlayOptions, evaluate, settings_of
 from palaestra.benchmarks.statistics import Unit
 from palaestra.benchmarks.suites import SuiteOptions, suite_of
-from palaestra.envs.synthesis import ListedWorld, draw_plan, listing, save_listing
+from palaestra.envs.synthesis import ListedWorld, draw_plan, generate_blueprint, listing, save_listing
 from palaestra.errors import CapabilityError, ConfigError, UnknownNameError
 
 NUMBERS = (0, 1, 2, 8, 9, 18)
@@ -19,11 +19,7 @@ NUMBERS = (0, 1, 2, 8, 9, 18)
 @pytest.fixture(autouse=True)
 def listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Six worlds as the listed ones."""
-    plans = {number: draw_plan(number) for number in NUMBERS}
-    worlds = {
-        number: ListedWorld(split=plan.split, domain=plan.domain, mechanisms=plan.mechanisms, blueprint="", tasks="")
-        for number, plan in plans.items()
-    }
+    worlds = {number: ListedWorld.of(draw_plan(number), generate_blueprint(number), "") for number in NUMBERS}
     save_listing(worlds, tmp_path / "listing.json")
     monkeypatch.setattr(listing, "PATH", tmp_path / "listing.json")
     listing.listed_worlds.cache_clear()

@@ -1,6 +1,6 @@
 """Which generated worlds are listed: those that were proved, as they were proved."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -9,7 +9,9 @@ import orjson
 from pydantic import TypeAdapter
 
 from palaestra.durable import write_file
-from palaestra.envs.synthesis.generator import WorldSplit
+from palaestra.envs.blueprints.blueprint import Blueprint
+from palaestra.envs.synthesis.generator import WorldPlan, WorldSplit
+from palaestra.envs.task import FIRST_INDEX, TWIN, Split
 
 PATH = Path(__file__).with_name("listing.json")
 
@@ -25,6 +27,29 @@ class ListedWorld:
     """The digest of its blueprint."""
     tasks: str
     """One digest over what each of its tasks is."""
+    families: tuple[str, ...]
+    """The names of its families without refusal twins; each has one."""
+    instances: Mapping[Split, int]
+    """How many tasks of a family each split lists."""
+
+    @classmethod
+    def of(cls, plan: WorldPlan, blueprint: Blueprint, tasks: str) -> "ListedWorld":
+        """The world of a plan and its blueprint, whose tasks have that digest."""
+        return cls(
+            split=plan.split,
+            domain=plan.domain,
+            mechanisms=plan.mechanisms,
+            blueprint=blueprint.digest,
+            tasks=tasks,
+            families=tuple(blueprint.requests),
+            instances=dict(blueprint.instances),
+        )
+
+    def task_ids(self, world: str, split: Split) -> Iterator[str]:
+        """The ids that a split of the world lists, as its `TaskSet` has them; the world is not compiled for it."""
+        for family in sorted(f"{world}/{name}{end}" for name in self.families for end in ("", TWIN)):
+            for place in range(self.instances[split]):
+                yield f"{family}/{FIRST_INDEX[split] + place:04d}"
 
 
 _LISTING = TypeAdapter(dict[int, ListedWorld])

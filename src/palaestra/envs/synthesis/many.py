@@ -12,7 +12,7 @@ from palaestra.envs.env import ToolEnv
 from palaestra.envs.instance import Instance
 from palaestra.envs.snapshot import Snapshot
 from palaestra.envs.synthesis.generator import WorldSplit, world_id
-from palaestra.envs.synthesis.listing import listed_numbers
+from palaestra.envs.synthesis.listing import listed_numbers, listed_worlds
 from palaestra.envs.synthesis.one import open_numbered
 from palaestra.envs.task import Family, Split
 from palaestra.errors import CapabilityError, UnknownNameError
@@ -55,8 +55,12 @@ class ManyWorldsTasks:
         return tuple(self._ids(split))
 
     def _ids(self, split: str) -> Iterator[str]:
+        listed, own = listed_worlds(), MANY_SPLITS[split][1]
         for number in worlds_of_split(self._numbers, split):
-            yield from self._worlds.open_number(number).task_set.ids(MANY_SPLITS[split][1])
+            if number in listed:  # hundreds of worlds would be compiled for the ids alone
+                yield from listed[number].task_ids(world_id(number), own)
+            else:
+                yield from self._worlds.open_number(number).task_set.ids(own)
 
     def indices(self, family: str, split: str) -> range:
         """The indices of all instances that a family can make in a split; see `TaskSet.indices`."""
