@@ -109,7 +109,7 @@ class Codec:
         return ids
 
     def _encode_text(self, text: str) -> tuple[int, ...]:
-        """The tokens of plain text; what spells a mark is cut after its first character and so cannot become one."""
+        """The tokens of plain text; spelled-out marks are cut after the first character and so cannot become marks."""
         ids: list[int] = []
         at = 0
         while found := self._spelt.search(text, at):

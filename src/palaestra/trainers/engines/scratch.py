@@ -8,7 +8,7 @@ _MEMORY = Path("/dev/shm")  # noqa: S108  the folder in it is made anew and is o
 
 
 def scratch_folder(name: str, weight_bytes: int) -> "TemporaryDirectory[str]":
-    """A new folder, in shared memory where that has room for the weights twice: the old go when the new are there.
+    """A new folder, in shared memory if that has room for both the old and the new weights.
 
     Args:
         name: The prefix of the folder's name.
