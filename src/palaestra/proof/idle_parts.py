@@ -52,7 +52,7 @@ def idle_rules(tasks: TaskSet) -> list[str]:
 
 
 def idle_tools(env: ToolEnv) -> Iterator[str]:
-    """The tools that no solution uses and that no task tests leaving unused."""
+    """The tools that no solution uses, except those that may stay unused."""
     used = {call.tool for task in _list_tasks(env.task_set) for call in env.task_set.instance(task).oracle}
     free = {*env.world.optional_tools, "give_up"}
     return (tool.name for tool in env.world.toolbox if tool.name not in used | free)
