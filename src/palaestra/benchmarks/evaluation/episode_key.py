@@ -24,7 +24,7 @@ class EpisodeKey:
 
     @property
     def world_seed(self) -> int:
-        """Of the episode's world: its user and its noise. Agents and cells meet the same, so that they pair."""
+        """The seed of the episode's world, its user and noise, equal for all agents and cells, so that they pair."""
         return MOST_SAMPLES * self.seed + self.sample
 
     @property

@@ -67,7 +67,7 @@ class EvaluatedPolicy(EvaluatedBlockAgent):
             blocks.
         weights: A digest of the checkpoint.
         reads: Maximum tokens that the model reads.
-        options: How it plays.
+        options: The options.
     """
 
     def __init__(
@@ -257,7 +257,7 @@ def vllm(
 
     Args:
         folder: The checkpoint.
-        options: How it plays.
+        options: The options.
         python: A Python interpreter with vLLM. Default: this one.
         format_name: The chat format, if the checkpoint does not name one.
 
