@@ -139,7 +139,7 @@ class TaskPool:
         return even(tasks, self.limit)
 
     def _fresh(self, family: str, place: int, count: int, where: Callable[[str], bool]) -> Iterator[str]:
-        """Up to `count` fresh tasks of a family, one world after the other, beginning with another for each family."""
+        """Up to `count` fresh tasks of a family, one world after another, with another first world for each family."""
         worlds = len(self.world.seeds["train"])
         listed = self.world.instances["train"]
         found = 0
