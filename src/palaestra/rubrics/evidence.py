@@ -142,8 +142,7 @@ class Evidence:
         left = {(change.table, change.key): change.after for change in changes}
         self.by_world.update(left)
         length = len(self._journal())
-        # A row that the agent had not changed since the world's write stays unchanged: the agent's changes are the
-        # same.
+        # If the agent's net changes are up to date and have none of these rows, they stay valid.
         apart = self._changes_at == length - len(changes) and not any((c.table, c.key) in left for c in self._changes)
         self._changes_at = length if apart else -1
 
