@@ -157,6 +157,11 @@ def test_splits_without_numbers_are_refused(split: str, expected: str, call: Cal
     assert (code, expected in " ".join(text.split())) == (1, True), text
 
 
+def test_records_of_attacks_without_a_listing_are_refused(call: Call, tmp_path: Path) -> None:
+    code, text = call("worlds", "prove", "--attacked", str(tmp_path), "--out", str(tmp_path))
+    assert (code, "give --list too" in text) == (1, True), text
+
+
 def test_generated_worlds_are_attacked_and_records_go_on(call: Call, tmp_path: Path) -> None:
     once = ("worlds", "attack", "--count", "1", "--attack", "claims-success", "--jobs", "1", "--out", str(tmp_path))
     code, text = call(*once, "--markdown", str(tmp_path / "tables.md"))

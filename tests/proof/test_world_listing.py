@@ -9,6 +9,7 @@ from joined.worlds import joined
 from palaestra.envs.blueprints import Blueprint
 from palaestra.envs.blueprints.tool_style import PLAIN
 from palaestra.envs.synthesis.generator import WorldPlan
+from palaestra.proof.attacked_worlds import AttackCounts, AttackedWorld
 from palaestra.proof.world_listing import LEFT_OUT, save_left_out, select_worlds
 from palaestra.proof.worlds import WorldProof, blueprint_faults
 
@@ -47,6 +48,22 @@ def test_a_world_whose_blueprint_changed_is_not_listed() -> None:
     chosen = select_worlds([_proof(0, BLUEPRINTS[2])], 9, make=BLUEPRINTS.__getitem__)
     assert not chosen.listed
     assert "prove it again" in chosen.left_out[0][0]
+
+
+def _attacked(number: int, blueprint: Blueprint, cheated: int) -> AttackedWorld:
+    counts = AttackCounts(tasks=8, solved=8, right=2, points=0.0, pairs=4, pairs_solved=cheated + 1, pairs_right=1)
+    plan = _proof(number, blueprint).plan
+    attacks = {"by-heart-handbook": {"train": counts}}
+    return AttackedWorld(number=number, plan=plan, blueprint=blueprint.digest, pairs=9, attacks=attacks, seconds=1)
+
+
+def test_worlds_that_an_attack_cheats_or_that_were_not_attacked_as_they_are_now_are_not_listed() -> None:
+    proofs = [_proof(0, BLUEPRINTS[0]), _proof(2, BLUEPRINTS[2]), _proof(3, BLUEPRINTS[3])]
+    attacked = [_attacked(0, BLUEPRINTS[0], 1), _attacked(2, BLUEPRINTS[2], 2), _attacked(3, BLUEPRINTS[1], 0)]
+    chosen = select_worlds(proofs, 9, attacked=attacked, make=BLUEPRINTS.__getitem__)
+    assert list(chosen.listed) == [0]
+    assert chosen.left_out[2] == ("by-heart-handbook cheats 2 of 9 pairs; at most 1 of a world may be cheated",)
+    assert "not attacked as it is generated now" in chosen.left_out[3][0]
 
 
 def test_no_more_worlds_are_listed_than_asked_for() -> None:

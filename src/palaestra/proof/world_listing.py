@@ -1,6 +1,6 @@
-"""Selects the proved worlds to list: no near-duplicate of a listed one, and proved in their present form."""
+"""Selects the proved worlds to list: no near-duplicate of a listed one, proved and attacked in their present form."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +10,8 @@ from palaestra.durable import write_file
 from palaestra.envs.blueprints import Blueprint
 from palaestra.envs.synthesis import ListedWorld, generate_blueprint
 from palaestra.envs.synthesis.diversity import NEAREST, Neighbour, WorldProfile, find_near_duplicate, profile_world
+from palaestra.proof.attacked_world_tables import MOST_IN_A_WORLD, exceeds
+from palaestra.proof.attacked_worlds import AttackedWorld
 from palaestra.proof.worlds import WorldProof
 
 LEFT_OUT = "left_out.json"
@@ -26,24 +28,33 @@ class WorldSelection:
 
 
 def select_worlds(
-    proofs: Iterable[WorldProof], most: int, *, make: Callable[[int], Blueprint] = generate_blueprint
+    proofs: Iterable[WorldProof],
+    most: int,
+    *,
+    attacked: Iterable[AttackedWorld] | None = None,
+    make: Callable[[int], Blueprint] = generate_blueprint,
 ) -> WorldSelection:
     """The first worlds that can be listed, by number, and why the others before the last one are not.
 
     Args:
         proofs: The records of worlds.
         most: Maximum number of listed worlds.
+        attacked: The records of attacks; a world without one, or in which an attack cheats too many pairs, is left out.
+            `None`: attacks beyond those of the proof do not matter.
         make: Returns the blueprint of a number.
     """
     listed: dict[int, ListedWorld] = {}
     left_out: dict[int, tuple[str, ...]] = {}
     kept: dict[int, WorldProfile] = {}
+    attacks = None if attacked is None else {(world.number, world.blueprint): world for world in attacked}
     for proof in sorted(proofs, key=lambda proof: proof.number):
         if len(listed) == most:
             break
         blueprint = make(proof.number) if proof.proved else None
         reasons, profile = (proof.faults, None) if blueprint is None else _judge(proof, blueprint, kept)
-        if blueprint is None or profile is None:
+        if profile is not None and attacks is not None:
+            reasons = tuple(_attack_reasons(attacks.get((proof.number, proof.blueprint))))
+        if blueprint is None or profile is None or reasons:
             left_out[proof.number] = reasons
             continue
         kept[proof.number] = profile
@@ -66,6 +77,16 @@ def _judge(
     profile = profile_world(blueprint)
     near = find_near_duplicate(profile, kept)
     return ((), profile) if near is None else ((_near_reason(near),), None)
+
+
+def _attack_reasons(world: AttackedWorld | None) -> Iterator[str]:
+    if world is None:
+        yield "it was not attacked as it is generated now; `palaestra worlds attack` does"
+    elif world.fault:
+        yield world.fault
+    else:
+        for name, count in exceeds(world).items():
+            yield f"{name} cheats {count} of {world.pairs} pairs; at most {MOST_IN_A_WORLD} of a world may be cheated"
 
 
 def _near_reason(near: Neighbour) -> str:
