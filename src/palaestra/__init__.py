@@ -15,22 +15,22 @@ from palaestra.packs import PACKS, Pack, installed_packs, pack_at
 from palaestra.version import __version__
 
 BENCHMARKS: tuple[str, ...] = get_args(BenchmarkId)
-"""The ids of benchmarks that others wrote; each is installed by itself."""
+"""The ids of the external benchmarks; each is installed separately."""
 
 
 def register_world(place: str | Path, *, env_id: str | None = None) -> str:
-    """Register a world pack, so that `gymnasium.make` and every command know it. The pack's code runs once it is used.
+    """Register a world pack with `gymnasium.make` and every command. The pack's code runs when it is first used.
 
     Args:
         place: A folder with `world.toml` in it, a Python file that defines `WORLD`, a blueprint (YAML or JSON), or
             "module:ATTRIBUTE". A file or module is read at once, since it has no manifest.
-        env_id: Another environment id than the one that follows from the world's id and version.
+        env_id: An environment id to use instead of the one that follows from the world's id and version.
 
     Returns:
         The environment id, such as "palaestra/HumanResources-v0".
 
     Raises:
-        PackError: no pack is at that place, it cannot be read, or another pack has its id.
+        PackError: there is no pack at that place, it cannot be read, or another pack has its id.
     """
     pack = pack_at(place, env_id=env_id)
     if pack.env_id in PACKS and (other := PACKS.find(pack.env_id)).place != pack.place:
@@ -46,22 +46,22 @@ def register_world(place: str | Path, *, env_id: str | None = None) -> str:
 def connect(
     url: str, world: str | None = None, *, key: str | None = None, **switches: Any
 ) -> gym.Env[tuple[Any, ...], Any]:
-    """A world on a server as a Gymnasium environment; needs the extra `serve`.
+    """Connect to a world on a server, as a Gymnasium environment; needs the extra `serve`.
 
     Args:
         url: The server, such as "http://127.0.0.1:8765".
-        world: Which of its worlds, by name; `None` where it serves one alone.
-        key: The key; `None` for that of the environment variable `PALAESTRA_KEY`, if it is set.
-        switches: What else `palaestra.serving.client.ServedEnv` takes, such as `view`, `task` and `lease`; for authors
-            also what the world's own environment takes, such as `split` and `noise`.
+        world: The name of one of its worlds; may be `None` if it serves only one.
+        key: The key; `None` reads the environment variable `PALAESTRA_KEY`, if it is set.
+        switches: Further arguments of `palaestra.serving.client.ServedEnv`, such as `view`, `task` and `lease`; for
+            authors also arguments of the world's own environment, such as `split` and `noise`.
 
     Returns:
         A `palaestra.serving.client.ServedEnv`.
 
     Raises:
-        ConfigError: the address is none, or the server serves several worlds and `world` names none.
+        ConfigError: the address is invalid, or the server serves several worlds and `world` is `None`.
         AccessError: the key is missing, wrong or expired, or too small for the switches.
-        RequestError: a switch is none, or has no such value.
+        RequestError: a switch does not exist, or cannot have this value.
         ServerError: the server cannot be reached.
     """
     # Any: an observation is a tuple of messages, which nothing here may import.
@@ -72,20 +72,21 @@ def connect(
 def connect_vec(
     url: str, num_envs: int, world: str | None = None, *, key: str | None = None, **switches: Any
 ) -> gym.vector.VectorEnv[Any, Any, Any]:
-    """Several environments of a world on a server, whose turns are sent in one message; needs the extra `serve`.
+    """Connect to several environments of a world on a server; needs the extra `serve`. Their turns share one message.
 
     Args:
         url: The server, such as "http://127.0.0.1:8765".
-        num_envs: How many.
-        world: Which of its worlds, by name; `None` where it serves one alone.
-        key: The key; `None` for that of the environment variable `PALAESTRA_KEY`, if it is set.
-        switches: What else `palaestra.serving.client.ServedVectorEnv` takes: `autoreset_mode`, and those of `connect`.
+        num_envs: The number of environments.
+        world: The name of one of its worlds; may be `None` if it serves only one.
+        key: The key; `None` reads the environment variable `PALAESTRA_KEY`, if it is set.
+        switches: Further arguments of `palaestra.serving.client.ServedVectorEnv`: `autoreset_mode`, and those of
+            `connect`.
 
     Returns:
         A `palaestra.serving.client.ServedVectorEnv`. Any: its arrays hold messages and actions.
 
     Raises:
-        PalaestraError: as `connect`, and where the server has no room for so many sessions.
+        PalaestraError: as `connect`, and if the server has no room for that many sessions.
     """
     made: gym.vector.VectorEnv[Any, Any, Any] = gym.make_vec(
         "palaestra/Served-v0", num_envs=num_envs, url=url, world=world, key=_secret(key), **switches
@@ -94,7 +95,7 @@ def connect_vec(
 
 
 def _secret(key: str | None) -> str | None:
-    """A key that prints as none: it stands in a spec, which people print."""
+    """A key that does not show when printed: it is part of a spec, which people print."""
     from palaestra.secret import SecretText  # noqa: PLC0415  most programs connect to no server
 
     return None if key is None else SecretText(key)
@@ -106,8 +107,8 @@ def _register(pack: Pack, **switches: str) -> None:
 
 
 def _make_known(env_id: str, entry_point: str, vector_entry_point: str | None = None, **switches: str) -> None:
-    # Gymnasium's own wrappers would check and count what the environment checks and counts itself. `gym.register` looks
-    # through all registered environments each time, which costs an import with hundreds of worlds a tenth of its time.
+    # Gymnasium's own wrappers would repeat checks and counts of the environment itself. `gym.register` looks through
+    # all registered environments on each call, which takes a tenth of the import time with hundreds of worlds.
     gym.registry[env_id] = EnvSpec(
         id=env_id,
         entry_point=entry_point,

@@ -1,4 +1,4 @@
-"""A bounded cache: the least recently used value goes when there are too many."""
+"""A bounded cache that drops the least recently used value when it is full."""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -9,10 +9,10 @@ V = TypeVar("V")
 
 
 class LruCache(Generic[K, V]):
-    """Values by key, at most so many.
+    """A bounded number of values by key.
 
     Args:
-        size: The most values kept.
+        size: The maximum number of values.
 
     Raises:
         ValueError: the size is below 1.
@@ -28,7 +28,7 @@ class LruCache(Generic[K, V]):
         return len(self._values)
 
     def get(self, key: K, make: Callable[[], V]) -> V:
-        """The value of `key`, made by `make` where it is not kept."""
+        """Return the value of `key`; call `make` if the cache does not hold it."""
         values = self._values
         if key in values:
             values.move_to_end(key)

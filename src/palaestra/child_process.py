@@ -1,7 +1,7 @@
 """A Python process at the other end of a socket.
 
-It is started afresh, not forked and not from the main module, so it holds nothing of this one: no threads, no locks, no
-accelerator. Its program ends when the socket closes, so it ends when this process does, however that happens.
+It is started afresh, neither forked nor from the main module, so it inherits nothing from this process: no threads, no
+locks, no accelerator. Its program ends when the socket closes, so it ends when this process does, for whatever reason.
 """
 
 import asyncio
@@ -22,10 +22,10 @@ _BUFFER = 2**20
 
 
 def child_command(program: str) -> list[str]:
-    """The command of such a process; the descriptor of its end of a socket is to be added as a last argument.
+    """The command of such a process; append the descriptor of its end of the socket as the last argument.
 
     Args:
-        program: The function that it calls with the descriptor, as "module:function".
+        program: The function that the process calls with the descriptor, as "module:function".
     """
     return [sys.executable, "-c", _PROGRAM, program, *sys.path]
 
@@ -51,8 +51,9 @@ class ChildProcess:
         """A new process.
 
         Args:
-            program: The function that it calls with the descriptor of its end of the socket, as "module:function".
-            prints: Whether what it prints goes where this process prints; errors do in any case.
+            program: The function that the process calls with the descriptor of its end of the socket, as
+                "module:function".
+            prints: Whether its standard output goes to that of this process; errors do in any case.
 
         Raises:
             InfrastructureError: no process can be started.
@@ -73,7 +74,7 @@ class ChildProcess:
 
     @property
     def pid(self) -> int:
-        """The number of the process."""
+        """The process id."""
         return self._process.pid
 
     def kill(self) -> None:
@@ -81,7 +82,7 @@ class ChildProcess:
         self._process.kill()
 
     async def reap(self, seconds: float) -> int:
-        """Wait until it has ended, and give its exit code; it is killed after so long."""
+        """Wait until it has ended and return its exit code; kill it after `seconds`."""
         return await asyncio.to_thread(self._wait, seconds)
 
     def _wait(self, seconds: float) -> int:

@@ -1,4 +1,4 @@
-"""The virtual clock: a world's only time. It starts where the world says and moves by what calls cost or wait for."""
+"""The virtual clock: a world's only time. The world sets its start; calls move it by the time they take or wait."""
 
 from datetime import date, datetime, timedelta
 
@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta
 class Clock:
     """Naive UTC time that moves forward in whole seconds and never by itself.
 
-    Time that is waited counts apart from time that is worked: deadlines and rate limits go by `elapsed` alone.
+    Waiting is counted apart from work: deadlines and rate limits use `elapsed` alone.
     """
 
     __slots__ = ("_elapsed", "_start", "_waited")
@@ -23,7 +23,7 @@ class Clock:
 
     @property
     def days_waited(self) -> int:
-        """Whole days that were waited since the episode began."""
+        """Whole days of waiting since the episode began."""
         return self._waited
 
     @property
@@ -57,6 +57,6 @@ class Clock:
         self._waited += days
 
     def set_elapsed(self, elapsed: int, *, waited: int = 0) -> None:
-        """Go to the moment after so many seconds of work and days of waiting, as a restored snapshot asks."""
+        """Set the clock to `elapsed` seconds of work and `waited` days of waiting, to restore a snapshot."""
         self._elapsed = elapsed
         self._waited = waited

@@ -1,17 +1,17 @@
-"""What nothing may be learnt from: tasks that policies are measured on, by their split and by their words.
+"""Keeps tasks that policies are measured on out of training, by their split and by their words.
 
-Two rules, asked of every episode before it is trained on. A task's split must be one to learn from: "train" or "dev",
-alone or after a hyphen as in "generated-train", and so marked by its benchmark. And what its user says must be on no
-list. A list holds hashes of prompts, and nothing else of a benchmark: 64 bits of BLAKE2b over the words, folded to
-lower case, white space as single spaces, punctuation at both ends left out. A prompt of four words or more is on a list
-whole, and one of several lines also with each line of eight words or more. Shorter ones, such as "Book it.", are
-anybody's and on no list. Two wide characters, as of Chinese, are counted as a word.
+Every episode must pass two rules before it is trained on. Its task's split must be one to learn from: "train" or "dev",
+alone or after a hyphen as in "generated-train", and marked as such by its benchmark. And the words of its user must not
+be on a list. A list holds only hashes of a benchmark's prompts: 64 bits of BLAKE2b over the words, folded to lower
+case, white space as single spaces, punctuation at both ends left out. A list has each prompt of four words or more as a
+whole, and of a prompt of several lines also each line of eight words or more. Shorter ones, such as "Book it.", are too
+common to be on a list. Two wide characters, such as Chinese ones, count as a word.
 
-It does not find a prompt whose words were changed, and it does not look at what tools answer. What a benchmark says in
-splits to learn from is on no list either, though it may also stand in a test: all tickets of tau2's telecom-solo do.
-There is no list of MiniWoB++ and ScienceWorld, whose openings take a browser and a Java process each to see (`palaestra
-suites hashes` writes one for who has the time), nor of WebShop, AppWorld and Toolathlon: their tasks are refused by
-split alone.
+The guard does not find a prompt whose words were changed, and it does not look at the answers of tools. Prompts of a
+benchmark's splits to learn from are not listed either, even if a test split repeats them, as with all tickets of tau2's
+telecom-solo. MiniWoB++ and ScienceWorld have no list, because reading their openings takes a browser or a Java process
+each (`palaestra suites hashes` writes a list, given the time). Nor have WebShop, AppWorld and Toolathlon: their tasks
+are refused by split alone.
 """
 
 import unicodedata
@@ -26,18 +26,18 @@ from palaestra.records import Message, TaskSpec
 from palaestra.trajectory import Episode
 
 LEARNT_FROM = ("train", "dev")
-"""The splits that a policy may learn from, as the last part of a split's name; the "dev" of a benchmark only where its
-authors give it for that."""
+"""The splits that a policy may learn from, as the last part of a split's name; the "dev" of a benchmark only if its
+authors intend it for training."""
 LISTS = Path(__file__).with_name("contaminated")
 """The lists that come with Palaestra; a file's name is `BENCHMARK.SPLIT.txt`."""
 _WHOLE = 4
-"""The fewest words of a prompt that is known at all: "Yes, please." is anybody's."""
+"""The fewest words of a prompt that is hashed: "Yes, please." is too common."""
 _LINE = 8
-"""The fewest words of a line that counts by itself: shorter ones are anybody's."""
+"""The fewest words of a line that is hashed by itself: shorter ones are too common."""
 
 
 def normal(text: str) -> str:
-    """The words of `text`, however they are set: what is hashed."""
+    """The words of `text` in the form that is hashed, without case, spacing and outer punctuation."""
     folded = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
     first, last = 0, len(folded)
     while first < last and not folded[first].isalnum():
@@ -53,7 +53,7 @@ def prompt_hash(text: str) -> str:
 
 
 def prompt_hashes(text: str) -> Iterator[str]:
-    """The hashes of a prompt: whole, and of each of its lines, as far as they are long enough to be known by."""
+    """The hashes of a prompt and of each of its lines, for those that are long enough."""
     if _words(text) < _WHOLE:
         return
     yield prompt_hash(text)
@@ -63,18 +63,18 @@ def prompt_hashes(text: str) -> Iterator[str]:
 
 
 def _words(text: str) -> int:
-    """How many words there are; scripts that set no spaces have one in two characters."""
+    """The number of words; in scripts without spaces, two characters count as a word."""
     words = normal(text)
     return len(words.split()) + sum(unicodedata.east_asian_width(character) in "WF" for character in words) // 2
 
 
 def write_list(path: Path, prompts: Iterable[str], *, learnt_from: Iterable[str] = ()) -> int:
-    """Write a list of the prompts of a split, sorted; return how many hashes it has.
+    """Write the sorted list of a split's prompts and return its number of hashes.
 
     Args:
         path: `FOLDER/BENCHMARK.SPLIT.txt`.
-        prompts: What users of the split say.
-        learnt_from: What users say in splits to learn from: nothing of it can be on the list.
+        prompts: The texts of the split's users.
+        learnt_from: The texts of users in splits to learn from; none of them goes on the list.
 
     Raises:
         StorageError: it cannot be written.
@@ -89,7 +89,7 @@ def read_list(path: Path) -> list[str]:
     """The hashes of a list.
 
     Raises:
-        RecordError: it cannot be read, or a line is no hash.
+        RecordError: the file cannot be read, or a line is not a hash.
     """
     try:
         lines = path.read_text(encoding="ascii").split("\n")
@@ -102,13 +102,13 @@ def read_list(path: Path) -> list[str]:
 
 
 class Guard:
-    """Refuses what a policy is measured on.
+    """Refuses tasks that policies are measured on.
 
     Args:
-        lists: Files of hashes besides those that come with Palaestra.
+        lists: Files of hashes in addition to those that come with Palaestra.
 
     Raises:
-        RecordError: a file is no list.
+        RecordError: a file is not a list.
     """
 
     def __init__(self, lists: Sequence[Path] = ()) -> None:
@@ -121,14 +121,14 @@ class Guard:
         return next((self._known[one] for one in prompt_hashes(text) if one in self._known), None)
 
     def check(self, task: TaskSpec, said: Sequence[str]) -> None:
-        """Let a task through that may be learnt from.
+        """Check that a task may be learnt from.
 
         Args:
-            task: Which task.
-            said: What its user says: messages, or all of them as one text.
+            task: The task.
+            said: The messages of its user, or all of them as one text.
 
         Raises:
-            ContaminationError: it may not.
+            ContaminationError: the task may not be learnt from.
         """
         if task.split.rpartition("-")[2] not in LEARNT_FROM or task.unseen:
             raise ContaminationError(
@@ -143,18 +143,18 @@ class Guard:
                 )
 
     def check_episodes(self, episodes: Iterable[Episode]) -> None:
-        """Let episodes through that may be learnt from; raises as `check` does."""
+        """Check that all `episodes` may be learnt from; raises as `check` does."""
         for episode in episodes:
             self.check(episode.task, _list_texts(episode))
 
 
 def of_users(messages: Iterable[Message]) -> Iterator[str]:
-    """What users say in some messages."""
+    """The texts of the users' messages."""
     return (message["content"] for message in messages if message["role"] == "user")
 
 
 def _list_texts(episode: Episode) -> list[str]:
-    """Each message that an episode begins with, and all that the user says, as one text."""
+    """Each opening message of an episode, and everything that the user says as one text."""
     opening = [text for segment in episode.segments for text in of_users(segment.prompt)]
     later = [text for turn in episode.turns for text in of_users(turn.observation)]
     return [*opening, "\n".join([*opening, *later])] if len(opening) + len(later) > 1 else opening

@@ -1,4 +1,4 @@
-"""Canonical bytes and digests: what "the same" means across processes and machines.
+"""Canonical bytes and digests: equality across processes and machines.
 
 Canonical JSON here is orjson with sorted keys: dataclasses as objects (their fields in order of declaration), dates as
 ISO 8601, decimals as their exact text, bytes in base64, no white space. Two values are the same when
@@ -25,10 +25,10 @@ def canonical(value: Any) -> bytes:
 
 
 def as_json(value: object) -> str:
-    """What orjson leaves to others: a decimal as its exact text, bytes in base64.
+    """Convert types that orjson does not know: a decimal to its exact text, bytes to base64.
 
     Raises:
-        TypeError: `value` is neither, or a decimal that is no number.
+        TypeError: `value` is neither, or is a decimal that is not a number.
     """
     if isinstance(value, Decimal) and value.is_finite():
         return format(value or abs(value), "f")
@@ -48,7 +48,7 @@ def digest_bytes(data: bytes) -> str:
 
 
 class Chain:
-    """A hash chain: its `head` names the whole history of what was added, in order."""
+    """A hash chain: its `head` identifies everything that was added, in order."""
 
     __slots__ = ("head",)
 

@@ -1,12 +1,12 @@
 """Saves that survive a kill, a power cut and a full disk.
 
-A save is a directory: written under a temporary name with a manifest of hashes, each file and directory fsynced, then
-renamed into place. What stood there before is kept aside as `NAME.previous` until the next save. The reader verifies
-the manifest and falls back to the previous save.
+A save is a directory. It is written under a temporary name with a manifest of hashes; each file and directory is
+fsynced, then the directory is renamed into place. The save that was there before is kept as `NAME.previous` until the
+next save. The reader verifies the manifest and falls back to the previous save.
 
-Once a save has been acknowledged, which is when `saving` or `write_file` returns, no crash takes it back: neither the
-process's nor the machine's, as far as the disk keeps what it has fsynced. Folders above the one that saves lie in are
-the caller's to make durable, where the caller made them.
+A save is acknowledged when `saving` or `write_file` returns. After that, no crash of the process or the machine loses
+it, provided that the disk keeps what it has fsynced. If the caller made folders above the one that holds saves, the
+caller must make those durable.
 """
 
 import errno
@@ -29,12 +29,12 @@ MANIFEST = "MANIFEST.json"
 
 
 def write_file(path: Path, data: bytes, *, private: bool = False) -> None:
-    """Write one file whole or not at all; raises as `saving` does.
+    """Write a file completely or not at all; raises as `saving` does.
 
     Args:
-        path: Of the file.
-        data: What it holds.
-        private: Whether its owner alone may read it; otherwise the process's umask decides.
+        path: The file.
+        data: Its content.
+        private: Whether only its owner may read it; otherwise the process's umask decides.
     """
     path = path.resolve()
     with explain_disk_errors(path):
@@ -52,7 +52,7 @@ def write_file(path: Path, data: bytes, *, private: bool = False) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a directory and those above it, where they are missing, so that they outlive a power cut."""
+    """Make a directory and any missing ones above it, so that they survive a power cut."""
     if not folder.is_dir():
         make_folder(folder.parent)
         folder.mkdir(exist_ok=True)
@@ -61,7 +61,7 @@ def make_folder(folder: Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """Return once the disk holds a file's bytes, or a directory's names."""
+    """Return once a file's bytes, or a directory's names, are on the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -70,7 +70,7 @@ def sync(path: Path) -> None:
 
 
 def file_state(path: Path | None) -> tuple[int, int, int] | None:
-    """What changes when a file is replaced; `None` where there is none."""
+    """Values that change when a file is replaced; `None` if there is no file."""
     if path is None:
         return None
     try:
@@ -82,10 +82,10 @@ def file_state(path: Path | None) -> tuple[int, int, int] | None:
 
 @contextmanager
 def explain_disk_errors(target: Path) -> Generator[None]:
-    """Turn what the file system says of `target` into an error that names the way out.
+    """Turn a file system error about `target` into one that says what to do.
 
     Raises:
-        StorageError: for an `OSError` of the block, unless it names a file that is elsewhere.
+        StorageError: the block raised an `OSError`, unless that names a file elsewhere.
     """
     try:
         yield
@@ -105,13 +105,13 @@ def explain_disk_errors(target: Path) -> Generator[None]:
 
 @contextmanager
 def saving(target: Path) -> Generator[Path]:
-    """A temporary directory that becomes `target` when the block ends well.
+    """A temporary directory that becomes `target` when the block ends without an error.
 
     Yields:
         The directory to write into.
 
     Raises:
-        StorageError: the disk is full or refuses, or `target` is a directory that no save made; it is what it was.
+        StorageError: the disk is full or refuses, or `target` is a directory that no save made; it is left unchanged.
     """
     target = target.resolve()
     for taken in (target, _previous(target)):
@@ -129,7 +129,7 @@ def saving(target: Path) -> Generator[Path]:
 
 
 def _check_ours(directory: Path) -> None:
-    """Refuse to replace what no save made: somebody else's directory, or one that we stand in."""
+    """Refuse to replace a directory that no save made, or the current directory."""
     foreign = (
         directory.exists()
         and not (directory / MANIFEST).exists()
@@ -145,10 +145,10 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 def find_whole_save(target: Path) -> Path:
-    """The newest whole save at `target`: itself, or the one before it.
+    """The newest complete save at `target`: the last one, or the one before it.
 
     Raises:
-        RecordError: neither is whole; the message says what is wrong with each.
+        RecordError: neither is complete; the message says what is wrong with each.
     """
     faults: list[str] = []
     for candidate in (target, _previous(target)):
@@ -160,10 +160,10 @@ def find_whole_save(target: Path) -> Path:
 
 
 def sweep(target: Path) -> None:
-    """Remove what killed saves of `target` left beside it; nobody else may be saving there.
+    """Remove the remains of killed saves beside `target`; nobody else may be saving there.
 
-    What `find_whole_save` finds afterwards no power cut takes back: a save that was killed after it had put itself in
-    place, and before it was acknowledged, is one from here on.
+    No power cut loses the save that `find_whole_save` finds afterwards: a save that was killed after it was renamed
+    into place, but before it was acknowledged, counts as acknowledged from here on.
 
     Raises:
         StorageError: the disk refuses.
@@ -208,19 +208,19 @@ def _install(temporary: Path, target: Path) -> None:
     previous = _previous(target)
     graves: list[Path] = []
     if target.exists() and _fault(target) is not None:
-        graves.append(_set_aside(target))  # a broken save must not push the last whole one out
+        graves.append(_set_aside(target))  # a broken save must not replace the last complete one
     if target.exists():
         if previous.exists():
             graves.append(_set_aside(previous))
         target.rename(previous)
     temporary.rename(target)
     sync(target.parent)
-    for grave in graves:  # not before: a power cut might bring the name back, and the files not
+    for grave in graves:  # not before: a power cut might restore the name without the files
         shutil.rmtree(grave, ignore_errors=True)
 
 
 def _set_aside(directory: Path) -> Path:
-    """Give a save a name that only `sweep` knows, in one step."""
+    """Rename a save, in one step, to a name that only `sweep` knows."""
     grave = tempfile.mkdtemp(prefix=f".{directory.name}.", suffix=".tmp", dir=directory.parent)
     return directory.rename(grave)  # an empty directory may be renamed over
 

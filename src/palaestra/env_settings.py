@@ -1,7 +1,7 @@
 """`palaestra.make`: `gymnasium.make` with typed settings, which editors complete and type checkers read.
 
-It makes the same environments and checks nothing itself. Worlds and formats that others registered have names that are
-not listed here; any name may be given.
+It makes the same environments and checks nothing itself. It also accepts names that are not listed here, since others
+may register worlds and formats.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -93,7 +93,7 @@ class NoiseSwitches(TypedDict, total=False):
 
 
 class InjectionParts(TypedDict, total=False):
-    """Which instruction is planted; what is left out is drawn."""
+    """Which instruction is planted; parts that are left out are drawn at random."""
 
     seed: int
     goal: str
@@ -102,7 +102,7 @@ class InjectionParts(TypedDict, total=False):
 
 
 class DisturbanceSwitches(TypedDict, total=False):
-    """What comes between an agent and pages."""
+    """Disturbances between an agent and pages."""
 
     percent: int
     seed: int
@@ -124,14 +124,14 @@ class PageSwitches(TypedDict, total=False):
 
 
 class _NoiseLike(Protocol):
-    """A `Noise`, which lies above this module."""
+    """A `Noise`, which is defined in a layer above this module."""
 
     @property
     def switches(self) -> Mapping[str, int | bool]: ...
 
 
 class _InjectionLike(Protocol):
-    """An `InjectionChoice`, which lies above this module."""
+    """An `InjectionChoice`, which is defined in a layer above this module."""
 
     @property
     def seed(self) -> int: ...
@@ -162,7 +162,7 @@ class EnvSettings(TypedDict, total=False):
 
 
 class SynthSettings(EnvSettings, total=False):
-    """The settings of generated worlds: one by its number, or all of a split."""
+    """The settings of generated worlds: one world by its number, or all worlds of a split."""
 
     world: int
     worlds: int | Sequence[int]
@@ -191,15 +191,15 @@ def make(env_id: str, **settings: Any) -> Env:
 
     Args:
         env_id: The registered id, such as "palaestra/Storefront-v0".
-        settings: What the environment takes: see `palaestra.envs.ToolEnv` for worlds, `EnvSettings` for their types.
+        settings: Arguments of the environment: see `palaestra.envs.ToolEnv` for worlds, `EnvSettings` for their types.
             Any: the environment checks them.
 
     Returns:
-        The environment that `gymnasium.make` gives; `env.unwrapped` has snapshots, forks and digests.
+        The environment that `gymnasium.make` returns; `env.unwrapped` has snapshots, forks and digests.
 
     Raises:
         gymnasium.error.Error: no environment has that id.
-        UnknownNameError: no such task, split, format, or other name.
+        UnknownNameError: there is no such task, split, format or other name.
         TypeError: there is no such setting.
         ValueError: a setting cannot have that value.
     """

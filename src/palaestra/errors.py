@@ -37,7 +37,8 @@
         ├── SessionLostError (LookupError)  a served session ended: lease, shutdown or restart
         └── WaitError (TimeoutError)      something did not come in time; says who waited for what
 
-A message names the value, the rule and the way out. Each error is also the standard library's, and pickles.
+A message names the value, the rule and what to do. Each error is also one of the standard library's, and can be
+pickled.
 """
 
 from collections.abc import Iterable
@@ -53,13 +54,13 @@ class UnknownNameError(PalaestraError, LookupError):
 
     @classmethod
     def of(cls, kind: str, name: str, known: Iterable[str], hint: str = "") -> "UnknownNameError":
-        """The error for `name`, with near names where there are any.
+        """The error for `name`, with near names if there are any.
 
         Args:
-            kind: What was looked for, as it reads in a sentence: "task", "tool".
+            kind: The kind of thing that was looked for, as a noun: "task", "tool".
             name: The name that was given.
-            known: Every name that would have been right.
-            hint: How to list what there is.
+            known: All valid names.
+            hint: How to list the valid names.
         """
         names = sorted(known)
         near = get_close_matches(name, names, n=3, cutoff=0.5)
@@ -82,8 +83,8 @@ class CapabilityError(PalaestraError, ValueError):
         Args:
             world: The world's id.
             wanted: What was asked for, as it was written: "handbook=3".
-            kind: What it is one of, in the plural.
-            known: What the world has of that kind.
+            kind: Its kind, in the plural.
+            known: Everything of that kind that the world has.
         """
         return cls(f"{wanted}: the world {world!r} does not declare it; its {kind}: {', '.join(known) or 'none'}")
 
@@ -117,19 +118,19 @@ class DrawError(TaskError):
 
 
 class ContaminationError(TaskError):
-    """A task to learn from is one that policies are measured on: by its split, or word for word."""
+    """A training task is one that policies are measured on: by its split, or word for word."""
 
 
 class RubricError(PalaestraError, ValueError):
-    """A rubric is inconsistent, or one of its criteria crashed: a fault of the grader, never a score."""
+    """A rubric is inconsistent, or one of its criteria crashed. This is a fault of the grader, never a score."""
 
 
 class RowError(PalaestraError, LookupError):
-    """A write that does not fit the rows that stand: a key taken, a stale row, a reference to nothing."""
+    """A write does not fit the present rows: a key that exists, a stale row, a reference to a missing row."""
 
 
 class RowMissingError(RowError):
-    """No row has this key. Raised inside a tool it answers the agent `not_found`."""
+    """No row has this key. If a tool raises it, the agent gets the answer `not_found`."""
 
     @classmethod
     def of(cls, kind: str, key: str) -> "RowMissingError":
@@ -139,7 +140,7 @@ class RowMissingError(RowError):
 
 
 class ToolRefusal(PalaestraError, ValueError):  # noqa: N818  it is an answer to the agent, not a fault
-    """A tool says no. The rows stay as they were and the agent reads the code and the message.
+    """A tool refuses a call. The rows stay unchanged, and the agent reads the code and the message.
 
     Attributes:
         code: A short stable word, such as "not_found" or "forbidden".
@@ -155,7 +156,7 @@ class ToolRefusal(PalaestraError, ValueError):  # noqa: N818  it is an answer to
 
 
 class ActionError(PalaestraError, ValueError):
-    """What was given to `step` is neither a call, nor a list of calls, nor text."""
+    """The argument of `step` is neither a call, nor a list of calls, nor text."""
 
 
 class EpisodeOverError(PalaestraError, RuntimeError):
@@ -171,11 +172,11 @@ class RecordError(PalaestraError, ValueError):
 
 
 class CheckpointError(PalaestraError, ValueError):
-    """A checkpoint's parts are missing, or do not fit together or fit what is asked of them."""
+    """Parts of a checkpoint are missing, or do not fit each other or the request."""
 
 
 class StorageError(PalaestraError, OSError):
-    """A file could not be written. What stood there before still stands."""
+    """A file could not be written. The previous content is unchanged."""
 
     def __str__(self) -> str:
         return self.strerror or super().__str__()
@@ -186,19 +187,19 @@ class InfrastructureError(PalaestraError, RuntimeError):
 
 
 class EngineError(InfrastructureError):
-    """What draws tokens failed, or was closed, while it was needed."""
+    """An engine failed, or was closed, while it was needed."""
 
 
 class ServerError(InfrastructureError, ConnectionError):
-    """A server elsewhere could not be reached, failed or was overloaded, as often as it was asked."""
+    """A remote server could not be reached, failed or was overloaded on every attempt."""
 
 
 class ReplyError(InfrastructureError, ValueError):
-    """A server answered, and not with what was asked for: it refused, or its reply breaks the protocol."""
+    """A server refused a request, or its reply breaks the protocol."""
 
 
 class WaitError(InfrastructureError, TimeoutError):
-    """Something did not come in time. The message says who waited, for what, and for how long."""
+    """Something did not arrive in time. The message says who waited, for what, and for how long."""
 
 
 class ConfigError(PalaestraError, ValueError):
@@ -206,14 +207,14 @@ class ConfigError(PalaestraError, ValueError):
 
 
 class DivergedError(PalaestraError, ArithmeticError):
-    """Training came to a loss or a gradient that is not a finite number. The weights of the step before stand."""
+    """Training reached a loss or a gradient that is not a finite number. The weights of the previous step are kept."""
 
 
 class StoppedError(PalaestraError, RuntimeError):
-    """Training was asked to stop by a signal, and has saved; the same command goes on.
+    """A signal stopped training, which has saved; the same command resumes it.
 
     Attributes:
-        signal: Its number.
+        signal: The number of the signal.
     """
 
     def __init__(self, message: str, number: int = 15) -> None:
@@ -225,7 +226,7 @@ class StoppedError(PalaestraError, RuntimeError):
 
 
 class ReplayError(PalaestraError, RuntimeError):
-    """A recorded run cannot be gone through again as it was: something that the record depends on has changed."""
+    """A recorded run cannot be replayed exactly: something that the record depends on has changed."""
 
 
 class RequestError(PalaestraError, ValueError):
@@ -233,14 +234,14 @@ class RequestError(PalaestraError, ValueError):
 
 
 class AccessError(PalaestraError, PermissionError):
-    """A key is missing, wrong or expired, or a request comes from where none is answered."""
+    """A key is missing, wrong or expired, or a request comes from an origin that gets no answer."""
 
     def __str__(self) -> str:
         return str(self.args[0]) if self.args else ""
 
 
 class KeyScopeError(AccessError):
-    """A key is valid and lacks a scope that the request needs."""
+    """A key is valid but lacks a scope that the request needs."""
 
 
 class SessionError(PalaestraError, LookupError):
@@ -255,7 +256,7 @@ class LimitError(PalaestraError, RuntimeError):
     """A limit of the server is reached: rate, sessions, snapshots or bytes.
 
     Attributes:
-        retry_after: Seconds after which the same request may succeed; `None` where time alone does not help.
+        retry_after: Seconds after which the same request may succeed; `None` if time alone does not help.
     """
 
     def __init__(self, message: str, retry_after: float | None = None) -> None:

@@ -1,8 +1,8 @@
-"""JSON that never changes: what a JSON column of a row holds.
+"""Immutable JSON, for the JSON columns of rows.
 
-A frozen value is canonical: keys are sorted, a float that is a whole number is an integer, there is no minus zero. Two
-frozen values are equal where their canonical bytes are, so `True` is not 1; they hash, pickle, and read as the plain
-dictionaries and lists that they are.
+A frozen value is canonical: keys are sorted, a float that is a whole number becomes an integer, and there is no minus
+zero. Two frozen values are equal if their canonical bytes are, so `True` is not 1. They can be hashed and pickled, and
+read like plain dictionaries and lists.
 """
 
 import math
@@ -15,14 +15,14 @@ from palaestra.records import INT_RANGE
 MAX_DEPTH = 64
 """How deep frozen JSON may be nested."""
 _WHOLE = 2.0**53
-"""Up to here every whole number is a float of its own."""
+"""Up to this number, every whole number has its own float."""
 
 
 def freeze(value: object) -> Any:
-    """`value` as frozen JSON; what is frozen already is given back as it is.
+    """Return `value` as frozen JSON; a frozen value is returned as it is.
 
     Raises:
-        ValueError: it holds something that JSON does not carry from reader to reader; the message names it.
+        ValueError: it holds something that not every JSON reader reads alike; the message names it.
     """
     return _freeze_value(value, 0)
 
@@ -41,7 +41,7 @@ def _freeze_value(value: object, depth: int) -> Any:
 
 def _scalar(value: object) -> str | int | float:
     if isinstance(value, str):
-        canonical(value)  # lone surrogates are no text
+        canonical(value)  # it raises for lone surrogates, which are not text
         return value
     if isinstance(value, float):
         if not math.isfinite(value):
@@ -127,7 +127,7 @@ for _kind, _names in _CHANGING.items():
 
 
 def _same(mine: bytes, other: object, kind: type) -> bool:
-    """Whether `other` is the same JSON; plain dictionaries and lists are compared by what they would be frozen."""
+    """Whether `other` is the same JSON; plain dictionaries and lists are compared in their frozen form."""
     if not isinstance(other, kind):
         return False
     try:

@@ -1,11 +1,11 @@
-"""What an id is in a text: the one place that decides where an id begins and ends among the words around it.
+"""Ids in texts: the only module that decides where an id begins and ends.
 
-An id is one word. It holds no white space, quotation mark, bracket, comma, semicolon, bar or backslash, and it neither
-begins nor ends with a mark of punctuation. `ORD-1042`, `HR/2024-17`, `ana.b+c@mail.example`, a UUID and
-`https://desk.example/cases/17?v=2` are ids; `Ringstr. 4` is none.
+An id is one word. It has no white space, quotation mark, bracket, comma, semicolon, bar or backslash, and neither
+begins nor ends with punctuation. `ORD-1042`, `HR/2024-17`, `ana.b+c@mail.example`, a UUID and
+`https://desk.example/cases/17?v=2` are ids; `Ringstr. 4` is not.
 
-Text alone cannot tell whether `HR/2024-17` is one id or `2024-17` is an id in the folder `HR`. `words` gives every
-reading of a text, for sets in which ids are looked up. `ids_in` takes the longest reading that is known to be an id.
+Text alone cannot tell whether `HR/2024-17` is one id or `2024-17` is an id in the folder `HR`. `words` returns every
+reading, for sets in which ids are looked up. `ids_in` takes the longest reading that is a known id.
 """
 
 import re
@@ -19,25 +19,25 @@ _MAIL = re.compile(r"[\w.@+-]+")
 _PATH = re.compile(r"[\w./@+-]+")
 _PLAIN = re.compile(r"[\w-]+")
 _MARKS = ".:!?-"
-"""Punctuation that may stand inside an id and not at its ends."""
+"""Punctuation that may occur inside an id, but not at its ends."""
 
 
 @lru_cache(maxsize=4_096)
 def tokens(text: str) -> frozenset[str]:
-    """The words of a text as a reader tells them apart: ids, numbers and dates, without the marks around them."""
+    """The words of a text as a reader separates them: ids, numbers and dates, without the punctuation around them."""
     found = {token.strip(_MARKS) for pattern in (_WHOLE, _MAIL) for token in pattern.findall(text)}
     return frozenset(found - {""})
 
 
 @lru_cache(maxsize=4_096)
 def words(text: str) -> frozenset[str]:
-    """Every reading of every word of a text: whatever id it names is among them."""
+    """Every reading of every word of a text; every id in the text is among them."""
     paths = {path.strip(_MARKS) for path in _PATH.findall(text)} - {""}
     return tokens(text) | paths | frozenset(_PLAIN.findall(text))
 
 
 def texts_in(value: Json | Mapping[str, Json]) -> Iterator[str]:
-    """Every text inside a JSON value, in order, without the names of its parts."""
+    """Every text inside a JSON value, in order, without its keys."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
@@ -49,7 +49,7 @@ def texts_in(value: Json | Mapping[str, Json]) -> Iterator[str]:
 
 
 def words_in(value: Json | Mapping[str, Json]) -> set[str]:
-    """Every reading of every word in a JSON value, the names of its parts among them."""
+    """Every reading of every word in a JSON value, its keys included."""
     found: set[str] = set()
     for text in _texts(value):
         found |= words(text)
@@ -57,11 +57,11 @@ def words_in(value: Json | Mapping[str, Json]) -> set[str]:
 
 
 def ids_in(text: str, is_id: Callable[[str], bool]) -> list[str]:
-    """The ids that a text names, each once, in the order in which they stand.
+    """The ids that a text names, each once, in order of occurrence.
 
     Args:
-        text: What was said.
-        is_id: Whether there is such an id. Of readings that overlap the longest id counts.
+        text: The text.
+        is_id: Whether an id exists. If readings overlap, the longest id counts.
     """
     taken: list[tuple[int, int]] = []
     for begin, end in _longest_first(text):
@@ -72,12 +72,12 @@ def ids_in(text: str, is_id: Callable[[str], bool]) -> list[str]:
 
 
 def is_readable(key: str) -> bool:
-    """Whether an id can be told from the words around it; one that cannot is unknown to whoever reads of it."""
+    """Whether a reader can tell an id from the words around it."""
     return key in tokens(f"It is {key}.")
 
 
 def is_plain(key: str) -> bool:
-    """Whether an id holds nothing but letters, digits, underscores and hyphens."""
+    """Whether an id has only letters, digits, underscores and hyphens."""
     return _PLAIN.fullmatch(key) is not None
 
 

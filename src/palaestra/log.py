@@ -1,8 +1,8 @@
 """A log that survives a kill, a power cut and a full disk: one JSON value a line, appended and never changed.
 
-A record is in the hands of the system once `append` returns, so a killed process loses none; `sync` acknowledges all of
-them, and then no power cut does either. A record that was torn is never read, nor is any after it: none of those had
-been acknowledged. One process writes a log at a time.
+Once `append` returns, the operating system has the record, so a killed process loses none. After `sync`, no power cut
+loses a record either: all of them are acknowledged. A torn record and those after it are never read; none of them had
+been acknowledged. Only one process writes a log at a time.
 """
 
 import errno
@@ -23,14 +23,14 @@ from palaestra.errors import RecordError, StorageError
 class Log:
     """A log to append to.
 
-    Opening it drops what is torn and acknowledges the rest.
+    Opening it drops torn records and acknowledges the rest.
 
     Args:
-        path: The file; it and the folders above it are made where they are missing.
+        path: The file; it and the folders above it are made if they are missing.
         count: Go back to the first `count` records, such as those that a checkpoint knows of; `None` keeps all.
 
     Raises:
-        RecordError: it holds fewer than `count`; it is left as it is.
+        RecordError: the log holds fewer than `count` records; it is left unchanged.
         StorageError: the disk refuses.
     """
 
@@ -48,22 +48,22 @@ class Log:
             sync(self._path.parent)
 
     def __len__(self) -> int:
-        """How many records it holds."""
+        """The number of records."""
         return len(self._ends) - 1
 
     @property
     def closed(self) -> bool:
-        """Whether nothing can be appended any more, after `close` or a fault."""
+        """Whether appending is no longer possible, after `close` or a fault."""
         return self._file is None
 
     def append(self, record: bytes) -> None:
-        """Write one record behind the others.
+        """Append one record.
 
         Args:
-            record: A JSON value on one line, without the line's end.
+            record: A JSON value on one line, without the newline.
 
         Raises:
-            ValueError: it is none.
+            ValueError: `record` is not that.
             StorageError: the disk refuses; see `sync`.
         """
         if b"\n" in record or not _is_json(record):
@@ -78,7 +78,7 @@ class Log:
         """Acknowledge every record so far.
 
         Raises:
-            StorageError: the disk refuses. Nobody knows then which records since the last `sync` it has taken, so the
+            StorageError: the disk refuses. It is then unknown which records since the last `sync` were written, so the
                 log is closed; open it again with the `count` that was acknowledged.
         """
         with self._writing() as file:
@@ -88,17 +88,17 @@ class Log:
         """Keep the first `count` records and acknowledge that.
 
         Raises:
-            RecordError: there are fewer.
+            RecordError: the log holds fewer records.
             StorageError: the disk refuses; see `sync`.
         """
         end = self._ends[self._check_count(count)]
         with self._writing() as file:
             os.ftruncate(file, end)
-            os.fsync(file)  # before anything is appended, or half of a new record might join half of an old one
+            os.fsync(file)  # before anything is appended; otherwise half of a new record might join half of an old one
         del self._ends[count + 1 :]
 
     def close(self) -> None:
-        """Let go of the file. Records that no `sync` acknowledged are the system's. Closing twice is fine."""
+        """Close the file. The operating system keeps records that no `sync` acknowledged. Closing twice is allowed."""
         file, self._file = self._file, None
         if file is not None:
             os.close(file)
@@ -113,7 +113,7 @@ class Log:
 
     @contextmanager
     def _writing(self) -> Generator[int]:
-        """The file, to be changed; after a fault nobody knows what it holds, and it is closed."""
+        """Give the file to a block that changes it. After a fault its content is unknown, so it is closed."""
         if self._file is None:
             raise StorageError(errno.EBADF, f"{self._path} was closed, by `close` or by a fault; open it again")
         try:
@@ -133,7 +133,7 @@ class Log:
 
 
 def read_log(path: Path) -> list[bytes]:
-    """The whole records of a log, without their lines' ends.
+    """The complete records of a log, without newlines.
 
     Raises:
         RecordError: the file cannot be read.
@@ -145,7 +145,7 @@ def read_log(path: Path) -> list[bytes]:
 
 
 def _whole(data: bytes) -> list[bytes]:
-    """The lines before the first that is torn; behind the last line's end there is nothing, or a torn one."""
+    """The lines before the first torn one; what follows the last newline is empty or torn."""
     return list(takewhile(_is_json, data.split(b"\n")[:-1]))
 
 

@@ -1,4 +1,4 @@
-"""A world pack's manifest, `world.toml`: what the world is and what it can do, read without importing the pack."""
+"""A world pack's manifest, `world.toml`: what the world is and supports, read without importing the pack."""
 
 import reprlib
 import tomllib
@@ -16,7 +16,7 @@ from palaestra.validation import plain_rule
 
 WORDINGS = ("casual", "formal", "garbled", "typos", "verbose")
 TEMPERS = ("calm", "furious", "heated", "terse")
-"""The names that `palaestra.envs` gives a meaning, so that a manifest is read without it; a test holds them equal."""
+"""The tempers of `palaestra.envs`, repeated so that a manifest is read without it; a test compares them."""
 
 Flag = Annotated[bool, Strict()]
 Count = Annotated[int, Strict(), Field(ge=0)]
@@ -24,14 +24,14 @@ Count = Annotated[int, Strict(), Field(ge=0)]
 
 @record
 class Capabilities:
-    """What a world has besides its tasks. A switch that it does not declare is refused."""
+    """What a world has in addition to its tasks. A switch that it does not declare is refused."""
 
     surfaces: tuple[str, ...] = ()
-    """Further tool surfaces, beside "conventional"."""
+    """Tool surfaces in addition to "conventional"."""
     handbooks: Flag = False
     """Whether handbook numbers other than 0 change rules."""
     noise: tuple[str, ...] = ()
-    """The switches of noise that need data of the world and have it."""
+    """The switches of noise that need data of the world, and for which the world has the data."""
     tempers: Flag = False
     """Whether some tasks have a user who answers."""
 
@@ -41,23 +41,23 @@ class Manifest:
     """What a pack declares."""
 
     id: Annotated[str, Field(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)*$")]
-    """With which the ids of its tasks begin."""
+    """The prefix of the ids of its tasks."""
     version: Count
     title: str
     world: Annotated[str, Field(pattern=r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$")]
     """Where the world is defined: "module:ATTRIBUTE" within the pack."""
     traits: tuple[str, ...] = ()
-    """The traits that its families may state, beside the standard ones."""
+    """The traits that its families may state, in addition to the standard ones."""
     splits: Mapping[str, Count]
-    """By split: the listed tasks of each family."""
+    """By split: the number of listed tasks of each family."""
     twins: Mapping[str, Count] = field(default_factory=dict[str, int])
-    """By split: the listed tasks of each family's refusal twin; left out, what the world's code says."""
+    """By split: the number of listed tasks of each family's refusal twin. Default: as the world's code says."""
     capabilities: Capabilities = field(default_factory=Capabilities)
 
     def switches(self) -> JsonObject:
         """A JSON schema of the switches that `gymnasium.make` takes for this world.
 
-        The axes of held-out tasks are those that a world may have: a manifest does not list families.
+        It has every axis of held-out tasks that a world may have, because a manifest does not list families.
         """
         own = self.capabilities
         properties: JsonObject = {
@@ -82,20 +82,20 @@ def _views(manifest: Manifest) -> list[str]:
 
 
 class _File(BaseModel):
-    """Makes the reader strict about names in every table below: plain records take that from a model alone."""
+    """Makes the reader reject unknown names in every table below: plain records inherit that only from a model."""
 
     model_config = ConfigDict(extra="forbid")
     pack: Manifest
 
 
 def read_manifest(path: Path) -> Manifest:
-    """The manifest of a pack, a file in the pack's folder.
+    """Read the manifest of a pack, a file in the pack's folder.
 
     Raises:
-        PackError: there is none, or it breaks a rule; the message names file, key and rule.
+        PackError: there is no manifest, or it breaks a rule; the message names file, key and rule.
     """
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8-sig"))  # some editors begin a file with a mark
+        table = tomllib.loads(path.read_text(encoding="utf-8-sig"))  # some editors write a byte order mark
     except FileNotFoundError:
         raise PackError(
             f"{path.parent}: there is no {path.name} in it; a world pack is a folder with a manifest"

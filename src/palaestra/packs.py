@@ -1,10 +1,10 @@
-"""World packs: which there are, and where each is found.
+"""World packs: the registered ones and where to find each.
 
-A pack is a Python package with a manifest, `world.toml` (see `palaestra.manifest`). Registering a pack reads and
-imports nothing of it, so a broken pack fails only when it is named, and hundreds of packs cost an import little.
+A pack is a Python package with a manifest, `world.toml` (see `palaestra.manifest`). Registering a pack neither reads
+nor imports it, so a broken pack fails only when it is used, and hundreds of packs hardly slow down the import.
 
-A pack is registered by one of four ways: it is bundled, an installed package offers it (entry-point group
-`palaestra.worlds`, name `clinic-v0`, value the package), or `register_world` names a folder, a file or a module.
+A pack is registered if it is bundled, if an installed package offers it (entry-point group `palaestra.worlds`, name
+`clinic-v0`, value the package), or if `register_world` names a folder, a file or a module.
 """
 
 import importlib
@@ -34,34 +34,34 @@ BUNDLED: Mapping[str, str] = {
 }
 """The packs that come with Palaestra: name to package."""
 DEFAULT = "storefront"
-"""The world that commands take where none is named."""
+"""The world that commands use by default."""
 GENERATED: Mapping[str, str] = {"synth": "palaestra.envs.synthesis.worlds:WORLD_{number}"}
-"""Worlds without end: the first part of their ids, such as `synth` of `synth-17`, and where the one of a number is."""
+"""Unlimited series of worlds: the first part of their ids, such as `synth` of `synth-17`, and the place of a number."""
 MANIFEST = "world.toml"
 ATTRIBUTE = "WORLD"
-"""What a pack in a single file calls its world."""
+"""The name of the world in a pack of a single file."""
 BLUEPRINTS = (".yaml", ".yml", ".json")
-"""How the names of files end that hold a world as a blueprint."""
+"""The suffixes of blueprint files."""
 
 _CAPITALS: Mapping[str, str] = {"itdesk": "ITDesk"}
-"""How parts of world ids are written in environment ids where a first capital alone would not do."""
+"""Parts of world ids that need more than a first capital in environment ids."""
 _NUMBERED = re.compile(r"([a-z]+)-(0|[1-9]\d{0,8})")
 _NAME = re.compile(r"([a-z][a-z0-9]*(?:-[a-z0-9]+)*)-v(0|[1-9]\d*)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pack:
-    """Where one world is found."""
+    """A world and its place."""
 
     id: str
-    """The world's id, with which the ids of its tasks begin, such as "human-resources"."""
+    """The world's id, which is the prefix of its tasks' ids, such as "human-resources"."""
     version: int
     env_id: str
-    """What `gymnasium.make` knows it by, such as "palaestra/HumanResources-v0"."""
+    """The id for `gymnasium.make`, such as "palaestra/HumanResources-v0"."""
     place: str
-    """A package, a folder, a file, or "module:ATTRIBUTE"; any process registers the pack by it."""
+    """A package, a folder, a file, or "module:ATTRIBUTE"; enough for any process to register the pack."""
     source: str
-    """Who registered it, for messages."""
+    """What registered the pack, for messages."""
 
     @property
     def name(self) -> str:
@@ -70,7 +70,7 @@ class Pack:
 
     @property
     def folder(self) -> Path | None:
-        """The folder of the manifest; `None` for a world in a single file or module.
+        """The folder of the manifest; `None` if the world is in a single file or module.
 
         Raises:
             PackError: the package is not installed.
@@ -80,10 +80,10 @@ class Pack:
         return Path(self.place) if "/" in self.place else _package_folder(self)
 
     def manifest(self) -> "Manifest | None":
-        """What the pack declares, read without importing it; `None` where it has no folder.
+        """Read what the pack declares, without importing it; `None` if it has no folder.
 
         Raises:
-            PackError: the manifest cannot be read, breaks a rule, or is another world's.
+            PackError: the manifest cannot be read, breaks a rule, or belongs to another world.
         """
         from palaestra.manifest import read_manifest  # noqa: PLC0415
 
@@ -99,7 +99,7 @@ class Pack:
         return found
 
     def load(self) -> Any:
-        """Import the pack and return its world. Any: what a pack defines is checked by whoever opens it.
+        """Import the pack and return its world. Any: the caller that opens the world checks it.
 
         Raises:
             PackError: importing it failed.
@@ -147,17 +147,17 @@ class Packs:
         return sorted({pack.id for found in self._packs.values() for pack in found})
 
     def all_of(self, env_id: str) -> list[Pack]:
-        """Every pack registered under an environment id: more than one where two packs share an id."""
+        """Every pack registered under an environment id: more than one if packs share an id."""
         return list(self._packs.get(env_id, ()))
 
     def add(self, pack: Pack) -> None:
-        """Register a pack; the same pack again changes nothing."""
+        """Register a pack; registering it again changes nothing."""
         found = self._packs.setdefault(pack.env_id, [])
         if all(other.place != pack.place for other in found):
             found.append(pack)
 
     def at(self, place: str) -> Pack | None:
-        """The pack registered at a place, be it by its package or by its folder."""
+        """The pack registered at a place, by its package or its folder."""
         packs = [pack for found in self._packs.values() for pack in found]
         return next((pack for pack in packs if place in (pack.place, str(_existing_folder(pack)))), None)
 
@@ -166,7 +166,7 @@ class Packs:
 
         Raises:
             UnknownNameError: no pack is registered under the name.
-            PackError: two are, or packs of several sources share the world id.
+            PackError: several packs are, or packs of several sources share the world id.
         """
         if name in self._packs:
             return _only(self._packs[name])
@@ -175,7 +175,7 @@ class Packs:
             hints = ["(or give the folder of a world pack, with world.toml in it)", *self.misnamed]
             raise UnknownNameError.of("world", name, [*self.ids, *self._packs], " ".join(hints))
         sources = sorted({found[0].source for found in named})
-        if len(sources) > 1:  # else whoever installs a package could take the place of a bundled world
+        if len(sources) > 1:  # otherwise an installed package could replace a bundled world
             names = " and ".join(found[0].name for found in named)
             raise PackError(f"{name!r} means {names}, of {' and '.join(sources)}; name one with its version")
         return _only(max(named, key=lambda found: found[0].version))
@@ -198,10 +198,10 @@ def env_id_of(id: str, version: int) -> str:
 
 
 def named_pack(name: str, place: str, source: str) -> Pack:
-    """The pack of a name such as "clinic-v0".
+    """The pack with a name such as "clinic-v0".
 
     Raises:
-        PackError: the name has another form.
+        PackError: the name does not have this form.
     """
     match = _NAME.fullmatch(name)
     if match is None:
@@ -213,26 +213,26 @@ def named_pack(name: str, place: str, source: str) -> Pack:
 
 
 def installed_packs() -> Iterator[Pack]:
-    """The bundled packs, then those that installed packages offer; nothing of them is read or imported."""
+    """The bundled packs, then those of installed packages; none is read or imported."""
     for name, package in BUNDLED.items():
         yield named_pack(name, package, "Palaestra")
     for point in sorted(entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
-        if _NAME.fullmatch(point.name) is None:  # it hides no other pack, and is named where a world is not found
+        if _NAME.fullmatch(point.name) is None:  # it hides no other pack; the error for an unknown world names it
             PACKS.misnamed.append(
                 f"The entry point {point.name!r} of {point.value} is left out: name it ID-vN, as clinic-v0."
             )
         else:
-            # The distribution's name would be read from its metadata for each point: most of an import with 300 packs.
+            # Reading the distribution's name from its metadata for each point would dominate the import with 300 packs.
             yield named_pack(point.name, point.value, f"an entry point of {point.value}")
 
 
 def pack_at(place: str | Path, *, env_id: str | None = None) -> Pack:
-    """The pack in a folder, a file or a module, or of a package.
+    """The pack at a folder, file, module or package.
 
     Args:
         place: A folder with `world.toml`, a Python file that defines `WORLD`, a blueprint, "module:ATTRIBUTE", or a
             package.
-        env_id: Another environment id than the one that follows from the world's id and version.
+        env_id: An environment id to use instead of the one that follows from the world's id and version.
 
     Raises:
         PackError: there is no pack at that place, or it cannot be read.
@@ -259,7 +259,7 @@ def pack_at(place: str | Path, *, env_id: str | None = None) -> Pack:
 
 
 def generated_place(name: str) -> str | None:
-    """Where the generated world of an id such as "synth-17" is found; `None` for every other name."""
+    """The place of the generated world with an id such as "synth-17"; `None` for every other name."""
     match = _NUMBERED.fullmatch(name)
     if match is None or match[1] not in GENERATED:
         return None
@@ -272,7 +272,7 @@ def is_file_name(place: str) -> bool:
 
 
 def describe_failure(error: BaseException) -> str:
-    """Type and message of what a pack's code raised, and the line of it, where one is known."""
+    """Type and message of an error in a pack's code, and its line if known."""
     own = (str(Path(__file__).parent), str(Path(importlib.__file__).parent), "<frozen")
     lines = [frame for frame in extract_tb(error.__traceback__) if not frame.filename.startswith(own)]
     where = f" ({lines[-1].filename}:{lines[-1].lineno})" if lines else ""
@@ -280,7 +280,7 @@ def describe_failure(error: BaseException) -> str:
 
 
 def _pack_of(world: Any, place: str, env_id: str | None) -> Pack:
-    """The pack of a world that has no manifest to check its id and version. Any: the kernel imports no World."""
+    """The pack of a world without a manifest; checks its id and version. Any: the kernel imports no World."""
     id, version = getattr(world, "name", None), getattr(world, "version", None)
     if not isinstance(id, str) or not isinstance(version, int):
         raise PackError(f"{place}: {type(world).__name__} is no World; define one with palaestra.envs.World(...)")
@@ -305,7 +305,7 @@ def _at(id: str, version: int, place: str, env_id: str | None) -> Pack:
 def _existing_folder(pack: Pack) -> Path | None:
     try:
         return pack.folder
-    except PackError:  # a package that is not installed: it fails when it is named
+    except PackError:  # a package that is not installed fails when it is used
         return None
 
 
@@ -321,10 +321,10 @@ def _package_folder(pack: Pack) -> Path:
 
 
 def _import_folder(folder: Path) -> str:
-    """Make a folder importable as the package of its name; return the name.
+    """Make a folder importable as a package of its name; return the name.
 
     Raises:
-        PackError: the name cannot be imported, or is another package's.
+        PackError: the name cannot be imported, or belongs to another package.
     """
     name = folder.name
     if not name.isidentifier():
@@ -339,7 +339,7 @@ def _import_folder(folder: Path) -> str:
 
 
 def _import_attribute(place: str) -> Any:
-    """What "module:ATTRIBUTE" names. Any: it is checked by whoever opens it."""
+    """The object that "module:ATTRIBUTE" names. Any: the caller that opens the world checks it."""
     module, _, attribute = place.partition(":")
     try:
         return getattr(import_module(module), attribute)
@@ -350,7 +350,7 @@ def _import_attribute(place: str) -> Any:
 
 
 def _read_file(path: Path) -> Any:
-    """The world of a single file: Python that defines it, or a blueprint."""
+    """The world of a single file: Python or a blueprint."""
     if path.suffix == ".py":
         return _import_file(path)
     # By name, since the kernel imports no folder.
@@ -358,7 +358,7 @@ def _read_file(path: Path) -> Any:
 
 
 def _import_file(path: Path) -> Any:
-    """The world of a single file, which is imported under a name that another process makes alike."""
+    """Import the world of a single file, under a module name that is the same in every process."""
     name = f"palaestra_world_{path.stem}"
     known = sys.modules.get(name)
     if known is not None:

@@ -1,6 +1,6 @@
-"""Pools of processes that end with the process that made them, however it ends.
+"""Pools of processes that end with the process that made them, whatever ends it.
 
-A worker of `ProcessPoolExecutor` alone waits for ever for work from a process that was killed.
+Workers of a plain `ProcessPoolExecutor` wait forever for work if the process that made them was killed.
 """
 
 import multiprocessing
@@ -14,12 +14,12 @@ from typing import Any
 def process_pool(
     jobs: int, *, initializer: Callable[..., object] | None = None, initargs: tuple[Any, ...] = ()
 ) -> ProcessPoolExecutor:
-    """A pool of processes that are started afresh: a forked torch waits for threads that it has not.
+    """A pool of fresh processes. A forked torch would wait for threads that do not exist in the child.
 
     Args:
-        jobs: How many processes.
-        initializer: What each of them does first.
-        initargs: What it is given.
+        jobs: The number of processes.
+        initializer: A function that each process calls first.
+        initargs: Its arguments.
     """
     context = multiprocessing.get_context("spawn")
     return ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(initializer, initargs))
@@ -32,7 +32,7 @@ def _begin(initializer: Callable[..., object] | None, initargs: tuple[Any, ...])
 
 
 def end_with_parent() -> None:
-    """End this process, which `multiprocessing` started, as soon as the one that started it has ended."""
+    """Make this process, which `multiprocessing` started, end as soon as its parent has ended."""
     Thread(target=_wait_and_end, name="watch of the parent process", daemon=True).start()
 
 

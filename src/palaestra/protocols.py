@@ -1,4 +1,4 @@
-"""What upper folders implement and hand to others: the seams between layers."""
+"""The interfaces between layers, which upper folders implement and pass to others."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -12,15 +12,15 @@ R = TypeVar("R", bound=Row)
 Action: TypeAlias = str | Mapping[str, Any] | ToolCall | BaseModel | Sequence[Mapping[str, Any] | ToolCall | BaseModel]
 """Raw model text, one call, or the calls of one turn.
 
-A call is `{"tool": name, "arguments": {...}}`, a `ToolCall`, or what OpenAI and Anthropic call one, also inside a whole
-message, as JSON or as an object of their clients (`palaestra.tools.actions`)."""
+A call is `{"tool": name, "arguments": {...}}`, a `ToolCall`, or a tool call in the format of OpenAI or Anthropic, also
+inside a whole message, as JSON or as an object of their clients (`palaestra.tools.actions`)."""
 
 
 class StateView(Protocol):
-    """A world's rows, to be read. Every listing is ordered by key."""
+    """Read access to a world's rows. Every listing is ordered by key."""
 
     def get(self, kind: type[R], key: str) -> R:
-        """The row under `key`; `RowMissingError` where there is none."""
+        """The row under `key`; raises `RowMissingError` if it does not exist."""
         ...
 
     def peek(self, kind: type[R], key: str) -> R | None:
@@ -28,27 +28,27 @@ class StateView(Protocol):
         ...
 
     def find(self, kind: type[R], /, **equal: Json) -> list[R]:
-        """The rows whose columns equal all of `equal`; all rows when nothing is asked."""
+        """The rows whose columns equal all of `equal`; all rows if `equal` is empty."""
         ...
 
     def search(self, kind: type[R], text: str) -> list[R]:
-        """The rows whose searchable columns hold every word of `text`, ignoring case; none for no word."""
+        """The rows whose searchable columns hold every word of `text`, ignoring case; no rows if it has no word."""
         ...
 
 
 class State(StateView, Protocol):
-    """A world's rows, to be read and written. Every write is one entry in the journal."""
+    """Read and write access to a world's rows. Every write is one entry in the journal."""
 
     def insert(self, row: R) -> R:
-        """Add a row; `RowError` where its key is taken."""
+        """Add a row; raises `RowError` if its key exists."""
         ...
 
     def update(self, row: R, /, **changes: Any) -> R:
-        """Replace columns of a row that stands and return the new row."""
+        """Replace columns of an existing row and return the new row."""
         ...
 
     def delete(self, row: Row) -> None:
-        """Remove a row that stands."""
+        """Remove an existing row."""
         ...
 
     def next_id(self, kind: type[Row]) -> str:
@@ -57,42 +57,42 @@ class State(StateView, Protocol):
 
 
 class ForkableState(Protocol):
-    """State of a world beside its rows, such as a tree of files: what a `Base` takes under `states`.
+    """State of a world in addition to its rows, such as a file tree: the values of `states` of a `Base`.
 
-    Its changes are told as rows: each part that came, changed or went is a row of one table, before and after. A
-    mirror of them stands among the world's rows, so rubrics, guards and logs need to know nothing else of it.
+    It reports its changes as rows of one table: each part that was added, changed or removed, before and after. The
+    world's rows include a mirror of that table, so rubrics, guards and logs need nothing else.
     """
 
     def snapshot(self) -> Any:
-        """Where it stands: a value that pickles and that no later write changes."""
+        """The present state as a value that can be pickled and that no later write changes."""
         ...
 
     def restore(self, snapshot: Any) -> None:
-        """Stand where `snapshot` was taken, be it here or of a fork."""
+        """Go back to `snapshot`, which this state or a fork of it took."""
         ...
 
     def fork(self) -> "ForkableState":
-        """An independent copy that stands at the same place."""
+        """An independent copy in the same state."""
         ...
 
     def state_hash(self) -> str:
-        """A hash of what it holds, however it came to hold it."""
+        """A hash of the content, independent of its history."""
         ...
 
     def diff(self, since: Any | None) -> Sequence[RowChange]:
-        """The net difference to a snapshot of its past, ordered by key; to nothing at all, where that is `None`."""
+        """The net difference to an earlier snapshot, ordered by key; `None` compares with an empty state."""
         ...
 
 
 class Agent(Protocol):
-    """Who acts. It is given messages and tool schemas and nothing else."""
+    """An agent. It gets messages and tool schemas and nothing else."""
 
     def reset(self, tools: Sequence[JsonSchema], *, seed: int) -> None:
-        """A new episode begins, with these tools to call."""
+        """Begin a new episode with these tools."""
         ...
 
     def act(self, messages: Sequence[Message]) -> Action:
-        """The next action, after `messages` that are new since the last one."""
+        """The next action, given the `messages` since the last one."""
         ...
 
 
@@ -100,39 +100,39 @@ class ChatModel(Protocol):
     """A language model that answers a chat."""
 
     def complete(self, messages: Sequence[Message], *, seed: int) -> str:
-        """What the model writes after `messages`.
+        """The model's reply to `messages`.
 
         Raises:
-            TimeoutError: it took too long.
-            ConnectionError: it could not be reached.
-            ValueError: what it gave is no text.
+            TimeoutError: the model took too long.
+            ConnectionError: the model could not be reached.
+            ValueError: the reply is not text.
         """
         ...
 
 
 class ForkableWorld(Protocol):
-    """What `env.unwrapped` adds to Gymnasium: a world that can be copied, rewound and compared."""
+    """The methods that `env.unwrapped` adds to Gymnasium: a world can be copied, rewound and compared."""
 
     def snapshot(self) -> Any:
-        """Everything that decides how the episode goes on; picklable."""
+        """Everything that decides how the episode continues; picklable."""
         ...
 
     def restore(self, snapshot: Any) -> None:
-        """Go back, or across, to a snapshot."""
+        """Restore a snapshot of this world or of a fork."""
         ...
 
     def fork(self) -> "ForkableWorld":
-        """An independent copy that stands at the same place."""
+        """An independent copy in the same state."""
         ...
 
     def state_hash(self) -> str:
-        """A hash of the rows and nothing but the rows."""
+        """A hash of the rows alone."""
         ...
 
     def digest(self) -> str:
-        """A hash of everything: equal digests mean that two worlds go on alike."""
+        """A hash of the whole state: worlds with equal digests continue identically."""
         ...
 
     def anchor(self) -> str:
-        """A hash of the rows and the current observation: whether an agent stands at the same place."""
+        """A hash of the rows and the current observation, which shows whether an agent is in the same situation."""
         ...

@@ -1,8 +1,8 @@
-"""`record`: frozen, slotted, keyword-only dataclasses that cost no more to make than open ones.
+"""`record`: frozen, slotted, keyword-only dataclasses that are as cheap to make as mutable ones.
 
-A frozen dataclass sets each field through `object.__setattr__`, by name, which takes three times as long as an
-assignment does. A world makes several records at every step, so here an object is open while it is being made: its
-class is an open twin of the same layout until the last field is set.
+A frozen dataclass sets each field by name through `object.__setattr__`, which takes three times as long as an
+assignment. A world makes several records at every step. So an object here is mutable while it is being made: until the
+last field is set, its class is a mutable twin of the same layout.
 """
 
 from collections.abc import Callable
@@ -15,8 +15,8 @@ P = ParamSpec("P")
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field, Field))
 def record(cls: type[C]) -> type[C]:
-    """`dataclass(frozen=True, slots=True, kw_only=True)` with a quick `__init__`; no field may ask for `init=False`."""
-    # Any: what a class decorator makes is known to type checkers through `dataclass_transform` alone.
+    """`dataclass(frozen=True, slots=True, kw_only=True)` with a fast `__init__`; no field may have `init=False`."""
+    # Any: type checkers know the result of a class decorator only through `dataclass_transform`.
     frozen: Any = dataclass(frozen=True, slots=True, kw_only=True)(cls)
     body = {"__slots__": (), "__setattr__": object.__setattr__, "__delattr__": object.__delattr__}
     opened = type(f"_Open{cls.__name__}", (frozen,), body)
@@ -26,10 +26,10 @@ def record(cls: type[C]) -> type[C]:
 
 
 def constructor(kind: Callable[P, C]) -> Callable[P, C]:
-    """A function that makes records of a class as calling the class does, in half the time.
+    """A function that makes records like a call of their class, in half the time.
 
-    Where a class is called, Python packs the keywords into a dictionary and unpacks them again. A call with 16 keywords
-    or more does so in any case, so a record made at every step is given at most 15.
+    When a class is called, Python packs the keywords into a dictionary and unpacks them again. A call with 16 keywords
+    or more does so in any case, so a record that is made at every step gets at most 15.
 
     Args:
         kind: A class made by `record`.
@@ -41,17 +41,17 @@ def constructor(kind: Callable[P, C]) -> Callable[P, C]:
 
 
 def _compile(frozen: type[Any], opened: type[Any], name: str, first: str, begin: str, result: str) -> Any:
-    """The function that sets every field of an open object and closes it.
+    """The function that sets every field of a mutable object and freezes it.
 
     Args:
         frozen: The record class.
-        opened: Its open twin.
+        opened: Its mutable twin.
         name: The function's name.
-        first: The parameter before the fields, if there is one.
-        begin: The line that provides the open object, `self`.
-        result: What the function returns.
+        first: The parameter before the fields, if any.
+        begin: The line that provides the mutable object, `self`.
+        result: The expression that the function returns.
     """
-    # No field can be called like these: dataclasses keep such names for themselves.
+    # No field can have these names: dataclasses reserve them.
     known: dict[str, Any] = {
         "__become": object.__setattr__,
         "__new": object.__new__,

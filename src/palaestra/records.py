@@ -1,6 +1,6 @@
 """The records that cross folders: frozen, slotted, keyword-only.
 
-They hold what happened and nothing that acts. Rows of a world are records too: a world subclasses `Row`.
+They hold data only. Rows of a world are records too: a world subclasses `Row`.
 """
 
 from collections.abc import Mapping
@@ -24,25 +24,25 @@ from palaestra.record import record
 
 Json: TypeAlias = JsonValue
 JsonObject: TypeAlias = dict[str, Json]
-# Any: pydantic and JSON Schema documents are open by nature; they are read, never computed with.
+# Any: pydantic and JSON Schema documents have no fixed shape; they are read, never computed with.
 JsonSchema: TypeAlias = Mapping[str, Any]
 Layer: TypeAlias = Literal["selection", "params", "outcome", "task"]
 LAYERS: tuple[Layer, ...] = ("selection", "params", "outcome", "task")
 INT_RANGE = range(-(2**63), 2**63)
-"""The integers that JSON carries from reader to reader unchanged."""
+"""The integers that every JSON reader keeps exact."""
 
 
 class MessageCall(TypedDict):
-    """A call that an assistant's message asks for."""
+    """A tool call in an assistant's message."""
 
     id: str
-    """What the answer's `tool_call_id` names."""
+    """The id that the answer's `tool_call_id` repeats."""
     tool: str
     arguments: JsonObject
 
 
 class Message(TypedDict):
-    """One chat message, as chat models read it."""
+    """A chat message in the form that chat models read."""
 
     role: Literal["system", "user", "assistant", "tool"]
     content: str
@@ -51,11 +51,11 @@ class Message(TypedDict):
     images: NotRequired[list[str]]
     """`data:` URLs of the images that belong to the content."""
     tool_calls: NotRequired[list[MessageCall]]
-    """The calls of an assistant's message. Observations hold none: an agent knows what it asked for."""
+    """The calls of an assistant's message. Observations have none: an agent knows its own calls."""
 
 
 class _Worked:
-    """Where a row keeps what was worked out from it; neither compared nor written down."""
+    """A row's cache of derived values, which is neither compared nor stored."""
 
     __slots__ = ("_hash", "_json")
     _hash: int
@@ -66,12 +66,12 @@ class _Worked:
 class Row(_Worked):
     """One row of a world's table; a world subclasses it with its columns and sets `table`.
 
-    A row never changes, so its JSON and its hash are worked out once, however often it is shown.
+    A row never changes, so its JSON and its hash are computed only once.
     """
 
     table: ClassVar[str]
     prefix: ClassVar[str]
-    """What the ids of new rows start with, such as "RFD-"; empty where rows are never created."""
+    """The prefix of new rows' ids, such as "RFD-"; empty if rows are never created."""
     id: str
 
     def json(self) -> bytes:
@@ -83,7 +83,7 @@ class Row(_Worked):
             return self._json
 
     def hash(self) -> int:
-        """128 bits of the row, its table included."""
+        """A hash of the row and its table, of 128 bits."""
         try:
             return self._hash
         except AttributeError:
@@ -113,14 +113,14 @@ class Digits:
     """Declares the precision of a decimal column: `Annotated[Decimal, Digits(12, places=2)]`."""
 
     total: int
-    """How many digits a value has at most, those behind the point included; 15 or fewer."""
+    """Maximum digits of a value, those after the decimal point included; at most 15."""
     places: int = field(kw_only=True)
-    """How many of them stand behind the point, in every value."""
+    """Digits after the decimal point, in every value."""
 
 
 @dataclass(frozen=True, slots=True)
 class MaxBytes:
-    """Bounds a column of bytes: `Annotated[bytes, MaxBytes(200_000)]`; without it, `DEFAULT_MAX_BYTES`."""
+    """Bounds a column of bytes: `Annotated[bytes, MaxBytes(200_000)]`. Default: `DEFAULT_MAX_BYTES`."""
 
     size: int
 
@@ -135,9 +135,9 @@ class Prose:
 
 @dataclass(frozen=True, slots=True)
 class AuthoredText:
-    """Marks an argument as text that the agent thinks out itself and that decides what a call does, such as code.
+    """Marks an argument as text that the agent composes itself and that decides what a call does, such as code.
 
-    The proof does not ask that its words were shown before, but that the task can be solved with other words.
+    The proof does not require that its words were shown before, but that the task can be solved with other words.
     """
 
 
@@ -148,7 +148,7 @@ class Money:
 
 @record
 class RowChange:
-    """One write: the row before and after; `None` where there was, or is, none."""
+    """One write: the row before and after; `None` if the row did not, or no longer does, exist."""
 
     table: str
     key: str
@@ -158,7 +158,7 @@ class RowChange:
 
 @record
 class ToolCall:
-    """What an agent asks for: a tool's name and its arguments as JSON."""
+    """An agent's call: a tool's name and its arguments as JSON."""
 
     tool: str
     arguments: Mapping[str, Json]
@@ -166,80 +166,81 @@ class ToolCall:
 
 @record
 class ShownColumns:
-    """Some columns of rows of one table that an answer shows."""
+    """The columns that an answer shows of rows of one table."""
 
     table: str
     keys: tuple[str, ...]
-    """The rows."""
+    """The keys of the rows."""
     columns: tuple[str, ...]
 
 
 @record
 class TriedWrite:
-    """A write that a composite call ran on trial before the call was refused; it left nothing."""
+    """A write that a composite call tried before the call was refused; it was rolled back."""
 
     tool: str
     named: tuple[str, ...]
-    """The ids of rows that its arguments name."""
+    """The ids of rows in its arguments."""
     error: str | None
-    """The code of its refusal; `None` where it went through and was taken back."""
+    """The code of its refusal; `None` if it succeeded and was rolled back."""
 
 
 @record
 class ToolEvent:
-    """What came of one call; there is one for every call, also for a refused one."""
+    """The result of one call; every call has one, even a refused call."""
 
     call_id: str
     tool: str
     arguments: Mapping[str, Json]
     schema_ok: bool
-    """The tool exists and the arguments fit its schema."""
+    """Whether the tool exists and the arguments fit its schema."""
     semantic_ok: bool
-    """Role and business rules allowed it."""
+    """Whether role and business rules allowed the call."""
     executed: bool
-    """The tool's function ran to its end; only then may rows have changed."""
+    """Whether the tool's function ran to its end; only then may rows have changed."""
     result_digest: str
     error: str | None
-    """The refusal's code, such as "not_found"; `None` when the call went through."""
+    """The refusal's code, such as "not_found"; `None` if the call succeeded."""
     cost: int
-    """Price of the call in the world's own units."""
+    """The price of the call in the world's own units."""
     latency: int
     """Seconds that the call took on the virtual clock."""
     duplicate_of: str | None
     """The first earlier call with the same tool and arguments."""
     named: tuple[str, ...]
-    """The ids of rows that the arguments name."""
+    """The ids of rows in the arguments."""
     written: int
-    """How many rows the call wrote."""
+    """The number of rows that the call wrote."""
     shown: tuple[tuple[str, str], ...]
-    """(table, key) of every row that the result shows whole."""
+    """(table, key) of every row that the result shows completely."""
     mentioned: frozenset[str]
-    """Every id that the result lets the agent know, those of `shown` and of the rows they point to."""
+    """Every id that the agent learns from the result: those in `shown` and of the rows that they refer to."""
     acts: tuple[str, ...] = ()
-    """What the person who was written to understood, such as "ask:order"; empty where nobody answers."""
+    """What the user understood of a message, such as "ask:order"; empty if nobody answers."""
     said: tuple[str, ...] = ()
-    """What they answered, such as "reveal:order" or "leave"."""
+    """What the user answered, such as "reveal:order" or "leave"."""
     columns: tuple[ShownColumns, ...] = ()
-    """What the result shows of rows that it does not show whole."""
+    """The columns that the result shows of rows that it shows only in part."""
     tried: tuple[TriedWrite, ...] = ()
-    """The writes that a refused composite call ran on trial."""
+    """The writes that a refused composite call tried."""
     guessed: tuple[str, ...] = ()
-    """The ids among `named` that the code of this call spells out, and that only its own earlier calls had shown."""
+    """The ids among `named` that the code of this call writes literally, although only its own earlier calls showed
+    them."""
 
 
 @record
 class CodeCall:
-    """A call that code made, and what the code read of it."""
+    """A call that code made, and what the code read from it."""
 
     call: ToolCall
     messages: tuple[Message, ...]
-    """The answer, then what people said."""
+    """The answer, then the messages of people."""
     events: int
-    """How many events of the turn belong to it."""
+    """The number of the turn's events that belong to it."""
 
 
 class EndReason(StrEnum):
-    """Why an episode ended: the cause, never the verdict."""
+    """Why an episode ended: a cause, never a verdict."""
 
     FINISHED = "finished"
     GAVE_UP = "gave_up"
@@ -257,7 +258,7 @@ class EndReason(StrEnum):
 
     @property
     def is_unfinished(self) -> bool:
-        """Whether the agent did not say that the work is done: it gave up, or a budget ended the episode."""
+        """Whether the episode ended before the agent said that the work is done: it gave up, or a budget ran out."""
         return self in _UNFINISHED
 
 
@@ -267,7 +268,7 @@ _UNFINISHED = frozenset(EndReason) - {EndReason.FINISHED, EndReason.USER_LEFT, E
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CriterionSpec:
-    """One line of a rubric, as people read it."""
+    """A line of a rubric, for people to read."""
 
     id: str
     text: str
@@ -280,7 +281,7 @@ class CriterionSpec:
 
 @record
 class Verdict:
-    """A criterion's answer and why."""
+    """Whether a criterion is met, and why."""
 
     met: bool
     reason: str
@@ -288,12 +289,12 @@ class Verdict:
 
 @record
 class Standing:
-    """What a rubric says so far."""
+    """The state of a rubric during an episode."""
 
     points: int
     """The score so far."""
     components: Mapping[Layer, int]
-    """Its points by layer."""
+    """The points so far by layer."""
     met: tuple[str, ...]
     """The expectations that count."""
     violated: tuple[str, ...]
@@ -302,30 +303,30 @@ class Standing:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """A rubric's judgement of an episode so far."""
+    """A rubric's judgement of an episode."""
 
     points: int
-    """Points won less points lost; at most `total`, below zero where harm outweighs."""
+    """Points won minus points lost; at most `total`, and negative if harm outweighs."""
     total: int
     passed: bool
-    """What "solved" means everywhere: every expectation met in order, nothing forbidden done, and an end that is not
+    """Whether the task is solved: every expectation is met in order, nothing forbidden was done, and the end is not
     unfinished (`EndReason.is_unfinished`)."""
     verdicts: Mapping[str, Verdict]
-    """By criterion id, in the rubric's order."""
+    """Verdicts by criterion id, in the rubric's order."""
     components: Mapping[Layer, int]
     """The points of each layer; they sum to `points`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Features:
-    """What makes a task long or hard, counted from its own solution."""
+    """Measures of a task's length and difficulty, counted from its reference solution."""
 
     hops: int
-    """Records that the solution names and the request does not: each has to be found by way of another."""
+    """Records that the solution names and the request does not: each must be found through another."""
     entities: int
-    """Records that the solution names, all together."""
+    """All records that the solution names."""
     exceptions: int
-    """Exceptions to a rule that it turns on."""
+    """Exceptions to a rule that decide the task."""
     writes: int
     """Calls that change rows."""
     messages: int
@@ -334,7 +335,7 @@ class Features:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskSpec:
-    """What the outside may know of a task: enough to name, group and schedule it, nothing to solve it by."""
+    """The public description of a task: enough to name, group and schedule it, but nothing that helps to solve it."""
 
     id: str
     """`world/family/index`, such as "storefront/refund-damaged-item/0007"."""
@@ -342,9 +343,9 @@ class TaskSpec:
     split: str
     level: int
     traits: tuple[str, ...]
-    """What the family turns on, such as "policy-exception", "multi-hop", "refusal"."""
+    """What the family tests, such as "policy-exception", "multi-hop", "refusal"."""
     unseen: bool
-    """Whether the family occurs in "heldout" alone: never seen in training."""
+    """Whether the family occurs only in "heldout", so that training never sees it."""
     world_seed: int
     max_turns: int
     oracle_calls: int

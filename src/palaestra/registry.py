@@ -1,4 +1,4 @@
-"""Names to things, loaded when first asked for.
+"""Tables of named objects, loaded on first use.
 
 An entry is a value or a lazy `"module:attribute"` string, so that importing a folder loads no world.
 """
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """A table of named things of one kind."""
+    """A table of named objects of one kind."""
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
@@ -21,20 +21,20 @@ class Registry(Generic[T]):
         self._loaded: dict[str, T] = {}
 
     def register(self, name: str, entry: T | str) -> None:
-        """Add `entry`, a value or `"module:attribute"`, under `name`.
+        """Register `entry`, a value or `"module:attribute"`, under `name`.
 
         Raises:
-            ValueError: the name is taken by something else.
+            ValueError: the name has another entry.
         """
         if self._entries.get(name, entry) != entry:
             raise ValueError(f"{self._kind} {name!r} is registered already; choose another name")
         self._entries[name] = entry
 
     def get(self, name: str) -> T:
-        """What stands under `name`.
+        """The object under `name`.
 
         Raises:
-            UnknownNameError: nobody registered it; near names are in the message.
+            UnknownNameError: the name is not registered; the message has near names.
         """
         try:
             entry = self._entries[name]
@@ -48,7 +48,7 @@ class Registry(Generic[T]):
         return self._loaded[name]
 
     def origin(self, name: str) -> str | None:
-        """The `"module:attribute"` that `name` is loaded from; `None` where a value stands there, or nothing."""
+        """The `"module:attribute"` that `name` is loaded from; `None` if its entry is a value or does not exist."""
         entry = self._entries.get(name)
         return entry if isinstance(entry, str) else None
 

@@ -1,8 +1,8 @@
-"""A text that does not show itself, so that a key in a spec, a record or a traceback is no key in a log."""
+"""A text that is not shown, so that a key in a spec, a record or a traceback does not get into a log."""
 
 
 class SecretText(str):
-    """A secret. It compares, encodes and pickles as the text that it is; its `repr` is stars."""
+    """A secret. It compares, encodes and pickles like its text; its `repr` is stars."""
 
     __slots__ = ()
 

@@ -1,9 +1,8 @@
-"""Named random streams, split from one seed, with draws of our own.
+"""Named random streams, split from one seed, with distributions of our own.
 
-A stream is a counter under a keyed hash (a counter-based generator in the sense of Salmon et al. 2011, "Parallel
-random numbers: as easy as 1, 2, 3"): block `n` is BLAKE2b(key, n), eight words of 64 bits. So its whole state is a
-key and a position, two streams of different names never meet, and no library's choice of distribution can change
-what a seed means.
+A stream is a counter under a keyed hash (a counter-based generator in the sense of Salmon et al. 2011, "Parallel random
+numbers: as easy as 1, 2, 3"): block `n` is BLAKE2b(key, n), eight words of 64 bits. So its whole state is a key and a
+position, streams of different names are independent, and no change in a library can change the meaning of a seed.
 """
 
 from collections.abc import Sequence
@@ -35,12 +34,12 @@ class Stream:
         return cls(blake2b("\x1f".join(str(p) for p in parts).encode(), digest_size=32).digest())
 
     def split(self, *parts: str | int) -> "Stream":
-        """An independent stream; it depends on this stream's key, not on how far this one has been drawn."""
+        """An independent stream; it depends on this stream's key, not on its position."""
         name = "\x1f".join(str(p) for p in parts).encode()
         return Stream(blake2b(name, digest_size=32, key=self._key).digest())
 
     def save(self) -> tuple[bytes, int]:
-        """Key and position: all there is to restore."""
+        """The key and the position, which `restore` takes."""
         return self._key, self._position
 
     @classmethod
@@ -75,7 +74,7 @@ class Stream:
         return low + self.below(high - low + 1)
 
     def chance(self, percent: int) -> bool:
-        """True with a probability of `percent` in a hundred."""
+        """True with a probability of `percent` %."""
         return self.below(100) < percent
 
     def choice(self, items: Sequence[T]) -> T:

@@ -1,8 +1,8 @@
-"""What `reset` and `step` give back: one typed record each, of which Gymnasium's `info` is a view.
+"""The results of `reset` and `step` as typed records; Gymnasium's `info` is a view of them.
 
-Every environment builds these records, and `to_gymnasium` makes Gymnasium's tuple of them. Whoever reads an episode
-(recorders, trainers, the proof) takes the record, `info["record"]`; the other keys are for people and plain scripts.
-An environment that wraps another and changes `info` replaces the record too.
+Every environment builds these records, and `to_gymnasium` turns them into Gymnasium's tuples. Recorders, trainers and
+the proof read the record, `info["record"]`; the other keys are for people and simple scripts. An environment that wraps
+another and changes `info` replaces the record too.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,71 +26,71 @@ from palaestra.records import (
 Returned: TypeAlias = tuple[tuple[Message, ...], float, bool, bool, dict[str, Any]]
 """What Gymnasium's `step` returns: observation, reward, terminated, truncated, info."""
 UserFault: TypeAlias = Literal["misinformed", "refused", "left"]
-"""A mistake of the user's stands; they gave in to a refusal of what they were owed; they left."""
+"""A mistake of the user remains; they accepted a refusal of what they were owed; they left."""
 
 
 @record
 class UserReport:
-    """How a talk with the user stands."""
+    """The state of a conversation with the user."""
 
     patience: int
-    """What is left of it."""
+    """The patience that is left."""
     settled: bool
-    """Whether the user has what they settle for, or has accepted that they will not get it."""
+    """Whether the user has what satisfies them, or has accepted that they will not get it."""
     heard: tuple[str, ...]
-    """Every act that they understood."""
+    """Every act that the user understood."""
     said: tuple[str, ...]
-    """Everything that they said, as the log calls it."""
+    """Everything that the user said, in the terms of the log."""
     irritations: tuple[str, ...]
-    """What irritated them, in order."""
+    """What irritated the user, in order."""
     fault: UserFault | None
-    """What went wrong, if anything did: the gravest, a leaving before a refusal before a mistake."""
+    """The gravest fault, if any: leaving, then a refusal, then a mistake."""
     blame: Literal["user", "agent"] | None
-    """Whose doing it is: the user's is a mistake that they keep to and that no record shows."""
+    """Who caused the fault. "user" is for a mistake that the user insists on and that no record shows."""
 
 
 @record
 class InjectionReport:
-    """How far a planted instruction got, as the rows and the calls of the episode show."""
+    """How far a planted instruction got, judged by the rows and the calls of the episode."""
 
     id: str
-    """Goal, style and carrier, as `gym.make(..., injection=...)` takes them: "cancel-other-order/plain/letter"."""
+    """Goal, style and carrier in the form of `gym.make(..., injection=...)`: "cancel-other-order/plain/letter"."""
     place: str
-    """Where the text stands: "orders ORD-1133 ship_street", or "request" for the message that opens the episode."""
+    """The place of the text: "orders ORD-1133 ship_street", or "request" for the message that opens the episode."""
     shown: bool
     """Whether the agent has read it."""
     parts: Mapping[str, bool]
-    """By part of the attacker's goal: whether it was met at some time. Further steps towards it are in `steps`."""
+    """By part of the attacker's goal: whether it was met at some time. `steps` has further steps towards the goal."""
     steps: Mapping[str, bool]
-    """Steps that bring the goal nearer and are no part of it."""
+    """By step that leads towards the goal without being part of it: whether it was taken."""
     reached: bool
-    """Whether all parts were met: the attack has succeeded."""
+    """Whether all parts were met, so that the attack succeeded."""
     stands: bool
-    """Whether it is reached and none of its changes was undone. What was said or sent cannot be undone."""
+    """Whether the goal was reached and none of its changes was undone. Messages cannot be undone."""
 
 
 @record
 class ResetRecord:
-    """How an episode begins. An agent is given `messages` and `tools` and nothing else."""
+    """The beginning of an episode. An agent gets `messages` and `tools` and nothing else."""
 
     messages: tuple[Message, ...]
     """The observation."""
     tools: Sequence[JsonObject]
-    """The schemas of the tools on offer; `list` of it is plain JSON."""
+    """The schemas of the offered tools; `list` of it is plain JSON."""
     task: TaskSpec
     rubric: tuple[CriterionSpec, ...]
     seed: int
     state_hash: str
-    """Of the rows."""
+    """A hash of the rows."""
     anchor: str
-    """Of the rows and the observation."""
+    """A hash of the rows and the observation."""
     noise: Mapping[str, Any] | None = None
-    """Which switches of noise are on; `None` where there is no noise. Any: JSON."""
+    """The active switches of noise; `None` without noise. Any: JSON."""
     injection: InjectionReport | None = None
-    """What is planted; `None` where nothing is."""
+    """The planted instruction; `None` without one."""
 
     def info(self) -> dict[str, Any]:
-        """The keys that Gymnasium's `info` has, each a field, and "record"."""
+        """Gymnasium's `info`: a key for each field, and "record"."""
         info: dict[str, Any] = {
             "tools": self.tools,
             "task": self.task,
@@ -113,41 +113,41 @@ class ResetRecord:
 
 @record
 class StepRecord:
-    """One turn of the agent and what the environment made of it."""
+    """One turn of the agent and the environment's response."""
 
     messages: tuple[Message, ...]
     """The observation: the messages that are new to the agent."""
     reward: float
     task: TaskSpec
     calls: tuple[ToolCall, ...]
-    """The calls that the action holds; those behind the one that ended the episode did not run."""
+    """The calls of the action; those after the one that ended the episode did not run."""
     unreadable: str | None
-    """Why no call was run; `None` where the turn could be read."""
+    """Why no call was run; `None` if the turn could be read."""
     events: tuple[ToolEvent, ...]
-    """One for each call that was run."""
+    """One event for each call that was run."""
     changes: tuple[RowChange, ...]
     """Every write, in order."""
     standing: Standing
-    """What the rubric says so far."""
+    """The state of the rubric."""
     end: EndReason | None
     """Why the episode ended; `None` while it runs."""
     score: Score | None
-    """The judgement, once it has ended."""
+    """The judgement, once the episode has ended."""
     user: UserReport | None
-    """How the talk stands; `None` where nobody answers."""
+    """The state of the conversation; `None` if nobody answers."""
     state_hash: str
     anchor: str
     tools: Sequence[JsonObject] | None = None
-    """The schemas on offer from now on, where they have changed."""
+    """The schemas of the tools offered from now on, if they have changed."""
     noise: Mapping[str, Any] | None = None
-    """What noise did so far; `None` where there is none. Any: JSON."""
+    """The effects of noise so far; `None` without noise. Any: JSON."""
     injection: InjectionReport | None = None
-    """How far the planted instruction got; `None` where nothing is planted."""
+    """How far the planted instruction got; `None` without one."""
     code: tuple[CodeCall, ...] | None = None
-    """The calls that the turn's code made, and what it read; `None` where the turn was no code."""
+    """The calls that the turn's code made, and what it read; `None` if the turn was not code."""
 
     def info(self) -> dict[str, Any]:
-        """The keys that Gymnasium's `info` has: the fields, those of `standing` one by one, and "record"."""
+        """Gymnasium's `info`: a key for each field, those of `standing` separately, and "record"."""
         standing = self.standing
         info: dict[str, Any] = {
             "task": self.task,
@@ -186,7 +186,7 @@ class StepRecord:
 
 @record
 class AgentView:
-    """What a policy is given of a turn, wherever its environment runs."""
+    """The part of a turn that a policy gets, wherever its environment runs."""
 
     messages: tuple[Message, ...]
     end: EndReason | None

@@ -1,4 +1,4 @@
-"""A table of words: one record that a terminal, a page and a document each show in their own way."""
+"""A table of text, which a terminal, a page and a document each render in their own way."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,20 +21,20 @@ class Table:
     """A sentence or two below the table: what the columns mean."""
 
     def is_figures(self, column: int) -> bool:
-        """Whether a column, counted from 0, holds figures alone, which stand to the right."""
+        """Whether a column, counted from 0, has only figures, which are aligned right."""
         cells = [row[column] for row in self.rows if row[column] not in ("", "-")]
         return bool(cells) and all(
             cell.lstrip("+-").rstrip(" %").replace(".", "").replace(",", "").isdigit() for cell in cells
         )
 
     def for_terminal(self) -> Group:
-        """The table and its note as rich prints them; columns of figures stand to the right.
+        """The table and its note as rich prints them; columns of figures are aligned right.
 
-        Where the terminal is too narrow, the widest columns give way first, and their cells break: none is cut short.
+        If the terminal is too narrow, the widest columns shrink first. Their cells wrap and are never cut.
         """
         table = rich.table.Table(title=self.title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold")
         for number, column in enumerate(self.columns):
-            heading = column.replace("-", " ")  # it may break between words
+            heading = column.replace("-", " ")  # it may wrap between words
             table.add_column(heading, justify="right" if self.is_figures(number) else "left", overflow="fold")
         for row in self.rows:
             table.add_row(*map(escape, row))

@@ -1,4 +1,4 @@
-"""What happened, kept: an episode is a list of segments, a segment a prompt and the turns that followed it.
+"""Recorded episodes: an episode is a list of segments, a segment a prompt and the turns that followed it.
 
 A context that is rewritten opens a new segment; nothing is ever edited. On disk an episode is one line of JSON.
 """
@@ -30,63 +30,62 @@ from palaestra.validation import plain_rule
 
 SpanKind: TypeAlias = Literal["turn", "plan", "switch", "action"]
 Stop: TypeAlias = Literal["end", "length"]
-"""Why a turn's text stops: the policy ended it, or it ran into a limit."""
+"""Why a turn's text stops: the policy ended it, or it reached a limit."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """A run of a segment's tokens that means something."""
+    """A range of a segment's tokens with a meaning."""
 
     kind: SpanKind
-    """A whole turn, or a part of one: where it plans, switches to another subgoal, or acts."""
+    """A whole turn, or a part of it: planning, switching to another subgoal, or acting."""
     start: int
     end: int
-    """Behind the last token."""
+    """The position after the last token."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TemperatureChoices:
-    """What a temperature head chose for tokens: aligned with them, and 0 for those that the policy did not sample."""
+    """A temperature head's choices, aligned with the tokens; 0 for tokens that the policy did not sample."""
 
     temperatures: tuple[float, ...]
-    """At which each token was sampled."""
+    """The temperature at which each token was sampled."""
     latents: tuple[float, ...]
-    """Where the temperature stands in the head's range, above 0 and below 1; 0 where that of the token before was
-    kept."""
+    """The position of the temperature in the head's range, above 0 and below 1; 0 if the previous token's was kept."""
     logprobs: tuple[float, ...]
-    """Of each choice, under the head that made it."""
+    """The log-probability of each choice, under the head that made it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tokens:
-    """A segment as the policy read and wrote it: aligned, appended once, never tokenised again."""
+    """A segment's tokens as the policy read and wrote them: aligned, appended once, never tokenised again."""
 
     ids: tuple[int, ...]
     sampled: tuple[bool, ...]
-    """Which of them the policy sampled; the others are the prompt's, the tools' and the users'."""
+    """Which tokens the policy sampled; the others come from the prompt, the tools and the users."""
     logprobs: tuple[float, ...]
-    """Of each sampled token, under the distribution that it was really drawn from; 0 for the others."""
+    """The log-probability of each sampled token, under the distribution that it was drawn from; 0 for the others."""
     versions: tuple[int, ...]
-    """Of the weights that sampled each token; 0 for the others. One turn may hold several, and so may one episode."""
+    """The version of the weights that sampled each token; 0 for the others. A turn or an episode may have several."""
     spans: tuple[Span, ...] = ()
-    """One of kind "turn" for each turn, in order, each followed by its parts where it has any."""
+    """A span of kind "turn" for each turn, in order, each followed by those of its parts, if any."""
     stops: tuple[Stop, ...] = ()
-    """Of each turn."""
+    """Why each turn's text stopped."""
     shared_turns: int = 0
-    """Turns at the beginning that another trajectory drew, and this one went on from: none of their tokens is
+    """The number of first turns that another trajectory sampled and this one continues; none of their tokens counts as
     sampled."""
     choices: TemperatureChoices | None = None
-    """Where a temperature head chose at which temperature each token was sampled."""
+    """The temperature head's choices, if one chose the temperature of each token."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """One action of the agent and what the world made of it."""
+    """One action of the agent and the world's response."""
 
     text: str | None
-    """The raw text, where the agent gave text."""
+    """The raw text, if the agent gave text."""
     calls: tuple[ToolCall, ...]
-    """The calls that the action holds; none where it could not be read."""
+    """The calls of the action; empty if it could not be read."""
     events: tuple[ToolEvent, ...]
     changes: tuple[JsonObject, ...]
     """The journal of this turn: table, key, before, after."""
@@ -102,22 +101,22 @@ class Turn:
     state_hash: str
     anchor: str
     code: tuple[CodeCall, ...] | None = None
-    """The calls that the turn's code made, and what it read; `None` where the turn was no code."""
+    """The calls that the turn's code made, and what it read; `None` if the turn was not code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segment:
-    """An immutable prompt and the turns that grew from it."""
+    """An immutable prompt and the turns appended to it."""
 
     prompt: tuple[Message, ...]
     turns: tuple[Turn, ...]
     tokens: Tokens | None = None
-    """Where a policy of ours acted."""
+    """The tokens, if a policy of Palaestra acted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Episode:
-    """One episode, whole: enough to read it, to score it again and to replay it."""
+    """A complete episode: enough to read it, score it again and replay it."""
 
     env_id: str
     task: TaskSpec
@@ -127,16 +126,16 @@ class Episode:
     rubric: tuple[CriterionSpec, ...]
     segments: tuple[Segment, ...]
     end: EndReason | None
-    """`None` where the rollout stopped before the episode did."""
+    """Why the episode ended; `None` if the rollout stopped before the episode did."""
     score: Score
     valid_for_baseline: bool
-    """False where the world failed: the episode then counts neither as a success nor as a failure."""
+    """False if the world failed: the episode then counts neither as a success nor as a failure."""
     id: str = ""
-    """Of the trajectory, within its run; empty where nobody told it from others."""
+    """The id of the trajectory within its run; empty if the run does not tell trajectories apart."""
     group: str = ""
-    """The trajectories that it is compared with have the same."""
+    """The group, which the trajectories that it is compared with share."""
     injection: InjectionReport | None = None
-    """How far an instruction got that was planted; `None` where none was."""
+    """How far a planted instruction got; `None` without one."""
 
     @property
     def turns(self) -> Iterator[Turn]:
@@ -160,13 +159,13 @@ _EPISODE: TypeAdapter[Episode] = TypeAdapter(Episode)
 
 
 def dump_episode(episode: Episode) -> bytes:
-    """The episode as one line of JSON, without the line's end."""
+    """The episode as one line of JSON, without the newline."""
     # A set has no order of its own; the file must have one.
     return orjson.dumps(episode, option=orjson.OPT_NON_STR_KEYS, default=sorted)
 
 
 def write_episodes(path: str | Path, episodes: Iterable[Episode]) -> int:
-    """Write `episodes` as JSON lines and return how many there were."""
+    """Write `episodes` as JSON lines and return their number."""
     count = 0
     with Path(path).open("wb") as file:
         for episode in episodes:
@@ -176,7 +175,7 @@ def write_episodes(path: str | Path, episodes: Iterable[Episode]) -> int:
 
 
 def read_episodes(path: str | Path) -> Iterator[Episode]:
-    """The episodes of a JSON-lines file.
+    """Read the episodes of a JSON-lines file.
 
     Raises:
         RecordError: the file or a line of it cannot be read; the message names the line and the field.

@@ -1,7 +1,7 @@
-"""What an agent may see of an episode: messages, tool schemas and its own actions, and nothing else.
+"""Transcripts: what an agent may see of an episode, that is messages, tool schemas and its own actions.
 
-An `Episode` is for people and programs that judge: it names task, family, split and seeds, and holds rubric, points
-and rows. Whoever gives an episode to an agent, as a demonstration, an example or a memory, gives its transcript.
+An `Episode` is for people and programs that judge: it names task, family, split and seeds, and holds rubric, points and
+rows. To show an episode to an agent, as a demonstration, an example or a memory, give it the transcript.
 """
 
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ class TranscriptTurn:
     """One action of the agent, and what it read next."""
 
     text: str | None
-    """The raw text, where the agent gave text."""
+    """The raw text, if the agent gave text."""
     calls: tuple[ToolCall, ...]
-    """The calls that the action holds; none where it could not be read."""
+    """The calls of the action; empty if it could not be read."""
     observation: tuple[Message, ...]
     """The messages that were new to the agent afterwards."""
 
@@ -27,17 +27,17 @@ class AgentTranscript:
     """An episode as its agent saw it."""
 
     tools: tuple[JsonObject, ...]
-    """The schemas of the tools that were on offer at the beginning."""
+    """The schemas of the tools offered at the beginning."""
     prompt: tuple[Message, ...]
     turns: tuple[TranscriptTurn, ...]
 
 
 def transcript_of(episode: Episode, *, segment: int = 0) -> AgentTranscript:
-    """What the agent of an episode saw of it.
+    """The transcript of an episode.
 
     Args:
         episode: The episode.
-        segment: Which of its segments; an episode whose context was never rewritten has one.
+        segment: The number of a segment; an episode whose context was never rewritten has only one.
 
     Raises:
         IndexError: the episode has no such segment.

@@ -1,3 +1,3 @@
-"""The version, alone so that a build reads it without importing the package."""
+"""The version, in its own module so that a build reads it without importing the package."""
 
 __version__ = "0.1.0"

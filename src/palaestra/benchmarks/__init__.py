@@ -1,4 +1,4 @@
-"""How it is measured: proofs of tasks, the demo, the viewer, speed."""
+"""Measurements: evaluations, suites, the demo, the record of results, the viewer, speed."""
 
 if __name__ != "palaestra.benchmarks":
     raise ImportError(f"this folder is palaestra.benchmarks, not {__name__}; write `import palaestra.benchmarks`")

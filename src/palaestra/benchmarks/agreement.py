@@ -1,7 +1,7 @@
-"""How far a rubric derived from an author's calls agrees with the one that an expert wrote, on accept and reject.
+"""Measures how often a rubric derived from an author's calls and an expert's rubric agree to accept or reject.
 
-Everything is played once, the oracle's work, wrong work and other right work; both rubrics judge the same log. Neither
-is the measure of the other: a disagreement is a question to the author, and is listed as one.
+The oracle's work, wrong work and other right work are each played once, and both rubrics judge the same log. Neither is
+the standard for the other: a disagreement is listed as a question to the author.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ from palaestra.rubrics import Rubric, TurnLog, rescore
 from palaestra.table import Table
 
 AIM = 95
-"""Percent of the work on which a derived rubric is to judge as the expert's does."""
+"""The target percentage of work on which both rubrics agree."""
 SHOWN_CRITERIA = 3
 
 Side: TypeAlias = Literal["oracle", "right", "wrong", "attack"]
@@ -28,21 +28,21 @@ SIDES: tuple[Side, ...] = ("oracle", "right", "wrong", "attack")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RubricComparison:
-    """One piece of work, and what both rubrics say of it."""
+    """One piece of work, and the verdicts of both rubrics."""
 
     task: str
     side: Side
-    """What it was made to be; the expert's rubric may see it otherwise."""
+    """The intended kind of work; the expert's rubric may judge it differently."""
     kind: str
     what: str
     expert: bool
     """Whether the expert's rubric accepts it."""
     derived: bool
-    """Whether the derived one does."""
+    """Whether the derived rubric accepts it."""
     expert_points: int
     derived_points: int
     why: tuple[str, ...]
-    """The criteria for which the stricter of the two rejects it, where they disagree."""
+    """The criteria for which the stricter rubric rejects it, if they disagree."""
 
     @property
     def agreed(self) -> bool:
@@ -57,19 +57,19 @@ class RubricComparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
-    """What two rubrics said of all the work on a set of tasks."""
+    """The verdicts of two rubrics on all the work on a set of tasks."""
 
     judged: tuple[RubricComparison, ...]
     tasks: int
 
     @property
     def percent(self) -> float:
-        """The share of the work that both judge alike, 0 to 100."""
+        """The share of the work on which both agree, 0 to 100."""
         return _percent(self.judged)
 
     @property
     def disagreements(self) -> list[RubricComparison]:
-        """The work that they judge differently."""
+        """The work on which they disagree."""
         return [j for j in self.judged if not j.agreed]
 
 
@@ -83,10 +83,10 @@ def agreement(
     """Compare the derived and the expert's rubrics of these tasks.
 
     Args:
-        env: An environment of the tasks' world; it is moved at will.
+        env: An environment of the tasks' world; its state changes.
         task_ids: The tasks.
-        alternatives: Whether rubrics are derived from the authors' alternatives too, or from the oracle alone.
-        progress: Told each id when it is done.
+        alternatives: Whether to derive rubrics also from the authors' alternatives, or only from the oracle.
+        progress: Called with each finished id.
     """
     judged: list[RubricComparison] = []
     for task_id in task_ids:
@@ -96,7 +96,7 @@ def agreement(
 
 
 def agreement_on(trial: Trial, *, alternatives: bool = True) -> Iterator[RubricComparison]:
-    """What both rubrics of one task say of each piece of work that the proof makes."""
+    """Judge each piece of work that the proof makes for a task with both rubrics."""
     rubric = trial.instance.derived_rubric(alternatives=alternatives)
     yield _judge(trial, rubric, "oracle", "oracle", "the oracle's own work", trial.outcome)
     for route in routes(trial):
@@ -126,14 +126,14 @@ def _judge(trial: Trial, rubric: Rubric, side: Side, kind: str, what: str, outco
 
 
 def judge(instance: Instance, rubric: Rubric, outcome: TrialOutcome) -> Score:
-    """What `rubric` says of an episode of `instance` that was played already, from its log."""
+    """Judge an episode of `instance` that was already played with `rubric`, from its log."""
     last = len(outcome.turns) - 1
     turns = (
         TurnLog(
             events=turn.events,
             changes=turn.changes,
             answer=outcome.answer if number == last else {},
-            # A trial judges work that does not end as what a budget ends.
+            # A trial judges work that does not end as if a budget had ended it.
             end=(outcome.end or EndReason.MAX_TURNS) if number == last else None,
             heard=tuple(message["content"] for message in turn.observation),
         )
@@ -218,7 +218,7 @@ def _percent(judged: Sequence[RubricComparison]) -> float:
 
 
 def disagreement_lines(judged: Iterable[RubricComparison]) -> list[str]:
-    """A disagreement a line: what was done, who accepts it, and for what the other rejects it."""
+    """One line per disagreement: the work, which rubric accepts it, and why the other rejects it."""
     return [
         f"{j.task}: {j.kind}: {j.what}: "
         + (
@@ -233,7 +233,7 @@ def disagreement_lines(judged: Iterable[RubricComparison]) -> list[str]:
 
 
 def rubrics_table(instance: Instance, derived: Rubric) -> Table:
-    """The derived rubric of a task above the expert's, a criterion a row; what every task has comes last, once."""
+    """The derived rubric of a task above the expert's, one row per criterion; criteria of all tasks come last, once."""
     expert = instance.rubric
     shared = [spec for spec in derived.specs if spec in expert.specs]
     sides = [

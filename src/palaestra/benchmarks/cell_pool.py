@@ -1,4 +1,4 @@
-"""Cells of an experiment, run beside each other: each in a process of its own, and none begun after a time."""
+"""Runs the cells of an experiment in parallel, each in its own process, and starts none after a time limit."""
 
 import fcntl
 from collections.abc import Callable, Generator, Mapping
@@ -24,12 +24,12 @@ def run_in_pool(
     """Run cells in order.
 
     Args:
-        cells: By name what runs them; it is pickled.
-        work: The folder of runs, for what is said.
+        cells: The functions that run them, by name; they are pickled.
+        work: The folder of runs, for messages.
         jobs: Cells that run at once.
-        minutes: No cell begins after so long.
+        minutes: No cell begins after this time.
         bar: Opens a progress bar.
-        say: Told what begins, and what does not fit in the time.
+        say: Called with messages about cells that begin, and cells that do not fit in the time.
     """
     until = None if minutes is None else monotonic() + 60 * minutes
     left = list(cells)
@@ -51,7 +51,7 @@ def run_in_pool(
 
 @contextmanager
 def hold_lock(path: Path) -> Generator[None]:
-    """Hold a lock that other cells wait for, rather than make the same thing as well."""
+    """Hold a lock that other cells wait for, so that they do not make the same thing twice."""
     make_folder(path.parent)
     with path.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -1,7 +1,7 @@
-"""Settings that a cell keeps whole, so that one which a later version adds does not make the cell another's.
+"""The settings stored with a cell, so that the cell stays valid when a later version adds a setting.
 
-A digest of settings changes with every field that is added to them. A cell took hours, and it still holds what its
-command would come to wherever the new field has its default: the behaviour from before it.
+A digest of settings would change with every added field. A cell takes hours, and it is still valid if the new field has
+its default, which is the behaviour before the field existed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,11 +24,11 @@ def keep_settings(settings: object) -> KeptSettings:
 
 
 def agree_with_kept(settings: Any, kept: Any) -> bool:
-    """Whether `settings` are those that were kept, where a field that was not kept has its default.
+    """Whether `settings` equal the stored ones, with defaults for fields that were not stored.
 
     Args:
         settings: Dataclasses, mappings, sequences and plain values.
-        kept: What `keep_settings` made of such, perhaps in a former version.
+        kept: The result of `keep_settings`, perhaps of an earlier version.
     """
     if is_dataclass(settings):
         if not isinstance(kept, dict):
@@ -60,7 +60,7 @@ def agree_with_kept(settings: Any, kept: Any) -> bool:
 
 
 def _default(field: Field[Any]) -> object:
-    """Its default; one without is equal to nothing."""
+    """The field's default; if there is none, a value that equals nothing."""
     if field.default is not MISSING:
         return field.default
     return object() if field.default_factory is MISSING else field.default_factory()

@@ -1,10 +1,11 @@
-"""Pictures of learning: noisy curves over steps, and estimates with their intervals, side by side.
+"""Plots of learning: noisy curves over steps, and estimates with their intervals, side by side.
 
-Records in, a picture out: the same panels give the same bytes of SVG with the same version of matplotlib, whatever
-its settings are. Text is shown as it is written, and never read as markup or as mathematics.
+The same panels give the same bytes of SVG with the same version of matplotlib, whatever its settings are. Text is shown
+literally, never interpreted as markup or mathematics.
 
-Needs matplotlib, an optional dependency that no other module imports. It knows nothing of trainers and episodes, and
-keeps no state; while it draws, matplotlib's settings are its own, so threads that use matplotlib must take turns.
+Needs matplotlib, an optional dependency that no other module imports. The module knows nothing about trainers and
+episodes, and keeps no state. While it draws, it changes matplotlib's settings, so threads that use matplotlib must take
+turns.
 """
 # matplotlib types its methods, but not what they take as **kwargs.
 # pyright: reportUnknownMemberType=false
@@ -40,16 +41,16 @@ _PANELS_A_ROW = 3
 _LINE_HEIGHT, _AROUND_LINES = 0.24, 1.15  # inches, of panels that lie on their side
 _DOTS_PER_INCH = 200
 _LEGEND_LETTERS = 38
-"""How much text of a legend, with four letters for each colour, fits above one panel on one line."""
+"""Letters of a legend, with four for each colour, that fit on one line above a panel."""
 _TITLE_LETTERS, _NARROW_LETTERS = 35, 26
-"""How long a line of text above or below a panel is, and beside the labels of one that lies on its side."""
+"""Letters of a line of text above or below a panel, and beside the labels of a sideways one."""
 _NUMBERED = 8
-"""Up to how many estimates stand with their number beside them, where no lines cross them."""
+"""Maximum number of estimates that show their number beside them, if no lines cross them."""
 _LABEL_LETTERS = 48
-"""How long a label is before it is broken, where it stands on a line of its own."""
+"""Maximum letters of a label on its own line before it is wrapped."""
 
 _Handles: TypeAlias = list[tuple[Line2D, str]]
-"""What stands in a legend: a line and its label."""
+"""The entries of a legend: a line and its label."""
 
 _STYLE = {
     "font.family": "DejaVu Sans",  # matplotlib's own, so measured alike on every machine
@@ -84,7 +85,7 @@ _STYLE = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Curve:
-    """One quantity as it went on.
+    """One quantity over steps.
 
     Raises:
         ValueError: there are no points, or not as many `x` as `y`, or a number is not finite.
@@ -111,9 +112,9 @@ class Estimate:
     """
 
     label: str
-    """Where it stands from left to right: a condition, such as "before"."""
+    """Its position from left to right: a condition, such as "before"."""
     group: str
-    """What shares its colour: such as "seen families"."""
+    """The group that shares its colour, such as "seen families"."""
     mean: float
     low: float
     high: float
@@ -148,15 +149,17 @@ class Panel:
     curves: Sequence[Curve] = ()
     estimates: Sequence[Estimate] = ()
     average_over: int = 1
-    """Above 1, a curve is drawn as the moving average over so many points, before the thin line of the points."""
+    """If above 1, a curve is drawn as the moving average over this number of points, in front of a thin line of
+    points."""
     log_y: bool = False
     baseline: str = ""
-    """What each group's first estimate is, where the others are held against it, such as "in distribution": on a panel
-    that lies on its side it is carried on as a dashed line, explained below an axis without a label of its own."""
+    """The name of each group's first estimate, with which the others are compared, such as "in distribution". A
+    sideways panel extends it as a dashed line, explained below an axis without its own label."""
     span: tuple[float, float] | None = None
-    """What the axis of values shows at least."""
+    """The minimum range of the value axis."""
     sideways: bool = False
-    """Estimates lie on their side, a line a label, for labels that are many or long; values go from left to right."""
+    """Whether estimates are drawn sideways with one label per line, for many or long labels; values go from left to
+    right."""
 
     def __post_init__(self) -> None:
         if not self.curves and not self.estimates:
@@ -199,7 +202,7 @@ def svg(panels: Sequence[Panel]) -> str:
 
 
 def moving_average(values: Sequence[float], width: int) -> NDArray[np.float64]:
-    """The mean of the `width` values around each; at both ends, of those that there are.
+    """The mean of the `width` values around each; at both ends, of those that exist.
 
     An even width takes one value more after than before.
     """

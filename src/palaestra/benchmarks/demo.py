@@ -1,4 +1,4 @@
-"""The main job: agents rolled out, tasks proved, a policy that learns, and all of it written to be read."""
+"""The demo: roll out agents, prove tasks, train a policy, and write a report."""
 
 import errno
 import os
@@ -46,13 +46,13 @@ from palaestra.trainers import OpenProgressBar, WorldConfig
 from palaestra.trajectory import Episode, read_episodes, write_episodes
 
 PROVED = "dev"
-"""The split of which the demo proves the families that it learns from; `palaestra tasks prove` proves them all."""
+"""The split in which the demo proves its training families; `palaestra tasks prove` proves all."""
 _PROOF = TypeAdapter(Proof)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoReport:
-    """What the demo found."""
+    """The results of the demo."""
 
     episodes: list[Episode]
     """The bundled agents' rollouts."""
@@ -74,23 +74,24 @@ def run_demo(
 ) -> DemoReport:
     """Roll out, prove, learn, write.
 
-    Each part is saved in `NAME.parts` beside `out` when it is done, and training as it goes; a demo that was
-    interrupted goes on from there. The parts are removed when `out` is written.
+    Each finished part is saved in `NAME.parts` beside `out`, and training also while it runs; an interrupted demo
+    resumes from there. The parts are removed once `out` is written.
 
     Args:
         out: The directory to write: `trajectories.jsonl`, `proof.json`, `learning.json`, `tables.md`, `curves.png`,
-            `index.html`, and for each seed the policy of each stage and control, each with its trajectories. What stood
-            there is kept beside it as `NAME.previous`.
+            `index.html`, and for each seed the policy of each stage and control, each with its trajectories. The
+            previous content is kept beside it as `NAME.previous`.
         seeds: Training runs, with the seeds 0, 1, ...
-        world: The world, by id or by the folder of its pack; the default world if not said.
-        config: How they train; the default is what fits twelve minutes on two cores.
-        jobs: Policies that are trained at once, each in a process; `config.threads` is 1 where it is more than 1.
+        world: The world, by id or by the folder of its pack. Default: the default world.
+        config: The training settings; the default fits into twelve minutes on two cores.
+        jobs: Policies to train at once, each in a process; if above 1, `config.threads` is 1.
         bar: Opens a progress bar of a title and a number of steps.
-        say: Told, in a sentence, where a part goes on from.
+        say: Called with a sentence about where a part resumes.
 
     Raises:
-        StorageError: `out` could not be written; what stood there is untouched.
-        CheckpointError: what an interrupted demo left is of other settings, or damaged; or the base is no checkpoint.
+        StorageError: `out` could not be written; its previous content is unchanged.
+        CheckpointError: the parts of an interrupted demo have other settings or are damaged; or the base is not a
+            checkpoint.
         ConfigError: the base is not installed.
         UnknownNameError: no such world is registered, or no such base exists.
         PackError: the world's pack cannot be read or loaded.
@@ -103,7 +104,7 @@ def run_demo(
     parts = out.with_name(f"{out.name}.parts")
     sweep(out)
     _begin(parts, config, PACKS.find(env_id), say)
-    with saving(out) as directory:  # opened first: a place that cannot be written is found out before the work
+    with saving(out) as directory:  # opened first, so that an unwritable place is found before the work
         if config.base is not None:
             families = demo_families(env, tool_env, most=config.families)
             groups = heldout_groups(tool_env, families=families, each=config.heldout)
@@ -125,7 +126,7 @@ def run_demo(
 
 
 def _begin(parts: Path, config: LearningConfig, pack: Pack, say: Callable[[str], None]) -> None:
-    """Clear away what other code or settings left; what these left stays."""
+    """Remove parts from other code or settings; keep parts from these."""
     base = [] if config.base is None else [digest_base(config.base)]
     begun = digest([config, pack.env_id, _source_digests(pack), *base])
     label = parts / "begun"
@@ -153,7 +154,7 @@ def _source_digests(pack: Pack) -> list[tuple[str, str]]:
 def _prove(
     env: gym.Env[Any, Any], world: ToolEnv, directory: Path, bar: OpenProgressBar, say: Callable[[str], None]
 ) -> tuple[list[Episode], Proof]:
-    """The rollouts of the bundled agents and the proof of a split: those that are saved there, or new ones."""
+    """The rollouts of the bundled agents and the proof of a split, loaded if saved there, otherwise new."""
     sweep(directory)
     if directory.exists():
         try:
@@ -187,9 +188,9 @@ def demo_material(
     Args:
         env: The environment that the oracle plays in.
         world: The same, unwrapped.
-        demonstrations: Of each family, at most.
-        families: Learn from so many families at most; see `demo_families`.
-        heldout: Measure on so many tasks of each family and group at most.
+        demonstrations: Maximum demonstrations per family.
+        families: Maximum families to learn from; see `demo_families`.
+        heldout: Maximum tasks to measure on per family and group.
     """
     chosen = demo_families(env, world, most=families)
     shown = [one for family in chosen for one in islice(_demonstrations(env, world, family), demonstrations)]
@@ -210,9 +211,9 @@ def demo_material(
 
 
 def _demonstrations(env: gym.Env[Any, Any], world: ToolEnv, family: str) -> Iterator[Episode]:
-    """The oracle's episodes of a family: of the tasks that `train` lists, then of its further instances.
+    """The oracle's episodes of a family: first tasks that `train` lists, then further instances.
 
-    Instances that the family fails to make, or whose words policies are measured on, are left out.
+    Instances that the family cannot make, or whose words policies are measured on, are left out.
     """
     expert, guard = oracle(world.oracle), Guard()
     for index in world.task_set.indices(family, "train"):
@@ -230,7 +231,7 @@ def demo_families(env: gym.Env[Any, Any], world: ToolEnv, *, most: int | None = 
     Args:
         env: The environment that the oracle plays in.
         world: The same, unwrapped.
-        most: Take so many at most: those with short solutions, see `choose_families`.
+        most: Maximum families; those with short solutions are taken, see `choose_families`.
     """
     families = tuple(dict.fromkeys(task.rpartition("/")[0] for task in demo_task_ids(world, "train")))
     if most is None or len(families) <= most:
@@ -245,22 +246,22 @@ def _twin_families(world: ToolEnv) -> dict[str, str]:
 
 
 def _names(families: Iterable[str]) -> tuple[str, ...]:
-    """Names of families without the world's."""
+    """Names of families without the world's name."""
     return tuple(family.split("/")[1] for family in families)
 
 
 def heldout_groups(
     world: ToolEnv, *, families: Collection[str] | None = None, each: int | None = None
 ) -> tuple[HeldoutGroup, ...]:
-    """The held-out tasks by what is new in them: records; wordings as well; families as well.
+    """The held-out tasks by what is new in them: records; also wordings; also families.
 
-    A world that names no families for the demo has those of `heldout` alone.
+    If a world names no families for the demo, only those of `heldout` count.
 
     Args:
-        world: Whose tasks.
-        families: The ids of the families that are learnt from; all of the demo's if not said. The demo's other families
-            are left out, with their refusal twins. The twins of those that are learnt from stay.
-        each: Take so many tasks of each family at most.
+        world: The world.
+        families: The ids of the training families. Default: all of the demo's. The demo's other families are left out
+            with their refusal twins; the twins of training families stay.
+        each: Maximum tasks per family.
     """
     trained = {task.rpartition("/")[0] for task in demo_task_ids(world, "train")}
     chosen = trained if families is None else set(families)
@@ -278,7 +279,7 @@ def heldout_groups(
 
 
 def _all_groups(world: ToolEnv, trained: Collection[str]) -> tuple[HeldoutGroup, ...]:
-    """Every held-out task, where the families `trained` are learnt from."""
+    """Every held-out task, given the training families `trained`."""
     unseen = world.world.demo_unseen
     if not unseen:
         shown = [task for task in world.task_set.ids("train") if task.rpartition("/")[0] in trained]
@@ -346,7 +347,7 @@ def _write(directory: Path, report: DemoReport) -> None:
 
 
 def _select_shown(run: LearningResult) -> Iterator[Episode]:
-    """What each policy did on the first held-out task of each family: enough for a page."""
+    """Each policy's episode on the first held-out task of each family, for the page."""
     for part in run.parts.values():
         families: set[str] = set()
         for episode in part.episodes:

@@ -1,4 +1,4 @@
-"""Where a run's sampling went: the families that were played, what was solved of them, and what branching added.
+"""Plots of a run's sampling: which families were played and solved, and what branching added.
 
 matplotlib comes with the extra `train`; it is imported when panels are made.
 """
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
 
 _SHARE, _SOLVED = "choice/share/", "choice/solved/"
 _FAMILIES = 6
-"""Families with a curve of their own: the most colours that are told apart, less one for the others."""
+"""Families with their own curve: the number of distinguishable colours, minus one for the others."""
 _WINDOW = 5
-"""Steps that a curve is averaged over."""
+"""Steps over which a curve is averaged."""
 
 
 def sampling_panels(run: RunFolder) -> "list[Panel]":
-    """For each stage that chose tasks or branched: shares of families, what was solved of them, and branching.
+    """Panels for each stage that chose tasks or branched: shares of families, solved tasks, and branching.
 
-    The six families that were played most have curves of their own; the shares of all others are one curve.
+    The six most played families have their own curves; the shares of all others are one curve.
 
     Raises:
-        RecordError: no stage did.
+        RecordError: there is no such stage.
     """
     panels = [panel for stage in run.stages for panel in (*_choice_panels(stage), *_branching_panels(stage))]
     if not panels:
@@ -37,7 +37,7 @@ def sampling_panels(run: RunFolder) -> "list[Panel]":
 
 
 def family_shares(stage: StageFolder) -> dict[str, float]:
-    """The share of all groups that each family had, the greatest first; empty for a stage that did not choose."""
+    """Each family's share of all groups, the greatest first; empty for a stage that did not choose tasks."""
     rows = [row for row in stage.history if any(name.startswith(_SHARE) for name in row)]
     total: dict[str, float] = {}
     for row in rows:

@@ -1,4 +1,4 @@
-"""The `palaestra` command, one file a verb."""
+"""The `palaestra` command, with one file per subcommand."""
 
 from palaestra.cli.app import main
 

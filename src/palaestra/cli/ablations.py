@@ -1,4 +1,4 @@
-"""`palaestra bench ablations`: what each part of the recipe is worth."""
+"""`palaestra bench ablations`: the effect of each part of the recipe."""
 
 import os
 from dataclasses import replace
@@ -55,8 +55,8 @@ def ablations(
 
     An arm and a seed are a cell; it takes about eight minutes of one core. Cells in `--cells` that have the same
     settings are not run again, so the same command continues an interrupted comparison. The tables list cells that were
-    not run. `--minutes 0` runs none and writes the tables. The cells of `staleness` go on from the policy of `expert`
-    with their seed, which is trained first where `--work` does not hold it.
+    not run. `--minutes 0` runs none and writes the tables. The cells of `staleness` start from the policy of `expert`
+    with the same seed, which is trained first if `--work` does not have it.
 
     Example: `palaestra bench ablations branching choosers --minutes 60 --markdown ablations.md`
     """

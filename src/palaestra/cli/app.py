@@ -1,4 +1,4 @@
-"""The command's entry: its verbs, and how an error reaches a person."""
+"""The command's entry point: its subcommands and the display of errors."""
 
 import os
 import sys
@@ -49,9 +49,9 @@ from palaestra.version import __version__
 
 
 class _PlainGroup(TyperGroup):
-    """The commands, whose refusals of a value are worded without pydantic's prefixes."""
+    """The commands; their messages about invalid values leave out pydantic's prefixes."""
 
-    def invoke(self, ctx: Any) -> Any:  # Any: typer's class of a context, and whatever a command returns
+    def invoke(self, ctx: Any) -> Any:  # Any: typer's context class, and the result of a command
         try:
             return super().invoke(ctx)
         except typer.BadParameter as error:
@@ -119,7 +119,7 @@ def version(
 
 
 def main() -> None:
-    """Run the command; an error that Palaestra raises on purpose is one sentence, and the exit code 1."""
+    """Run the command. An error that Palaestra raises on purpose is one sentence with exit code 1."""
     try:
         app()
     except BrokenPipeError:  # `palaestra tasks list | head`

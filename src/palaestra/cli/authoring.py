@@ -50,8 +50,8 @@ def write(
 ) -> None:
     """Let a language model write a world as a blueprint, and repair it until it is proved.
 
-    `--out` keeps each draft with its reasons, `index.json`, and the proved `world.yaml`. Exits with status 1 where no
-    draft is proved. A server that fails is an error, never a bad draft.
+    `--out` keeps each draft with its reasons, `index.json`, and the proved `world.yaml`. Exits with status 1 if no
+    draft is proved. A server failure is an error, never a bad draft.
 
     Example: `palaestra worlds write --about "A desk that lends costumes to theatres." --base-url
     http://127.0.0.1:8000/v1 --model qwen3 --out runs/costumes`

@@ -1,4 +1,4 @@
-"""`palaestra bench`: what things cost, as ratios in one run."""
+"""`palaestra bench`: costs, measured as ratios within one run."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -94,7 +94,7 @@ def served(
     json: JsonOption = None,
     markdown: Markdown = None,
 ) -> None:
-    """Time steps in process, through our server and through two peers in one run. Needs the extra `serve`."""
+    """Time steps in process, through Palaestra's server and through two peers in one run. Needs the extra `serve`."""
     from palaestra.benchmarks.speed import served as speed  # noqa: PLC0415  its packages are an extra
 
     usual = speed.ServedScale()
@@ -122,7 +122,7 @@ def wording(
     env_id: Annotated[str | None, typer.Argument(help="Environment id. Default: the default world.")] = None,
     json: JsonOption = None,
 ) -> None:
-    """Measure how far the requests of heldout are worded from those of train, and whether their kind is recognised."""
+    """Measure how much the wording of heldout differs from train, and whether the kind of request is recognised."""
     from palaestra.benchmarks.wording import measure_wordings, wording_tables  # noqa: PLC0415
 
     tasks = make(find_world(env_id)).task_set
@@ -146,7 +146,7 @@ def learnability(
     odd: Annotated[bool, typer.Option("--odd", help="Demonstrate tasks of odd index; default: of even index.")] = False,  # noqa: FBT002
     json: JsonOption = None,
 ) -> None:
-    """Play half of train by decision trees that imitate the solutions of the other half, by the rendered text alone."""
+    """Play half of train with decision trees that imitate the other half's solutions from the rendered text alone."""
     from palaestra.benchmarks.learnability import learnability_table, measure_learnability  # noqa: PLC0415
 
     with bar("imitating", None) as progress:
@@ -164,7 +164,7 @@ def worlds(
     runs: Annotated[int, typer.Option(min=1, help="Pairs of runs of each program.")] = 15,
     json: JsonOption = None,
 ) -> None:
-    """Measure what many registered worlds cost an import, the help text and an environment of one of them."""
+    """Measure how many registered worlds slow down the import, the help text and one environment."""
     with bar("measuring", len(PROGRAMS)) as progress:
         costs = bench_registered(worlds=count, runs=runs, progress=progress.step)
     output().print(registered_table(costs, worlds=count).for_terminal())
@@ -211,7 +211,7 @@ def engine(
     json: JsonOption = None,
     markdown: Markdown = None,
 ) -> None:
-    """Sample tokens with our engine, transformers and vLLM from equal weights, at once and in turns with slow tools."""
+    """Sample from equal weights with our engine, transformers and vLLM, in one batch and in turns with slow tools."""
     _set_threads(threads)
     from palaestra.benchmarks.speed.training import bench_engine, device_of, scale_of  # noqa: PLC0415
 
@@ -321,7 +321,7 @@ def objectives(
     markdown: Markdown = None,
     plot: Annotated[Path | None, typer.Option("--plot", help="Plot the tables to this PNG file.")] = None,
 ) -> None:
-    """Train tabular policies on stale data: how each objective tolerates staleness, on one thread."""
+    """Train tabular policies on stale data on one thread, to measure how each objective tolerates staleness."""
     _set_threads(1)
     from palaestra.benchmarks import objectives as toys  # noqa: PLC0415
 
@@ -358,7 +358,7 @@ def intervals(
 
 
 def _set_threads(threads: int | None) -> None:
-    """Have torch use so many threads; all cores if not said."""
+    """Set torch's number of threads; `None` uses all cores."""
     import torch  # noqa: PLC0415  seconds to import
 
     if threads is not None:
@@ -366,7 +366,7 @@ def _set_threads(threads: int | None) -> None:
 
 
 def _show(report: "TrainingReport", json: Path | None, markdown: Path | None) -> None:
-    """Print a report, and write it where it is asked for."""
+    """Print a report, and write it to the given files."""
     from palaestra.benchmarks.speed.training import training_markdown, training_tables  # noqa: PLC0415
 
     for table in training_tables(report):

@@ -1,4 +1,4 @@
-"""What commands that run the cells of an experiment share: options, what they say, and their tables."""
+"""Options, messages and tables that the commands with cells of an experiment share."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,12 +22,12 @@ MarkdownOption = Annotated[Path | None, typer.Option("--markdown", help="Write t
 
 
 def say(text: str) -> None:
-    """Print what happens beside the progress bar."""
+    """Print a message beside the progress bar."""
     output().print(text, style="dim", highlight=False)
 
 
 def show_tables(tables: Sequence[Table], markdown: Path | None) -> None:
-    """Print the tables of finished cells, and write them to a file where one is given."""
+    """Print the tables of finished cells, and write them to a file if one is given."""
     for table in tables:
         output().print(table.for_terminal())
     if not tables:

@@ -1,4 +1,4 @@
-"""`palaestra check`: hold an environment to its contract and its world to its declarations."""
+"""`palaestra check`: check an environment's contract and its world's declarations."""
 
 from typing import Annotated
 

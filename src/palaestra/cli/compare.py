@@ -47,7 +47,7 @@ def compare(
 
 
 def _names(sides: tuple[Results, Results], folders: tuple[Path, Path]) -> tuple[str, str]:
-    """The agents' names; with their folders where both go by one."""
+    """The agents' names, with their folders if both names are equal."""
     first, second = (results.agent for results in sides)
     if first != second:
         return first, second

@@ -1,4 +1,4 @@
-"""`palaestra bench credit`: how near methods' credit for turns is to near-exact advantages."""
+"""`palaestra bench credit`: compare methods' credit for turns with near-exact advantages."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -49,8 +49,8 @@ def credit(
 ) -> None:
     """Score GRPO, GiGPO, HiPER, SeeUPO, Blockwise, MT-GRPO and AgentPRM by bias, variance and signs of their credit.
 
-    At every turn of a reference episode the world and the transcript are forked, and the policy plays many
-    continuations. They give near-exact advantages of the turns, which each method's own estimates are held against.
+    At every turn of a reference episode, the world and the transcript are forked, and the policy plays many
+    continuations. They give near-exact advantages of the turns, with which each method's estimates are compared.
     `--out` keeps finished tasks: the same command resumes a killed measurement.
 
     Example: `palaestra bench credit runs/demo/seed-0/policy-gradient --plot credit.png`
@@ -110,7 +110,7 @@ def named_checkpoints(folders: list[Path]) -> dict[str, Path]:
     """The checkpoint of each folder, by the folder's name.
 
     Args:
-        folders: Checkpoints, or runs, of which the last saved stage is taken.
+        folders: Checkpoints or runs. The last saved stage of a run is taken.
 
     Raises:
         CheckpointError: a folder is neither.

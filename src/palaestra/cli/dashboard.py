@@ -50,7 +50,7 @@ def dashboard(
 
 @contextmanager
 def _following(database: RecordDatabase, paths: list[Path]) -> Generator[None]:
-    """Import what is at these paths, and what comes, while the block runs."""
+    """Import the runs at these paths, and everything added to them while the block runs."""
     stop = Event()
     say = partial(typer.echo, err=True)
     thread = Thread(target=follow, args=(database, paths), kwargs={"stop": stop, "say": say}, name="palaestra-follow")

@@ -1,4 +1,4 @@
-"""`palaestra demo`: the main job, from rollout to proof to a policy that learns, and a page to read it all on."""
+"""`palaestra demo`: the whole workflow, from rollouts and a proof to a policy that learns and an HTML report."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`palaestra tasks detect`: what detectors find in trajectories."""
+"""`palaestra tasks detect`: run detectors on trajectories."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -18,17 +18,17 @@ from palaestra.table import Table
 from palaestra.trajectory import Episode, read_episodes
 
 BATCHES = "batches.jsonl"
-"""The file of a stage of a training run that holds what it was trained on."""
+"""The file of a training stage with the batches that it was trained on."""
 
 
 @record
 class EpisodeDetection:
-    """A finding, and in which episode it was made."""
+    """A finding and its episode."""
 
     number: int
-    """The place of the episode, from 0."""
+    """The number of the episode, counted from 0."""
     episode: str
-    """The id of the trajectory; empty where it has none."""
+    """The id of the trajectory; empty if it has none."""
     task: str
     agent: str
     passed: bool
@@ -43,7 +43,7 @@ def detect_in_trajectories(
 ) -> None:
     """Look for padding, bad form, sycophancy, tool farming and memory writes in trajectories.
 
-    A finding is no verdict: read what stands in the turn that it names.
+    A finding is not a verdict: read the turn that it names.
     """
     highest: dict[tuple[str, str], float] = {}
     findings: list[EpisodeDetection] = []
@@ -78,7 +78,7 @@ def _finding(number: int, episode: Episode, found: Detection) -> EpisodeDetectio
 
 
 def _episodes(target: Path) -> Iterator[Episode]:
-    """The episodes of a file, of an evaluation so far as it came, or of the batches that a run trained on."""
+    """The episodes of a file, of an evaluation so far, or of the batches that a run trained on."""
     if not target.is_dir():
         return read_episodes(target)
     if (target / SETTINGS).exists():

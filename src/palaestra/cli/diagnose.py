@@ -1,4 +1,4 @@
-"""`palaestra diagnose`: why a training run does not learn."""
+"""`palaestra diagnose`: find out why a training run does not learn."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`palaestra eval`: how an agent does on a suite."""
+"""`palaestra eval`: evaluate an agent on a suite."""
 
 import tempfile
 from collections.abc import Generator
@@ -209,7 +209,7 @@ def evaluate(
 
 
 def _play(evaluated_agent: "EvaluatedAgent", journal: "Journal", options: "PlayOptions") -> "Results":
-    """Play what the journal lacks, beside a progress bar."""
+    """Play the episodes that the journal lacks, with a progress bar."""
     from palaestra.benchmarks.evaluation.play import evaluate as play  # noqa: PLC0415  it loads worlds
 
     console, suite = output(), journal.settings.suite
@@ -225,7 +225,7 @@ def _play(evaluated_agent: "EvaluatedAgent", journal: "Journal", options: "PlayO
 
 
 def _report(results: "Results", folder: Path | None) -> None:
-    """Print the summary, and write the report into a folder where there is one."""
+    """Print the summary, and write the report into a folder if one is given."""
     from palaestra.benchmarks.evaluation.report import summary_tables, write_report  # noqa: PLC0415  it loads worlds
 
     console = output()
@@ -253,7 +253,7 @@ def _check_scored(results: "Results") -> None:
 
 @contextmanager
 def _folder(out: Path | None) -> Generator[Path]:
-    """The folder to play into: one that is gone afterwards where nobody asks for it."""
+    """The output folder, or a temporary one if none is given."""
     if out is not None:
         yield out
         return

@@ -1,4 +1,4 @@
-"""What the core does without: a verb that needs more says in one line what to install."""
+"""Optional packages: a command that needs one says in one line what to install."""
 
 import re
 from importlib.metadata import PackageNotFoundError, requires
@@ -10,7 +10,7 @@ _NOT_FOR_USERS = "test"
 
 
 def extras() -> dict[str, str]:
-    """By package that the core does without: the first extra that brings it."""
+    """By optional package: the first extra that installs it."""
     try:
         lines = requires("palaestra") or []
     except PackageNotFoundError:  # run from a checkout that is not installed
@@ -23,7 +23,7 @@ def extras() -> dict[str, str]:
 
 
 def missing_extra(error: ModuleNotFoundError) -> UnknownNameError | None:
-    """What to install for a module that is missing; `None` where no extra brings it."""
+    """The error that says what to install for a missing module; `None` if no extra installs it."""
     package = (error.name or "").partition(".")[0]
     extra = extras().get(package.lower())
     if extra is None:

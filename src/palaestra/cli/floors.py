@@ -1,4 +1,4 @@
-"""`palaestra bench suites`: what proves an adapter, and what stands beside every score."""
+"""`palaestra bench suites`: the checks of benchmark adapters, and the baselines beside every score."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated

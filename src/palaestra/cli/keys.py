@@ -84,7 +84,7 @@ def rotate(
         float, typer.Option("--overlap", min=0, help="Hours for which the old key is still accepted.")
     ] = 1.0,
 ) -> None:
-    """Replace a key by a new one of the same owner and scopes, and print it once. Sessions stay."""
+    """Replace a key by a new one of the same owner and scopes, and print it once. Sessions continue."""
     content = read_keys(file)
     lifetime = None if days is None else days * _DAY
     token, records = rotate_key(content.keys, id_, now=time.time(), lifetime=lifetime, overlap=overlap * 3_600)

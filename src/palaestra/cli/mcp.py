@@ -1,4 +1,4 @@
-"""`palaestra mcp`: one task for one local MCP client."""
+"""`palaestra mcp`: serve one task to one local MCP client."""
 
 from pathlib import Path
 from typing import Annotated

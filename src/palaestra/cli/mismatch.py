@@ -1,4 +1,4 @@
-"""`palaestra bench mismatch`: how far an engine's log-probabilities are from a learner's, by flow."""
+"""`palaestra bench mismatch`: differences between the log-probabilities of engine and learner, by flow."""
 
 from pathlib import Path
 from typing import Annotated
@@ -19,9 +19,9 @@ def mismatch(
     json: Annotated[Path | None, typer.Option("--json", help="Write all figures to this JSON file.")] = None,
     markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the tables to this Markdown file.")] = None,
 ) -> None:
-    """Compare log-probabilities of engine and learner, free and invariant, in one precision and with lower rollouts.
+    """Compare log-probabilities of engine and learner, free and invariant, with equal and with lower rollout precision.
 
-    Also measures the price of the invariant mode, and what keys and values in FP8 save and cost. The model has 1
+    Also measures the cost of the invariant mode, and the savings and costs of keys and values in FP8. The model has 1
     million parameters.
 
     Example: `palaestra bench mismatch --tokens 100000 --markdown mismatch.md`

@@ -1,4 +1,4 @@
-"""`palaestra models`: pretrained models to begin with: what is known of them, and how they are installed."""
+"""`palaestra models`: list pretrained models to start from, and install them."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated

@@ -1,4 +1,4 @@
-"""`palaestra objectives`: which objectives there are, what they are made of, and who says so."""
+"""`palaestra objectives`: the objectives, their parts and their sources."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
@@ -26,7 +26,7 @@ _ORDER = (
     "temperature", "filter", "reward", "advantage", "transform", "trust", "correction", "mask", "regulariser", "rate",
     "whole",
 )  # fmt: skip
-"""Plugs in the order in which a step comes to them."""
+"""Kinds of parts, in the order in which a step uses them."""
 Import = Annotated[list[str] | None, typer.Option("--import", help="Module or .py file with your own parts.")]
 
 
@@ -58,7 +58,7 @@ def list_(
 
 
 def list_constants() -> Table:
-    """The unit and the constants of every preset; those of one source in a row."""
+    """The unit and the constants of every preset; constants from one source share a row."""
     from palaestra.trainers.objectives import ObjectiveConfig, constants, preset, presets  # noqa: PLC0415
 
     rows: list[tuple[str, ...]] = []
@@ -149,7 +149,7 @@ def show(
 
 
 def _preset_tables(preset: "Preset", built: "BuiltObjective") -> list[Table]:
-    """What a preset is made of, what it reads, and what its paper advises."""
+    """A preset's parts, its inputs, and the advice of its paper."""
     from palaestra.trainers.objectives import COLUMNS, constants  # noqa: PLC0415
 
     recipe = built.recipe
@@ -197,11 +197,11 @@ def _preset_tables(preset: "Preset", built: "BuiltObjective") -> list[Table]:
 
 
 def describe_unit(built: "BuiltObjective", total: float | None = None) -> str:
-    """What becomes of returns before anything reads them.
+    """How returns are scaled before anything reads them.
 
     Args:
         built: The objective.
-        total: What the world pays for a solved task, where it is known.
+        total: The world's reward for a solved task, if known.
     """
     if built.unit is None:
         return "any: the scale of rewards changes nothing, so they stay as the world pays them"
@@ -218,13 +218,13 @@ def describe_unit(built: "BuiltObjective", total: float | None = None) -> str:
 
 
 def describe_pay(built: "BuiltObjective") -> str:
-    """What else is done to returns, part by part; empty where they stay as they are."""
+    """Further changes to returns, part by part; empty if there are none."""
     parts = zip(built.made, built.parts, strict=True)
     return "; ".join(f"{part.name}: {part.formula}" for one, part in parts if one in built.rewards)
 
 
 def _part_tables(part: "Part") -> list[Table]:
-    """All that is known of a part."""
+    """All metadata of a part."""
     rows = [("formula", part.formula), ("sources", ", ".join(part.sources)), ("sure", part.confidence)]
     rows.append(("reads", ", ".join(sorted(part.requires)) or "nothing but the batch itself"))
     if part.neutral is not None:
@@ -240,7 +240,7 @@ def _part_tables(part: "Part") -> list[Table]:
 
 
 def _origin(name: str, preset: "Preset") -> str:
-    """What fills in a column of a preset's."""
+    """The filler of a preset's column."""
     from palaestra.trainers.fillers import fillers_of  # noqa: PLC0415
     from palaestra.trainers.objectives import COLUMNS  # noqa: PLC0415
 
@@ -253,7 +253,7 @@ def _origin(name: str, preset: "Preset") -> str:
 
 
 def _column_tables(name: str, column: "BatchColumn", fillers: "Sequence[Filler]") -> list[Table]:
-    """What a column is, and what can fill it in."""
+    """A column and the fillers for it."""
     rows = [("what it is", column.meaning), ("filled in by", "a filler" if column.source == "given" else column.source)]
     tables = [Table(title=f"column {name}", columns=("what", "it says"), rows=tuple(rows))]
     for filler in fillers:

@@ -1,6 +1,7 @@
 """`palaestra bench pages`, `pages-gate`, `pages-policy`, `anchors` and `web`.
 
-They say whether pages are the same everywhere, whether tasks hold on them, how often states recur, and what pages cost.
+They measure whether pages are the same everywhere, whether tasks hold on them, how often states recur, and the cost of
+pages.
 """
 
 from collections.abc import Sequence
@@ -210,9 +211,9 @@ def pages(
 
 
 _WITH_PAGES = ("palaestra/Storefront-v0", "palaestra/Shop-v0")
-"""The worlds that are measured unless others are named."""
+"""The worlds that are measured by default."""
 _EPISODES, _PROCESSES, _PICTURES = 200, 4, 20
-"""Episodes in each of so many processes, and in two browsers each."""
+"""Repeated episodes, processes that each repeat them, and episodes repeated in two browsers."""
 
 
 def anchors(
@@ -224,10 +225,10 @@ def anchors(
     markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the table to this Markdown file.")] = None,
     plot: Annotated[Path | None, typer.Option("--plot", help="Plot the figures to this PNG or SVG file.")] = None,
 ) -> None:
-    """Count how often states recur within groups of rollouts, which GiGPO's comparison of turns rests on.
+    """Count how often states recur within groups of rollouts, which GiGPO's comparison of turns needs.
 
-    Groups of 8 rollouts of a random policy, and of a solution with a fifth of random turns, on the conventional tools,
-    the generic ones and pages.
+    The groups are 8 rollouts of a random policy, and of a solution with a fifth of random turns, on the conventional
+    tools, the generic ones and pages.
 
     Example: `palaestra bench anchors --plot anchors.png`
     """
@@ -264,8 +265,8 @@ def gate(
 ) -> None:
     """Run the gate of tasks on pages: solutions, attacks, agents that know nothing, and wrong work.
 
-    A row is a family in a split. Wrong work is made of the first task of a row, everything else of all. Rows that were
-    finished are not run again. Exits with status 1 if something does not hold.
+    A row is a family in a split. Wrong work is tried on the first task of a row, everything else on all. Finished rows
+    are not run again. Exits with status 1 if a check fails.
 
     Example: `palaestra bench pages-gate --world shop --markdown gate.md`
     """

@@ -1,4 +1,4 @@
-"""`palaestra play`: a person is the agent."""
+"""`palaestra play`: play a task as a person."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -97,7 +97,7 @@ def play(
 
 
 def _serve(console: Console, env: ToolEnv, task: str, *, port: int, out: Path | None) -> None:
-    """Let a person play in their browser until the episode has ended or they interrupt."""
+    """Let a person play in their browser until the episode ends or they interrupt."""
     try:
         from palaestra.benchmarks.pages import HandPlay, judge_by_replay, serve_hand_play  # noqa: PLC0415
     except ModuleNotFoundError as error:
@@ -122,7 +122,7 @@ def _serve(console: Console, env: ToolEnv, task: str, *, port: int, out: Path | 
 
 
 def _help_text(tools: Iterable[Tool]) -> str:
-    """What can be typed, with an example of a tool that is offered; placeholders stand for values."""
+    """The possible inputs, with an example call of an offered tool and placeholders for values."""
     takers = ((tool.name, [*_arguments(tool)][:2]) for tool in tools)
     shown = next((f": {name} {' '.join(map(str.upper, own))}" for name, own in takers if own), "")
     return _HELP.replace("{example}", shown)
@@ -167,11 +167,11 @@ def _arguments(tool: Tool) -> Mapping[str, Json]:
 
 
 def _action(line: str, names: Mapping[str, Sequence[str]]) -> Action:
-    """What a line says.
+    """Parse a line.
 
     Args:
-        line: Without spaces at its ends.
-        names: The names of each tool's arguments, for values that are given without one.
+        line: The line, without spaces at its ends.
+        names: The names of each tool's arguments, for values without a name.
     """
     if line.startswith(("{", "[")):
         action: Action = orjson.loads(line)
@@ -190,7 +190,7 @@ def _action(line: str, names: Mapping[str, Sequence[str]]) -> Action:
     for part in parts:
         key, equals, value = part.partition("=")
         if equals and key.isidentifier() and (key in known or not name):
-            name, left = key, []  # what has no name goes on with the text of the last one that has
+            name, left = key, []  # a word without a name continues the last named value
             arguments[name] = value
         elif left:
             name = left.pop(0)

@@ -1,4 +1,4 @@
-"""Progress of long work on the error stream: a bar on a terminal, a line every few seconds in a log."""
+"""Progress of long work on standard error: a bar on a terminal, a line every few seconds in a log."""
 
 import time
 from collections.abc import Callable, Generator
@@ -9,14 +9,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 SECONDS = 5.0
-"""Between two lines where the error stream is no terminal."""
+"""Seconds between lines if standard error is not a terminal."""
 
 
 class TerminalProgressBar(Protocol):
-    """Work that moves on in steps."""
+    """Work that progresses in steps."""
 
     def step(self, at: str, count: int = 1) -> None:
-        """So many more are done; `at` names the last of them, or with a count of 0 what is under way."""
+        """Count further steps as done. `at` names the last of them, or with a count of 0 the step in progress."""
         ...
 
 
@@ -30,13 +30,13 @@ class _TerminalBar:
 
 
 class LogBar:
-    """Writes a line when `SECONDS` have passed since the last one: done, total, and what was done last.
+    """Writes a line when `SECONDS` have passed since the last one: done, total, and the last step.
 
     Args:
-        title: What is under way.
-        total: How much there is to do; `None` where that is not known.
+        title: The name of the work.
+        total: The number of steps; `None` if unknown.
         write: Writes a line.
-        clock: Seconds, as `time.monotonic` tells them.
+        clock: Returns seconds, like `time.monotonic`.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class LogBar:
         self._began = self._last = clock()
 
     def step(self, at: str, count: int = 1) -> None:
-        """So many more are done; `at` names the last of them, or with a count of 0 what is under way."""
+        """Count further steps as done. `at` names the last of them, or with a count of 0 the step in progress."""
         self._done += count
         now = self._clock()
         if now - self._last < SECONDS:

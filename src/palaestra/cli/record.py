@@ -42,11 +42,11 @@ RunArgument: TypeAlias = Annotated[str, typer.Argument(metavar="RUN", help="Name
 
 @contextmanager
 def open_record(place: str, *, is_new: bool = False) -> Generator[RecordDatabase]:
-    """A record whose tables are of this version.
+    """Open a record whose tables have this version.
 
     Args:
-        place: What `--db` was given.
-        is_new: Make it where it is missing.
+        place: The value of `--db`.
+        is_new: Whether to create it if it is missing.
     """
     database = RecordDatabase(place, is_new=is_new)
     try:
@@ -76,7 +76,7 @@ def import_runs(
         bool, typer.Option("--follow", help="Go on importing what comes, until Ctrl-C.")
     ] = False,
 ) -> None:
-    """Import runs, or what has come to them since. Importing twice adds nothing.
+    """Import runs, or their new results since the last import. Importing twice adds nothing.
 
     A run may still be growing. The record keeps every byte of its files.
     """
@@ -101,8 +101,8 @@ def export(
 ) -> None:
     """Write the files of a run as they were imported, to the byte.
 
-    The reports of an evaluation (`report.json`, `report.md`, `report.html`) are not kept. They are made again from its
-    results, by this version of Palaestra.
+    The reports of an evaluation (`report.json`, `report.md`, `report.html`) are not kept. This version of Palaestra
+    makes them again from the results.
     """
     with open_record(db) as database:
         for path in export_run(database, run, out):
@@ -154,7 +154,7 @@ def migrate_record(
         str, typer.Option("--to", help=f"Version of the tables: {', '.join((EMPTY, *REVISIONS))}. Default: the newest.")
     ] = REVISIONS[-1],
 ) -> None:
-    """Bring the tables of a record to this version of Palaestra, or to an older one. Make a copy before."""
+    """Migrate the tables of a record to this version of Palaestra, or to an older one. Make a copy first."""
     database = RecordDatabase(db, is_new=False)
     begun = time.monotonic()
     try:

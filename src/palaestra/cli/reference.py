@@ -1,4 +1,4 @@
-"""`palaestra reference`: the plain trainer that the fast one is held to."""
+"""`palaestra reference`: the plain trainer that the fast one is compared with."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`palaestra rubrics`: derive a rubric from an author's calls, and hold it to the expert's."""
+"""`palaestra rubrics`: derive a rubric from an author's calls, and compare it with the expert's."""
 
 from pathlib import Path
 from typing import Annotated
@@ -25,12 +25,12 @@ from palaestra.errors import TaskError
 app = typer.Typer(help="Derive rubrics from solutions.", no_args_is_help=True, rich_markup_mode="markdown")
 
 SHOWN = 20
-"""How many disagreements a person reads at a time."""
+"""Maximum disagreements to print."""
 
 
 @app.callback()
 def rubrics() -> None:
-    """Derive rubrics from solutions."""  # a callback keeps `derive` a verb of its own
+    """Derive rubrics from solutions."""  # a callback keeps `derive` a subcommand
 
 
 @app.command(

@@ -108,7 +108,7 @@ def prune(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs.")],
     yes: Annotated[bool, typer.Option("--yes", help="Delete; without it, only say what would be deleted.")] = False,  # noqa: FBT002
 ) -> None:
-    """Delete what a run can do without: saves before the last, and copies that a server read."""
+    """Delete files that a run no longer needs: saves before the last, and copies that a server read."""
     for run in map(read_run, runs):
         for path in run.spare:
             typer.echo(f"{'deleted' if yes else 'would delete'} {path}")

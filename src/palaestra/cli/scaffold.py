@@ -1,4 +1,4 @@
-"""`palaestra tasks new`: a family that is proved as it stands, and its test, to begin from."""
+"""`palaestra tasks new`: write a proved family and its test as a starting point."""
 
 import keyword
 import re
@@ -20,7 +20,7 @@ _STANDS_FOR = "my-family"
 
 
 class FamilyKind(StrEnum):
-    """What a new family is about."""
+    """The kind of a new family's tasks."""
 
     WRITE = "write"
     REFUSAL = "refusal"
@@ -49,12 +49,12 @@ def write_family(name: str, *, world: str, folder: Path, kind: FamilyKind) -> tu
     """Write the task file and the test of a new family.
 
     Returns:
-        Where they stand.
+        Their paths.
 
     Raises:
-        TaskError: the name is of another form, a file stands there already, or the world has no template of the kind.
+        TaskError: the name is invalid, a file exists already, or the world has no template of the kind.
         UnknownNameError: there is no such world.
-        PackError: the folder holds no pack.
+        PackError: the folder has no pack.
         StorageError: a file could not be written.
     """
     _check_name(name)
@@ -74,13 +74,13 @@ def write_family(name: str, *, world: str, folder: Path, kind: FamilyKind) -> tu
 
 
 def _find_templates(world: str, kind: FamilyKind) -> tuple[Path, Path]:
-    """The templates of a family of that kind and of its test, in the pack of a world.
+    """The templates in a world's pack for a family of a kind and for its test.
 
-    A pack keeps them in its folder `templates`: a file for each kind and `proof.py`, in which `my-family` and
-    `my_family` stand for the family's name. They are text, which nothing imports.
+    They are in the pack's folder `templates`: a file for each kind and `proof.py`, with the placeholders `my-family`
+    and `my_family` for the family's name. They are text, which nothing imports.
 
     Raises:
-        TaskError: the pack has not got them.
+        TaskError: the pack does not have them.
     """
     pack = PACKS.find(find_world(world))
     if pack.folder is None:

@@ -1,4 +1,4 @@
-"""`palaestra bench simulation`: how many rewards a simulated world gets wrong, by its error rate."""
+"""`palaestra bench simulation`: count wrong rewards of a simulated world by its error rate."""
 
 from dataclasses import asdict
 from pathlib import Path

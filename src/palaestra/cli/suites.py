@@ -1,4 +1,4 @@
-"""`palaestra suites`: benchmarks that others wrote: what is known of them, and how they are installed."""
+"""`palaestra suites`: list, show and install external benchmarks."""
 
 from collections import Counter
 from pathlib import Path
@@ -49,14 +49,14 @@ def list_() -> None:
 
 
 def _state(benchmark: "Benchmark") -> tuple[str, str]:
-    """How many tasks there are in how many categories, and whether the benchmark can be played."""
+    """The number of tasks and categories, and whether the benchmark can be played."""
     from palaestra.benchmarks.external import find_installed  # noqa: PLC0415
 
     if find_installed(benchmark.name, benchmark.installation) is None:
         return "-", f"palaestra suites install {benchmark.name}{_source(benchmark)}"
     try:
         tasks = _open(benchmark).tasks.values()
-    except PalaestraError as error:  # one that does not start keeps nobody from the others
+    except PalaestraError as error:  # a benchmark that does not start must not hide the others
         return "-", f"broken: {error}"
     return f"{len(tasks):,}", f"installed; {len({task['category'] for task in tasks})} categories"
 
@@ -154,7 +154,7 @@ def hashes(
     console = output()
     for given in names:
         pack = PACKS.find(find_world(given)) if given in PACKS.ids or is_pack(given) else None
-        name = given if pack is None else pack.id  # not the folder of a pack: it would be a path below `out`
+        name = given if pack is None else pack.id  # not the pack's folder, which would become a path below `out`
         prompts, trainable = _of_benchmark(name) if pack is None else _of_world(pack.env_id)
         learnt_from = [text for split in trainable for text in prompts[split]]
         for split in [split for split, texts in prompts.items() if texts and split not in trainable]:
@@ -163,7 +163,7 @@ def hashes(
 
 
 def _of_world(env_id: str) -> tuple[dict[str, list[str]], tuple[str, ...]]:
-    """What users ask for, by split, and the splits that may be learnt from."""
+    """The users' requests by split, and the splits that may be learnt from."""
     env = make(env_id)
     prompts: dict[str, list[str]] = {split: [] for split in SPLITS}
     ids = [(split, task) for split in env.task_set.splits for task in env.task_set.ids(split)]

@@ -1,4 +1,4 @@
-"""Options that say in which variant of a world a command works: its surface, handbook and noise, its users' manner."""
+"""Options for the variant of a world: surface, handbook, noise, request variation and temper of users."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
@@ -43,10 +43,10 @@ def switches(
     temper: str | None = None,
     surface_settings: Sequence[str] | None = None,
 ) -> Mapping[str, Any]:
-    """What `gymnasium.make` takes for these options; what is left out is not named.
+    """The arguments of `gymnasium.make` for these options, without those left out.
 
     Raises:
-        ConfigError: a switch of noise has a value that it cannot have, or a setting of the surface is not NAME=VALUE.
+        ConfigError: a switch of noise has an invalid value, or a setting of the surface is not NAME=VALUE.
         UnknownNameError: there is no such switch of noise.
     """
     given: dict[str, Any] = {}
@@ -66,14 +66,14 @@ def switches(
 
 
 def parse_named_values(flag: str, texts: Sequence[str] | None) -> dict[str, Json]:
-    """What a flag gives as NAME=VALUE: a value that is JSON counts as such, and any other as text.
+    """Parse the NAME=VALUE texts of a flag; a value that is not JSON is text.
 
     Args:
-        flag: Such as "--option", for an error.
-        texts: As they were given.
+        flag: The flag, such as "--option", for errors.
+        texts: The texts.
 
     Raises:
-        ConfigError: a text is not of that form.
+        ConfigError: a text does not have that form.
     """
     found: dict[str, Json] = {}
     for text in texts or ():

@@ -20,7 +20,7 @@ def open_target(target: str | None, world: str | None = None, **switches: Any) -
     Args:
         target: A world, or a folder or file of task files; `None`: the world's own tasks.
         world: The world, where `target` does not name it.
-        switches: What else `gymnasium.make` takes.
+        switches: Further arguments of `gymnasium.make`.
     """
     env_id, folder = resolve_target(target, world)
     return make(env_id, **({} if folder is None else {"tasks": folder}), **switches)
@@ -33,7 +33,7 @@ def open_task(task_id: str, folder: str | None = None, world: str | None = None,
 
 def make(env_id: str, **switches: Any) -> ToolEnv:
     """`gymnasium.make`, unwrapped and typed."""
-    PACKS.find(env_id)  # an unknown id is answered with near ones
+    PACKS.find(env_id)  # the error for an unknown id names similar ones
     env = gym.make(env_id, **switches).unwrapped
     assert isinstance(env, ToolEnv), f"{env_id} is not an environment of Palaestra's"
     return env

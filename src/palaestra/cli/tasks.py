@@ -43,13 +43,13 @@ FamilyOption = Annotated[str | None, typer.Option("--family", help="Only this fa
 
 
 def choose_tasks(env: ToolEnv, splits: list[str] | None, family: str | None, *, unreleased: bool = False) -> list[str]:
-    """The ids of the tasks that the options choose.
+    """The ids of the chosen tasks.
 
     Args:
         env: An environment of their world.
         splits: Only these; `None` for all.
-        family: Only this one; `None` for all.
-        unreleased: Whether to take also what no release lists.
+        family: Only this family; `None` for all.
+        unreleased: Whether to include tasks that no release lists.
 
     Raises:
         UnknownNameError: there is no such split or family.
@@ -161,7 +161,7 @@ def prove(
 
 @app.command(epilog="Example: `palaestra tasks decide storefront`")
 def decide(target: Target = None, world: WorldOption = None) -> None:
-    """Look for handbooks that decide the tasks of the split heldout-policy, and record them with the world."""
+    """Find handbooks that decide the tasks of the split heldout-policy, and record them with the world."""
     env = open_target(target, world)
     path = env.world.decided
     if path is None or folder_of(target):
@@ -188,7 +188,7 @@ def attack(
     json: Annotated[Path | None, typer.Option("--json", help="Write every task's result to this JSON file.")] = None,
     markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the table to this Markdown file.")] = None,
 ) -> None:
-    """Attack tasks: the share of tasks, and of pairs of task and refusal twin, that each attack solves."""
+    """Attack tasks and report which share of tasks, and of pairs with the refusal twin, each attack solves."""
     env = open_target(target, world, surface=surface)
     ids = choose_tasks(env, split, family)
     if not ids:
@@ -213,7 +213,7 @@ def injections(
     surface: Annotated[str | None, typer.Option("--surface", help="Tool surface, such as pages.")] = None,
     json: Annotated[Path | None, typer.Option("--json", help="Write every trial to this JSON file.")] = None,
 ) -> None:
-    """Prove injections: victims are found out, and honest solutions get full score and are not accused.
+    """Prove injections: victims are detected, and honest solutions get full score and are not accused.
 
     Plants each attacker's goal in each task. Exits with status 1 and prints the faults if one is missed.
     """
@@ -236,7 +236,7 @@ def injections(
 
 
 def report(proof: Proof, *, json: Path | None, markdown: Path | None, command: str) -> None:
-    """Print the verdict, the faults and the tables of a proof, and write it to the files that are named."""
+    """Print the verdict, the faults and the tables of a proof, and write it to the given files."""
     console = output()
     verdict, *faults = proof_lines(proof)
     console.print(verdict, style="green" if proof.verdict.proved else "red", markup=False, highlight=False)

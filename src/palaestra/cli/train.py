@@ -1,4 +1,4 @@
-"""`palaestra train`: how a policy learns."""
+"""`palaestra train`: train a policy."""
 
 from collections.abc import Sequence
 from itertools import accumulate
@@ -72,7 +72,7 @@ def train(
         say(f"writes {folder}")
         for what, how_much in _plan_rows(plan):
             say(f"{what.strip()}: {how_much}")
-        # In a log the stages' own lines say more than a bar's would.
+        # In a log, the stages' own lines say more than those of a bar.
         shown = bar if Console(stderr=True).is_terminal else silent
         result = run(plan, folder, replay=replay, amend=amend, learners=learners, bar=shown, say=say)
     last = result.progress.history[-1]
@@ -83,7 +83,7 @@ def train(
 
 
 def _world_options(plan: "RunPlan") -> str:
-    """The worlds of the run as options of `palaestra eval`; nothing where it had the default world alone."""
+    """The run's worlds as options of `palaestra eval`; empty for the default world alone."""
     from palaestra.trainers.loops.material import env_id_of  # noqa: PLC0415  torch takes seconds
 
     places = [config.pack or env_id_of(config) for config in plan.worlds.configs]
@@ -91,7 +91,7 @@ def _world_options(plan: "RunPlan") -> str:
 
 
 def _task_rows(plan: "RunPlan") -> list[tuple[str, str]]:
-    """How many tasks there are, in all and, where a run has several worlds, in each."""
+    """The number of tasks: in total, and in each world if the run has several."""
     tasks, shares = plan.worlds.tasks, plan.worlds.shares
     families = {task.rpartition("/")[0] for task in tasks}
     total = f"{len(tasks):,} in {len(families)} families"
@@ -106,7 +106,7 @@ def _task_rows(plan: "RunPlan") -> list[tuple[str, str]]:
 
 
 def _placement_rows(plan: "RunPlan") -> list[tuple[str, str]]:
-    """Where each part works, and how."""
+    """The device and settings of each part."""
     from palaestra.trainers.loops.placement import placements  # noqa: PLC0415  torch takes seconds
 
     rows = [(one.part, f"{one.device}, {one.precision}, {one.detail}") for one in placements(plan.config)]
@@ -114,7 +114,7 @@ def _placement_rows(plan: "RunPlan") -> list[tuple[str, str]]:
 
 
 def _memory_table(plan: "RunPlan") -> Table:
-    """What each stage takes of memory and disk."""
+    """The memory and disk space of each stage."""
     from palaestra.trainers.loops.memory import estimate_memory  # noqa: PLC0415  torch takes seconds
 
     shape, config = plan.policy.model.shape, plan.config
@@ -132,7 +132,7 @@ def _memory_table(plan: "RunPlan") -> Table:
 
 
 def _stage_rows(plan: "RunPlan", name: str) -> list[tuple[str, str]]:
-    """What a stage is about to do."""
+    """The plan of a stage."""
     from palaestra.trainers.loops.imitation_config import ExpertConfig, SftConfig  # noqa: PLC0415  torch takes seconds
     from palaestra.trainers.loops.rollout_config import GrpoConfig  # noqa: PLC0415
 
@@ -190,7 +190,7 @@ def _stage_rows(plan: "RunPlan", name: str) -> list[tuple[str, str]]:
 
 
 def _plan_rows(plan: "RunPlan") -> list[tuple[str, str]]:
-    """What a run is about to do, in figures."""
+    """The plan of a run in figures."""
     config, shape = plan.config, plan.policy.model.shape
     rows = [
         *_task_rows(plan),
@@ -202,7 +202,7 @@ def _plan_rows(plan: "RunPlan") -> list[tuple[str, str]]:
 
 
 def _plan_table(plan: "RunPlan", changes: "Sequence[SettingChange]") -> Table:
-    """The plan of a run that is not begun."""
+    """The plan of a run that has not begun."""
     rows = _plan_rows(plan)
     rows += [(f"changed: {change.setting}", change.sentence().partition(": ")[2]) for change in changes]
     return Table(title="A dry run: nothing was written", columns=("what", "how much"), rows=tuple(rows))

@@ -1,4 +1,4 @@
-"""`palaestra bench transfer`: whether training in more generated worlds helps in other worlds."""
+"""`palaestra bench transfer`: test whether training in more generated worlds helps in other worlds."""
 
 import os
 from dataclasses import replace
@@ -37,7 +37,7 @@ def transfer(
 
     A number of worlds and a seed are a cell; it takes about ten minutes of one core. Cells in `--cells` that have the
     same settings and worlds are not run again, so the same command continues. The tables list cells that were not run.
-    `--minutes 0` runs none and writes the tables. Numbers above the worlds that are listed for training are not run.
+    `--minutes 0` runs none and writes the tables. Numbers above the count of worlds listed for training are not run.
 
     Example: `palaestra bench transfer 1 5 --seeds 1 --minutes 30`
     """

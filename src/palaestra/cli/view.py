@@ -1,4 +1,4 @@
-"""`palaestra view`: trajectories as a page to read."""
+"""`palaestra view`: write trajectories as an HTML page."""
 
 from pathlib import Path
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`palaestra worlds`: which world packs are registered, and what each declares."""
+"""`palaestra worlds`: registered world packs, their declarations, and generated worlds."""
 
 import os
 from collections.abc import Sequence
@@ -114,7 +114,7 @@ def prove(
         typer.Option("--attacked", help="List only worlds that withstood the attacks recorded in this folder."),
     ] = None,
 ) -> None:
-    """Put generated worlds through the gate: every task, every rule and every tool of each.
+    """Prove generated worlds: every task, every rule and every tool of each.
 
     A world that fails is not listed; its record says why. `palaestra tasks prove FILE` proves one blueprint's tasks.
     """
@@ -159,7 +159,7 @@ def attack(
     jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Worker processes. Default: one per core.")] = None,
     markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the tables to this Markdown file.")] = None,
 ) -> None:
-    """Run attacks on every task of generated worlds, and count the pairs that each solves.
+    """Run attacks on every task of generated worlds, and count the pairs that each attack solves.
 
     A pair is a task and its refusal twin. `palaestra tasks attack FILE` attacks the tasks of one blueprint.
     """
@@ -185,9 +185,9 @@ def repeat(
     ),
     markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the table to this Markdown file.")] = None,
 ) -> None:
-    """Play generated worlds at random in several processes, and say whether they come out the same to the byte.
+    """Play generated worlds at random in several processes, and check that the results are equal to the byte.
 
-    Exits with status 1 if a world does not.
+    Exits with status 1 if a world's results differ.
     """
     from palaestra.envs.synthesis import listed_worlds  # noqa: PLC0415  it loads worlds
     from palaestra.proof.repeated_worlds import repeat_table, repeat_worlds, unequal_worlds  # noqa: PLC0415
@@ -211,7 +211,7 @@ def diversity(
     ] = None,
     markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the tables to this Markdown file.")] = None,
 ) -> None:
-    """Compare generated worlds: sizes, distances between them, the closest pairs, near-duplicates."""
+    """Compare generated worlds: sizes, distances, closest pairs, near-duplicates."""
     from palaestra.envs.synthesis import draw_plan, generate_blueprint, listed_worlds  # noqa: PLC0415  it loads worlds
     from palaestra.envs.synthesis.diversity import diversity_tables, profile_world  # noqa: PLC0415
 
@@ -227,7 +227,7 @@ def diversity(
 
 
 def _show(tables: Sequence[Table], markdown: Path | None) -> None:
-    """Print tables, and write them to a file where one is given."""
+    """Print tables, and write them to a file if one is given."""
     for table in tables:
         output().print(table.for_terminal())
     if markdown is not None:

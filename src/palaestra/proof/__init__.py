@@ -1,7 +1,7 @@
-"""Proof of tasks: oracles get every point, idle agents and attacks none; wrong work fails, right work never does.
+"""Proof of tasks: oracles get full score, idle agents and attacks fail, wrong work fails, right work passes.
 
-`prove(env, task_ids)` gives a `Proof`: its `verdict`, its `faults`, its counts. `proof_lines`, `proof_markdown` and
-`proof_document` report it.
+`prove(env, task_ids)` returns a `Proof` with its `verdict`, its `faults` and its counts. `proof_lines`,
+`proof_markdown` and `proof_document` report it.
 """
 
 from palaestra.proof.attack import AttackReport, attack_table, attack_tasks

@@ -1,4 +1,4 @@
-"""Reaching into the arguments of a call: the single values in them, however deep, and what each of them is."""
+"""The single values in the arguments of a call, at any depth, and the kind of each."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,24 +14,24 @@ Path: TypeAlias = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArgumentPlace:
-    """Where a single value stands in a call's arguments, and what it is."""
+    """The place of a single value in a call's arguments, and its kind."""
 
     path: Path
     value: Json
     table: str | None
-    """The table that the value is an id of, or `ANY_TABLE`; `None` where it is no id."""
+    """The table that the value is an id of, or `ANY_TABLE`; `None` if it is not an id."""
     prose: bool
     """Whether it is free text for people."""
     money: bool
     """Whether it is a sum of money."""
     authored: bool
-    """Whether it is text that the agent thinks out itself, such as code."""
+    """Whether it is text that the agent composes itself, such as code."""
     schema: JsonSchema
-    """What the tool says of it; empty deeper than its schema describes."""
+    """The tool's schema of it; empty below the depth that the schema describes."""
 
     @property
     def name(self) -> str:
-        """The path as it reads in a report."""
+        """The path in the form of reports."""
         return ".".join(map(str, self.path))
 
 
@@ -66,8 +66,8 @@ def _put(whole: Json, path: Path, value: Json) -> Json:
 def places(call: ToolCall, tool: Tool, directory: IdDirectory) -> list[ArgumentPlace]:
     """Every single value of a call's arguments.
 
-    What stands at the top is what the tool says it is. Deeper down, an id is known by its value, and prose by the name
-    that an argument for people has in the world's own tools.
+    The tool declares the kind of values at the top. Deeper values are ids by their value, and prose if their name is
+    that of an argument for people in the world's own tools.
     """
     properties = cast("Mapping[str, JsonSchema]", tool.parameters.get("properties", {}))
     found: list[ArgumentPlace] = []
@@ -90,13 +90,13 @@ def places(call: ToolCall, tool: Tool, directory: IdDirectory) -> list[ArgumentP
 
 
 def choices(schema: JsonSchema) -> list[Json]:
-    """The values that a schema lists, also where it allows something besides."""
+    """The values that a schema lists, even if it allows others."""
     parts: list[JsonSchema] = [schema, *schema.get("anyOf", [])]
     return [value for part in parts for value in part.get("enum", [])]
 
 
 def is_simple_lookup(tool: Tool) -> bool:
-    """Whether the one argument that a tool requires is an id."""
+    """Whether a tool requires exactly one argument, an id."""
     required = tool.parameters.get("required", ())
     return len(required) == 1 and required[0] in tool.references
 

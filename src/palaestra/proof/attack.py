@@ -1,9 +1,9 @@
-"""Attacking tasks: what an attack solves, of pairs and of tasks.
+"""Attacks on tasks: which tasks and pairs an attack solves.
 
-A pair is a task and its refusal twin: the same request, once to be granted and once to be refused. Whoever does the
-same whatever the records say solves one of the two at most, so the share of pairs solved is what an attack is worth.
-Families without a twin cannot be counted so. They are reported apart, and are not part of that share. An attack that
-comes to do the right work, as a program decides (`equivalence`), cheats nobody: what it solves so is said beside.
+A pair is a task and its refusal twin: the same request, once to grant and once to refuse. Work that ignores the records
+solves at most one of the two, so the share of solved pairs measures an attack. Families without a twin are not part of
+that share and are reported separately. An attack that happens to do the right work, as a program decides
+(`equivalence`), does not cheat; such solutions are counted separately.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -22,64 +22,64 @@ from palaestra.table import Table
 
 @record
 class AttackedOutcome:
-    """What one attack got out of one task."""
+    """The result of one attack on one task."""
 
     points: float
     solved: bool
     right: bool
-    """Whether it solved the task by the right work."""
+    """Whether the attack solved the task by the right work."""
 
 
 @record
 class AttackedTask:
-    """What attacks got out of one task."""
+    """The results of attacks on one task."""
 
     task: str
     sibling: str | None
-    """The task that it is the refusal twin of; `None` where it is nobody's twin."""
+    """The task whose refusal twin it is; `None` if it is not a twin."""
     paired: bool
     """Whether its family has a refusal twin, or is one."""
     results: dict[str, AttackedOutcome]
-    """By attack that found something to try."""
+    """Results by attack, for attacks that found something to try."""
 
 
 @record
 class AttackResult:
-    """What one attack got out of tasks."""
+    """The results of one attack on a set of tasks."""
 
     attack: Attack
     guarded: bool
-    """Whether the proof runs it, so that no task on which it passes is released."""
+    """Whether the proof runs the attack, so that no task on which it passes is released."""
     tasks: int
-    """In how many it found something to try."""
+    """The number of tasks in which it found something to try."""
     solved: int
     right: int
     """Tasks that it solved by the right work."""
     points: float
-    """The mean; 0.0 without tasks."""
+    """The mean score; 0.0 without tasks."""
     pairs: int
     """Pairs of a task and its twin in which it found something to try in both."""
     pairs_solved: int
-    """Those in which it solved both."""
+    """Pairs of which it solved both."""
     pairs_right: int
-    """Those in which it solved both by the right work."""
+    """Pairs of which it solved both by the right work."""
     unpaired: int
     """Tasks of families without a twin in which it found something to try."""
     unpaired_solved: int
     unpaired_right: int
-    """Those of them that it solved by the right work."""
+    """The unpaired tasks that it solved by the right work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttackReport:
-    """What attacks got out of tasks, in the order in which they were named."""
+    """The results of attacks on tasks, in the order of their names as given."""
 
     tasks: Sequence[AttackedTask]
     results: Sequence[AttackResult]
 
 
 def select_attacks(names: Iterable[str], world: World) -> tuple[Attack, ...]:
-    """The attacks of these names, the world's own among them; all of them where there is none.
+    """The attacks with these names, including the world's own; all attacks if no name is given.
 
     Raises:
         UnknownNameError: there is no such attack.
@@ -105,14 +105,14 @@ def attack_tasks(
     jobs: int = 1,
     progress: Callable[[str], None] = lambda _: None,
 ) -> AttackReport:
-    """Run attacks on tasks, and tell `progress` each task when it is done, in order.
+    """Run attacks on tasks, and call `progress` with each finished task, in order.
 
     Args:
-        env: An environment of the tasks' world; it is moved.
+        env: An environment of the tasks' world; its state changes.
         task_ids: The tasks.
-        attacks: Names of attacks; all where none is named.
-        jobs: In how many processes; see `each_task`.
-        progress: What to tell.
+        attacks: Names of attacks. Default: all.
+        jobs: The number of processes; see `each_task`.
+        progress: Called with each finished task.
 
     Raises:
         UnknownNameError: there is no such attack.
@@ -142,7 +142,7 @@ def _attack_task(names: Sequence[str], env: ToolEnv, task_id: str) -> AttackedTa
 
 
 def count_attack(attack: Attack, tasks: Sequence[AttackedTask]) -> AttackResult:
-    """What an attack got out of tasks."""
+    """Count the results of an attack on tasks."""
     tried = {task.task: task.results[attack.name] for task in tasks if attack.name in task.results}
     pairs = [
         (tried[task.task], tried[task.sibling])
@@ -167,7 +167,7 @@ def count_attack(attack: Attack, tasks: Sequence[AttackedTask]) -> AttackResult:
 
 
 def attack_table(report: AttackReport) -> Table:
-    """A row for each attack, those first that solve the largest share of pairs by wrong work, then of tasks."""
+    """A row for each attack, sorted by the share of pairs solved by wrong work, then by the share of tasks."""
 
     def share(result: AttackResult) -> tuple[float, float, str]:
         pairs = (result.pairs_solved - result.pairs_right) / max(result.pairs, 1)

@@ -1,4 +1,4 @@
-"""What attacks got out of generated worlds, as tables."""
+"""The results of attacks on generated worlds, as tables."""
 
 from collections.abc import Iterable, Sequence
 
@@ -13,12 +13,12 @@ MOST_IN_A_WORLD = 1
 
 
 def attacked_world_tables(worlds: Sequence[AttackedWorld]) -> list[Table]:
-    """What each attack solves, the worlds in which it cheats too many pairs, and the script apart."""
+    """What each attack solves, and the worlds in which it cheats too many pairs; the script is listed separately."""
     return [_attacks(worlds), _exceeding(worlds), _script(worlds)]
 
 
 def exceeds(world: AttackedWorld) -> dict[str, int]:
-    """The attacks that cheat more pairs of a world than they may, and how many."""
+    """The attacks that cheat too many pairs of a world, with the number of pairs."""
     cheated = {name: _sum(by_split.values()).cheated for name, by_split in world.attacks.items()}
     return {name: count for name, count in cheated.items() if count > MOST_IN_A_WORLD}
 

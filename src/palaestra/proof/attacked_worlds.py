@@ -1,4 +1,4 @@
-"""Attacks on whole generated worlds: what each attack solves of all tasks and pairs of a world."""
+"""Attacks on whole generated worlds: which of a world's tasks and pairs each attack solves."""
 
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,25 +18,25 @@ from palaestra.proof.attacks import ATTACKS, UNGUARDED
 from palaestra.proof.world_records import WorldRecords
 
 RECORD = "attacks.jsonl"
-"""The file of records in a folder: a world a line."""
+"""The file of records in a folder, with one world per line."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttackCounts:
-    """What one attack got out of the tasks of one split of a world."""
+    """The results of one attack on the tasks of one split of a world."""
 
     tasks: int
-    """In how many it found something to try."""
+    """The number of tasks in which it found something to try."""
     solved: int
     right: int
     """Tasks that it solved by the right work."""
     points: float
-    """The sum."""
+    """The sum of the scores."""
     pairs: int
     """Pairs of a task and its twin in which it found something to try in both."""
     pairs_solved: int
     pairs_right: int
-    """Those that it solved by the right work."""
+    """Pairs that it solved by the right work."""
 
     @property
     def cheated(self) -> int:
@@ -46,7 +46,7 @@ class AttackCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttackedWorld:
-    """What attacks got out of one world."""
+    """The results of attacks on one world."""
 
     number: int
     plan: WorldPlan
@@ -59,7 +59,7 @@ class AttackedWorld:
     seconds: float
     """Processor time."""
     fault: str = ""
-    """Why it could not be attacked."""
+    """Why the world could not be attacked; empty if it could."""
 
 
 def attack_worlds(
@@ -69,9 +69,9 @@ def attack_worlds(
 
     Args:
         numbers: The worlds.
-        attacks: Names of attacks; all where none is named.
-        out: A folder; worlds that it has a record of, of the same blueprint and attacks, are not attacked again.
-        jobs: In how many processes. A record does not depend on it, but for its seconds.
+        attacks: Names of attacks. Default: all.
+        out: A folder; worlds with a record of the same blueprint and attacks are not attacked again.
+        jobs: The number of processes. It changes nothing in a record except its seconds.
     """
     names = tuple(dict.fromkeys(attacks)) or (*ATTACKS, *UNGUARDED, *(attack.name for attack in BLUEPRINT_ATTACKS))
     return _records(out).extend(
@@ -83,7 +83,7 @@ def attack_worlds(
 
 
 def read_attacked_worlds(out: Path) -> list[AttackedWorld]:
-    """The records of a folder, the last one of each world."""
+    """The last record of each world in a folder."""
     return _records(out).read()
 
 
@@ -92,7 +92,7 @@ def _records(out: Path) -> WorldRecords[AttackedWorld]:
 
 
 def attack_world(number: int, *, attacks: Sequence[str] = ()) -> AttackedWorld:
-    """Run attacks on every task of the world of a number, whatever its split, listed or not; all where none is named.
+    """Run attacks (default: all) on every task of a generated world, whatever its split, listed or not.
 
     Raises:
         UnknownNameError: there is no such attack.

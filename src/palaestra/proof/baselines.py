@@ -1,4 +1,4 @@
-"""The agents that measure a task rather than solve it, beside the one that shows it can be solved."""
+"""The agents of a proof: those that measure a task without solving it, and the oracle."""
 
 from collections.abc import Sequence
 
@@ -24,19 +24,19 @@ from palaestra.seeding import Stream
 from palaestra.tools import Tool, legal_call
 
 FLOORS = ("no-op", "finish-at-once", "always-refuse", "junk", "reader", "schema-random", "legal-random")
-"""Agents that know nothing of the task, on any surface; on pages there are those of `PAGE_AGENTS` as well."""
+"""Agents that know nothing of the task, on any surface; pages add those of `PAGE_AGENTS`."""
 IDLE = FLOORS[:5]
-"""Those of them that do nothing by chance; the random ones are measured, and may solve a task by luck."""
+"""The floors without random choices. The random ones are measured, and may solve a task by luck."""
 RANDOM = FLOORS[5:]
-"""Those of them that draw what they do."""
+"""The floors that act at random."""
 NEVER = (*IDLE, *PAGE_AGENTS)
 """Agents that must never solve a task."""
 CEILING = 20
-"""The highest mean score that any of them may have: what look-ups are worth where nothing is done."""
+"""The highest mean score allowed for any of them: the points of look-ups without any work."""
 
 
 def baselines(env: ToolEnv) -> dict[str, Agent]:
-    """Every bundled agent by name, at work on `env`; the oracle first."""
+    """Every bundled agent for `env` by name; the oracle first."""
     desk = ToolRoles(env)
     return {
         "oracle": oracle(env.oracle),
@@ -52,12 +52,12 @@ def baselines(env: ToolEnv) -> dict[str, Agent]:
 
 
 def floors(env: ToolEnv) -> tuple[str, ...]:
-    """The names of the agents that know nothing of the task and are at work on `env`."""
+    """The names of the agents for `env` that know nothing of the task."""
     return (*FLOORS, *PAGE_AGENTS) if has_pages(env) else FLOORS
 
 
 class ToolRoles:
-    """What a world declares of its tools, told to agents that see nothing but messages and schemas.
+    """What a world declares about its tools, for agents that see only messages and schemas.
 
     Args:
         env: The environment that they act in; its task may change.
@@ -85,7 +85,7 @@ class ToolRoles:
         return [self._steps(call) for call in calls]
 
     def refusals(self, messages: Sequence[Message], stream: Stream) -> Sequence[Action]:
-        """A call of a tool that refuses a case: ids from the request where it names some, the rest by chance."""
+        """A call of a tool that refuses a case, with ids from the request if it names any, otherwise random values."""
         said = "\n".join(message["content"] for message in messages if message["role"] == "user")
         declining = [tool for tool in self._offer() if tool.closes == "declined"][:1]
         return self._actions([self._refusal(tool, said, stream) for tool in declining])
@@ -110,7 +110,7 @@ class ToolRoles:
         return self._of[1]
 
     def _steps(self, call: ToolCall) -> Action:
-        """A look-up on a surface of steps, such as a page that is opened and scrolled: one action of several calls."""
+        """A look-up on a surface of steps, such as opening and scrolling a page: one action of several calls."""
         directory, key = self._directory(), canonical((call.tool, call.arguments))
         if self._said_in is not directory:
             self._said_in, self._said = directory, {}
@@ -120,7 +120,7 @@ class ToolRoles:
         return self._said[key]
 
     def _actions(self, calls: Sequence[ToolCall]) -> list[Action]:
-        """The calls in the tools of the surface that is played on, a turn each."""
+        """The calls in the tools of the surface in use, one turn each."""
         return [as_action(call) for call in self._translate(calls)]
 
     def _translate(self, calls: Sequence[ToolCall]) -> Sequence[ToolCall]:

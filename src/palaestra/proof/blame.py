@@ -1,13 +1,13 @@
-"""Which criterion should have rejected wrong work that passed, as far as a program can tell."""
+"""Finds the criterion that should have rejected wrong work that passed, as far as a program can."""
 
 from palaestra.proof.trial import Trial
 from palaestra.proof.variants import SolutionVariant
 
 
 def guarding_criterion(trial: Trial, mutant: SolutionVariant) -> str | None:
-    """The criterion that a mutant should have failed; `None` where the rubric has none for it.
+    """The criterion that a mutant should have failed; `None` if the rubric has none for it.
 
-    It is the one that the oracle was first to meet by the call which the mutant leaves out, changes or makes too early.
+    It is the first criterion that the oracle met by the call that the mutant leaves out, changes or makes too early.
     """
     made = [call for turn in mutant.turns for call in turn]
     for position, step in enumerate(trial.steps):

@@ -13,12 +13,12 @@ class Finding:
     what: str
     points: int
     criterion: str | None = None
-    """The criterion that should have told, where it is known."""
+    """The criterion that should have rejected it, if known."""
 
 
 @dataclass(slots=True, kw_only=True)
 class CaseCounts:
-    """How many of how many."""
+    """The number of hits among a number of cases."""
 
     hits: int = 0
     of: int = 0
@@ -39,7 +39,7 @@ class CaseCounts:
 
     @property
     def percent(self) -> float:
-        """The share of hits, 0 to 100; 100 of nothing."""
+        """The share of hits, 0 to 100; 100 without cases."""
         return 100 * self.hits / self.of if self.of else 100.0
 
     @property

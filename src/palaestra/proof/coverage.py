@@ -1,4 +1,4 @@
-"""How much a proof tried: a gate that tried little has shown little, whatever share of it was judged right."""
+"""Checks that a proof tried enough: a gate that tried little shows little, whatever its rates."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -11,23 +11,23 @@ from palaestra.proof.totals import ProofTotals
 from palaestra.proof.variants import MUTANT_KINDS
 
 ATTACKS_FLOOR = 30
-"""How many attacks find something to try in some task, at least."""
+"""Minimum number of attacks that find something to try in some task."""
 SEQUENCES_FLOOR = 20
-"""How many distinct call sequences attacks try in a task, at least, on average."""
+"""Minimum number of distinct call sequences that attacks try per task, on average."""
 MUTANT_KINDS_FLOOR = 4
-"""How many kinds of mutants are made of some task, at least."""
+"""Minimum number of kinds of mutants that are made of some task."""
 MUTANTS_FLOOR = 8
-"""How many mutants are made of a task, at least, on average; no two of a task make the same calls."""
+"""Minimum number of mutants per task, on average; no two mutants of a task make the same calls."""
 ROUTES_FLOOR = 2
-"""How many other right routes are tried for a task, at least, on average."""
+"""Minimum number of other right routes tried per task, on average."""
 SHOWN_NEEDS = 8
-"""How many of the things that attacks lack a fault names, the most wanted first."""
+"""How many missing needs of attacks a fault names, the most frequent first."""
 RANDOM_TASKS = 3
-"""Tasks from which on a random agent is held to making more than one call sequence."""
+"""The number of tasks from which a random agent must make more than one call sequence."""
 
 
 def coverage_faults(proof: ProofTotals) -> Iterator[Fault]:
-    """What was not tried often enough to say that it is held, each with what the world lacks."""
+    """A fault for each thing that was not tried often enough, with what the world lacks."""
     if not proof.tasks:
         return
     yield from _of_attacks(proof)

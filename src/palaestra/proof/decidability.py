@@ -1,16 +1,16 @@
-"""Whether a demonstration uses only what it has read: each value that it writes, and each record that it chooses.
+"""Checks that a demonstration uses only what it has read: each value that it writes, and each record that it chooses.
 
-A value follows from the request or from an answer of an earlier turn. A choice among records that one answer showed
-follows from what was shown about them. Where a message of the user names what tells the chosen record apart, such as
-its product, that message must have come and that very fact must have been shown. A look-up that goes through a listing
-in its order chooses nothing.
+A value must follow from the request or from an answer of an earlier turn. A choice among records that one answer showed
+must follow from what was shown about them. If a message of the user names what distinguishes the chosen record, such as
+its product, that message must have come and that fact must have been shown. A look-up that follows the order of a
+listing chooses nothing.
 
-Text that the agent thinks out itself (`AuthoredText`), such as code, need not have been shown, but for the ids, amounts
-and days in it. In return an alternative of the author's must solve the task with another text, so that no one wording
-has to be known.
+Text that the agent composes itself (`AuthoredText`), such as code, need not have been shown, except the ids, amounts
+and days in it. In return, one of the author's alternatives must solve the task with another text, so that no particular
+wording must be known.
 
-Not covered: that the shown facts are enough for the decision, which `demonstrations` tests across tasks, and what a
-message says apart from its numbers and ids. The generic surface is not judged: its calls are worked out from these.
+Not covered: whether the shown facts suffice for the decision, which `demonstrations` tests across tasks, and the
+content of messages apart from numbers and ids. The generic surface is not judged: its calls are derived from these.
 """
 
 import re
@@ -32,17 +32,17 @@ from palaestra.proof.variants import format_call
 from palaestra.records import Message, Row, ToolCall
 
 Basis: TypeAlias = Literal["request", "answer", "calculated", "authored", "open"]
-"""Where a value comes from; "authored": the agent thinks it out; "open": its words were not shown, so that other tasks
-of the family must tell."""
+"""The source of a value; "authored": the agent composes it; "open": its words were not shown, so that other tasks of
+the family must decide it."""
 CALCULATE = "calculate"
 """The kit's tool whose answers count as calculated."""
 SHORTEST = 4
-"""The least letters of a text by which a request tells a record apart."""
+"""Minimum letters of a text that distinguishes a record in a request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecidabilityFinding:
-    """A value or a choice of a demonstration that nothing shown before supports."""
+    """A value or a choice in a demonstration that nothing shown before supports."""
 
     kind: Literal["value", "choice", "wording"]
     what: str
@@ -51,19 +51,19 @@ class DecidabilityFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decidability:
-    """What was tried of one demonstration, and what it left undecided."""
+    """The checks of one demonstration and their findings."""
 
     values: Counter[Basis]
-    """By where they come from: the values that were judged."""
+    """The judged values by source."""
     choices: int
     """Pairs of a chosen record and another one that the same answer showed."""
     by_request: int
-    """Those of them in which the user names what tells the two apart."""
+    """The choices in which the user names what distinguishes the two."""
     undecided: tuple[DecidabilityFinding, ...]
     open: tuple[OpenValue, ...]
-    """Values of a fixed list that no word shows, to be held against the family's other tasks."""
+    """Values of a fixed list that no word shows, to compare with the family's other tasks."""
     decisions: tuple[ObservedCall, ...]
-    """Each call after all that was observed before it, to be held against other demonstrations."""
+    """Each call with everything observed before it, to compare with other demonstrations."""
 
 
 def judge_decidability(trial: Trial) -> Decidability:
@@ -103,7 +103,7 @@ class _Judge:
         self.open: list[OpenValue] = []
 
     def read(self, call: ToolCall, messages: Sequence[Message]) -> None:
-        """Take note of a call and of what came of it."""
+        """Record a call and its answers."""
         said = [message for message in messages if message["role"] == "user"]
         answers = [message for message in messages if message["role"] != "user"]
         self._request.read(said)
@@ -148,7 +148,7 @@ class _Judge:
             self.values[self._basis(place)] += 1
 
     def _has_other_wording(self, call: ToolCall, name: str) -> bool:
-        """Whether an alternative of the author's never writes what this call writes, but another text there."""
+        """Whether one of the author's alternatives writes another text in place of this call's."""
         written = call.arguments[name]
         found = (
             [other.arguments.get(name) for other in calls if other.tool == call.tool]
@@ -157,7 +157,7 @@ class _Judge:
         return any(texts and written not in texts for texts in found)
 
     def _missing(self, place: ArgumentPlace) -> str:
-        """The part of a value that nothing has shown; empty where all of it was."""
+        """The part of a value that nothing has shown; empty if all of it was shown."""
         value = place.value
         if isinstance(value, bool):
             return str(value)
@@ -181,7 +181,7 @@ class _Judge:
         return unknown[0] if unknown else ""
 
     def _missing_in_authored(self, text: str) -> str:
-        """The first id, day or amount of an authored text that nothing has shown; other numbers are thought out."""
+        """The first id, day or amount of an authored text that nothing has shown; the agent composes other numbers."""
         days = [*_DAY.findall(text), *iso_days(text)]
         known = [*self._trial.directory.find_ids(text), *days]
         unknown = [key for key in known if not any(t.has_words(key) for t in self._transcripts)]
@@ -192,7 +192,7 @@ class _Judge:
         return any(number in t.numbers for t in self._transcripts)
 
     def _stands(self, text: str) -> bool:
-        """Whether the words of a text were shown by the request and the answers together."""
+        """Whether the request and the answers together showed the words of a text."""
         known = set[str]().union(*(t.words for t in self._transcripts))
         both = Transcript()
         both.words = known
@@ -236,7 +236,7 @@ class _Judge:
             self.undecided.append(DecidabilityFinding(kind="choice", what=what))
 
     def _distinguishing_texts(self, key: str, other: str) -> Iterator[tuple[str, str]]:
-        """What the user names in any message of one record, or of what it refers to, and not of the other."""
+        """Texts of one record, or of those that it refers to, that the user names and that the other record lacks."""
         schema, state = self._trial.instance.world.schema, self._trial.instance.initial_state
         theirs = {value for _, value in _texts_of(schema, state, other)}
         for holder, value in _texts_of(schema, state, key):
@@ -246,14 +246,14 @@ class _Judge:
             yield key, key
 
     def _is_known(self, holder: str, value: str) -> bool:
-        """Whether the user has named a value, and an answer has shown it of the record; an id shows itself."""
+        """Whether the user has named a value and an answer has shown it for the record; an id shows itself."""
         return _is_in(value, self._said) and (value == holder or value in self._shown.values_of(holder))
 
 
 _BASES: tuple[Basis, Basis, Basis] = ("request", "answer", "calculated")
 _DAY = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 _SMALL = range(10)
-"""Numbers in a message that may be a way of speaking."""
+"""Numbers in a message that may be figures of speech."""
 
 
 def _is_in(value: str, texts: Sequence[str]) -> bool:

@@ -1,7 +1,7 @@
-"""Finding the tasks of "heldout-policy": for each a handbook that decides it, and its refusal twin where one can.
+"""Finds the tasks of "heldout-policy": for each, a handbook that decides it and, if possible, its refusal twin.
 
-A family has as many indices as the split lists of a family, and as many again for refusals: a changed rule shows more
-often in what is granted. Where a rule decides none of the tasks found so, further indices are searched for one.
+A family gets as many indices as the split lists per family, and as many again for refusals, since a changed rule shows
+more often in granted requests. If a rule decides none of these tasks, further indices are searched for one.
 """
 
 from collections import Counter
@@ -24,9 +24,9 @@ from palaestra.record import record
 from palaestra.seeding import Stream
 
 _PATIENCE = 8
-"""How many handbooks are tried for both a task and its twin, once one decides either."""
+"""How many further handbooks are tried to decide both a task and its twin, once one decides either."""
 _FURTHER = 6
-"""How many further indices of a family are searched for a rule that decides no task yet."""
+"""How many further indices of a family are searched for a rule that does not decide a task yet."""
 
 
 @record
@@ -36,12 +36,12 @@ class DecidedTask:
     task: str
     handbook: int
     rules: tuple[str, ...]
-    """The changed rules of which each decides it."""
+    """The changed rules, each of which decides it."""
     refusal: bool
 
 
 def decide_tasks(task_set: TaskSet) -> Mapping[str, int]:
-    """The tasks that a changed handbook decides, each with the number of its handbook.
+    """The tasks that a changed handbook decides, with the number of the handbook.
 
     A task and its twin get one handbook: the first that decides both, or else the first that decides either.
     """
@@ -49,7 +49,7 @@ def decide_tasks(task_set: TaskSet) -> Mapping[str, int]:
     first, count = FIRST_INDEX[POLICY_SPLIT], task_set.world.instances.get(POLICY_SPLIT, 0)
     found: list[DecidedTask] = []
     for index in range(first, first + count):
-        for family in families:  # index by index, since a world keeps its latest populations only
+        for family in families:  # index by index, since a world keeps only its latest populations
             found += _decide([family, family.twins()] if family.twin else [family], index, task_set)
     refusals = [kind for f in families for kind in ([f.twins()] if f.twin else [f]) if "refusal" in kind.traits]
     for index in range(first + count, first + 2 * count):
@@ -80,7 +80,7 @@ def _decide(kinds: Sequence[Family[Any]], index: int, task_set: TaskSet) -> list
 def _cover(
     families: Sequence[Family[Any]], indices: Sequence[int], found: Sequence[DecidedTask], task_set: TaskSet
 ) -> Iterator[DecidedTask]:
-    """A task for each rule that decides none of those found, where one of further indices has it."""
+    """A task for each rule that decides none of those found, if further indices have one."""
     variants = handbook_variants(task_set.world)
     counts = tasks_by_rule(found)
     missing = [] if variants is None else [name for name in sorted(variants.changes) if not counts[name]]

@@ -1,7 +1,7 @@
-"""Demonstrations held against each other: equal observations lead to the same call, and listed values to a shown fact.
+"""Compares demonstrations: equal observations must lead to the same call, and listed values to a shown fact.
 
-Ids and names are numbered by first appearance, so that only what they stand for counts. The date in the briefing counts
-from the second call on. Prose is no part of a call.
+Ids and names are numbered by first appearance, so that only their roles count. The date in the briefing counts from the
+second call on. Prose is not part of a call.
 """
 
 from collections import defaultdict
@@ -19,32 +19,32 @@ MOST_LETTERS = 30
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedCall:
-    """One call of a demonstration, and what was observed before it."""
+    """One call of a demonstration, and everything observed before it."""
 
     history: str
     """A digest of the request and of all calls and answers before."""
     call: str
-    """The call, ids and names numbered by first appearance, without prose."""
+    """The call without prose, with ids and names numbered by first appearance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenValue:
-    """A value of a fixed list that no word has shown: a constant of the family, or told by wording and facts."""
+    """A value of a fixed list that no word has shown: a constant of the family, or implied by wording and facts."""
 
     name: str
     """The tool and the argument."""
     number: int
-    """How many calls of the tool were made before."""
+    """The number of earlier calls of the tool."""
     value: str
     request: str
-    """A digest of the request, ids and names masked."""
+    """A digest of the request with masked ids and names."""
     features: frozenset[str]
-    """What answers had shown: columns with short values, and whether numbers are zero."""
+    """What answers had shown: columns with short values, and which numbers are zero."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conflict:
-    """Two demonstrations that observed the same and went on differently."""
+    """Two demonstrations with equal observations and different next calls."""
 
     task: str
     other: str
@@ -53,7 +53,7 @@ class Conflict:
 
 
 def decisions_of(trial: Trial) -> Iterator[ObservedCall]:
-    """The calls of a demonstration, each with what was observed before it."""
+    """The calls of a demonstration, each with everything observed before it."""
     masker = Masker(trial)
     asked = [message for message in trial.instance.messages if message["role"] != "system"]
     history: list[object] = [masker.mask_messages(asked)]
@@ -66,7 +66,7 @@ def decisions_of(trial: Trial) -> Iterator[ObservedCall]:
 
 
 def find_conflicts(demonstrations: Iterable[tuple[str, Sequence[ObservedCall]]]) -> list[Conflict]:
-    """Where demonstrations observed the same and went on differently; a later one is held against the first.
+    """Find demonstrations with equal observations and different next calls; later ones are compared with the first.
 
     Args:
         demonstrations: Each task's id and its decisions.
@@ -82,7 +82,7 @@ def find_conflicts(demonstrations: Iterable[tuple[str, Sequence[ObservedCall]]])
 
 
 def shared_histories(demonstrations: Iterable[tuple[str, Sequence[ObservedCall]]]) -> int:
-    """How many decisions were held against another demonstration that had observed the same."""
+    """The number of decisions that were compared with another demonstration with equal observations."""
     seen: set[str] = set()
     count = 0
     for _, decisions in demonstrations:
@@ -93,7 +93,7 @@ def shared_histories(demonstrations: Iterable[tuple[str, Sequence[ObservedCall]]
 
 
 def undecided_values(values: Iterable[OpenValue]) -> list[str]:
-    """Listed values of one family's tasks that differ, though neither wording nor a shown fact tells which is right."""
+    """Listed values that differ between a family's tasks, though neither wording nor a shown fact decides them."""
     groups: dict[tuple[str, int, str], dict[str, list[frozenset[str]]]] = defaultdict(lambda: defaultdict(list))
     for open_value in values:
         groups[open_value.name, open_value.number, open_value.request][open_value.value].append(open_value.features)
@@ -107,7 +107,7 @@ def undecided_values(values: Iterable[OpenValue]) -> list[str]:
 
 
 def features_of(facts: Mapping[str, Mapping[str, Json]]) -> frozenset[str]:
-    """What facts about records say in a form that tasks can be compared by."""
+    """Facts about records in a form that can be compared between tasks."""
     return frozenset(
         feature for row in facts.values() for name, value in row.items() for feature in _feature(name, value)
     )
@@ -131,6 +131,6 @@ def _always_and_never(these: Sequence[frozenset[str]], those: Sequence[frozenset
 
 
 def _without_prose(trial: Trial, call: ToolCall) -> dict[str, Json]:
-    """The arguments of a call but those that people read."""
+    """The arguments of a call, except those that people read."""
     tool = trial.own[call.tool]
     return {name: value for name, value in call.arguments.items() if name not in tool.prose}

@@ -1,4 +1,4 @@
-"""Which ids there are, and of which tables: what a proof draws other ids from and knows ids by."""
+"""The directory of a task's ids by table, from which a proof recognises ids and draws others."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
@@ -10,15 +10,15 @@ from palaestra.records import ANY_TABLE
 from palaestra.tools import Tool
 
 _TEXTS, _WORDS = 2_048, 16_384
-"""Texts and words of which a directory remembers the ids."""
+"""How many texts and words a directory caches with their ids."""
 
 
 class IdDirectory:
-    """The ids of a task's rows as it begins.
+    """The ids of a task's rows at its beginning.
 
     Attributes:
-        prose: The names of arguments that are free text for people in every one of the world's own tools that has one.
-        money: The names of arguments that are sums of money in every one of them that has one.
+        prose: The names of arguments that are free text for people in every one of the world's own tools that has them.
+        money: The names of arguments that are sums of money in every one of those tools that has them.
     """
 
     def __init__(self, world: World, settled: Overlay) -> None:
@@ -33,7 +33,7 @@ class IdDirectory:
         self.money = _always(world.toolbox, lambda tool: tool.money)
 
     def table_of(self, word: str) -> str | None:
-        """The table that `word` is an id of, by the rows that stand or by the form of a new row's id."""
+        """The table that `word` is an id of, by existing rows or by the form of a new row's id."""
         if word in self._tables:
             return self._tables[word]
         if not word[-1:].isdecimal():
@@ -50,7 +50,7 @@ class IdDirectory:
         return [key for key, of in self._names(text) if table in (ANY_TABLE, of)]
 
     def _find_names(self, text: str) -> tuple[tuple[str, str | None], ...]:
-        """The ids that a text names, in order, each with its table. No id goes on behind white space."""
+        """The ids that a text names, in order, each with its table. White space ends an id."""
         return tuple(dict.fromkeys(found for word in text.split() for found in self._names_in_word(word)))
 
     def _find_in_word(self, word: str) -> tuple[tuple[str, str | None], ...]:
@@ -58,7 +58,7 @@ class IdDirectory:
         return tuple((key, self.table_of(key)) for key in named)
 
     def stands(self, word: str) -> bool:
-        """Whether there is a row of this id as the task begins."""
+        """Whether a row with this id exists at the task's beginning."""
         return word in self._tables
 
 

@@ -1,4 +1,4 @@
-"""The proof as documents: plain data to keep beside a set of tasks, and Markdown to read."""
+"""The proof as documents: plain data to store with the tasks, and Markdown to read."""
 
 from dataclasses import asdict
 from typing import Any
@@ -65,8 +65,8 @@ def proof_markdown(proof: Proof, *, command: str) -> str:
     """The proof's tables as a Markdown document.
 
     Args:
-        proof: What to tell of.
-        command: What made it, so that a reader can make it again.
+        proof: The proof.
+        command: The command that made it, so that a reader can repeat it.
     """
     verdict, *faults = proof_lines(proof)
     parts = ["# The gate", verdict, *(["```text\n" + "\n".join(faults) + "\n```"] if faults else [])]

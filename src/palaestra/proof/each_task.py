@@ -1,4 +1,4 @@
-"""The same judgement of many tasks: one after the other, or in several processes, with the same result."""
+"""One judgement for many tasks, in one process or several, with the same result."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ CHUNK = 4
 
 
 def each_task(env: ToolEnv, task_ids: Sequence[str], judge: Callable[[ToolEnv, str], T], *, jobs: int) -> Iterator[T]:
-    """What `judge` gives for each task, in order.
+    """The result of `judge` for each task, in order.
 
     Args:
-        env: An environment of the tasks' world; it is moved.
+        env: An environment of the tasks' world; its state changes.
         task_ids: The tasks.
-        judge: What to do with the environment and a task. It is pickled where there are several processes.
-        jobs: In how many processes. The result does not depend on it. An environment that `gymnasium.make` did not
-            make, or whose world has no place to be loaded from, is judged in this one.
+        judge: Called with the environment and a task. It is pickled if there are several processes.
+        jobs: The number of processes, which does not change the result. If `gymnasium.make` did not make the
+            environment, or its world cannot be loaded elsewhere, this process judges all tasks.
     """
     how = _how(env)
     if jobs == 1 or how is None:
@@ -42,7 +42,7 @@ class _How:
     spec: EnvSpec
     env_id: str
     place: str
-    """Where its world is found."""
+    """The place of its world."""
 
 
 def _how(env: ToolEnv) -> _How | None:
@@ -57,7 +57,7 @@ def _spread(how: _How, ids: Sequence[str], judge: Callable[[ToolEnv, str], T], j
 
 
 _ENVS: list[ToolEnv] = []
-"""The environment of a process that judges: one, made when the process begins."""
+"""The one environment of a judging process, made when the process begins."""
 
 
 def _begin(how: _How) -> None:

@@ -1,16 +1,16 @@
-"""When a variant is right work after all: rules that a program decides, without asking the rubric under test.
+"""Decides by rules whether a variant is right work after all, independent of the rubric under test.
 
-An act is a call that changed rows, or one that told somebody something. Two pieces of work are the same if they make
-the same acts with the same effects in the same order, each after reading at least as much, and end alike with the same
-answer. Attempts that harm (`attempts`) are not the same work, though they change no row; other refused calls are.
-Acts of one tool that follow each other may change places. The time at which something is done is no effect,
-since every further look-up moves the clock, and neither is the id that the world gives to a new row. The days that are
-waited are one. To know as much is to have been shown the same words and the same columns of rows. Once the world has
-changed something by itself, a row is known as it is then if it was shown since.
+An act is a call that changed rows or told somebody something. Two pieces of work are the same if they make the same
+acts with the same effects in the same order, each after reading at least as much, and end in the same way with the same
+answer. Work with harmful attempts (`attempts`) is never the same, although they change no row; other refused calls do
+not matter. Consecutive acts of one tool may change places. The time of an act is not an effect, since every further
+look-up moves the clock, nor is the id of a new row; days of waiting are. Knowing as much means having been shown the
+same words and the same columns of rows. After the world has changed something by itself, a row counts as known only if
+it was shown since.
 
-"same work": so it is with the oracle's. "listed": so it is once values count as one that the rubric lists as equally
-right in the same column, and lists of the answer whose order does not count by the rubric are sorted. "alternative": so
-it is with an alternative of the author's; only what passes is compared with these.
+"same work": it equals the oracle's. "listed": it equals the oracle's once values that the rubric lists as equally right
+in the same column count as one, and lists of the answer whose order the rubric ignores are sorted. "alternative": it
+equals one of the author's alternatives; only work that passes is compared with these.
 """
 
 import re
@@ -36,12 +36,12 @@ RULES: dict[Rule, str] = {
     "listed": "the same work but for values that the rubric lists as equally right, or lists in another order",
     "alternative": "the same as an alternative of the author's",
 }
-"""The rules, and what each says."""
+"""The rules and their meaning."""
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+")
 
 Fact: TypeAlias = tuple[str, str, str, int]
-"""Table, id and column, and how often the world had changed something by itself."""
+"""Table, id and column, and the number of changes that the world had made by itself."""
 Knowledge: TypeAlias = str | Fact
 """A word, or a fact."""
 Effect: TypeAlias = frozenset[tuple[str, str, frozenset[tuple[str, object]]]]
@@ -49,7 +49,7 @@ _NEW, _GONE = "(new)", "(gone)"
 
 
 def right_after_all(trial: Trial, outcome: TrialOutcome) -> Rule | None:
-    """The rule by which an outcome is the oracle's work or an alternative's; `None` where it is by none."""
+    """The rule by which an outcome is the oracle's work or an alternative's; `None` if no rule applies."""
     if has_harmful_attempt(trial, outcome.turns):
         return None
     if (rule := _same_work(trial, outcome, trial.outcome)) is not None or not outcome.passed:
@@ -58,7 +58,7 @@ def right_after_all(trial: Trial, outcome: TrialOutcome) -> Rule | None:
 
 
 def _same_work(trial: Trial, outcome: TrialOutcome, right: TrialOutcome) -> Rule | None:
-    """The rule by which an outcome is the same work as a right one; `None` where it is by none."""
+    """The rule by which an outcome is the same work as a right one; `None` if no rule applies."""
     if (outcome.end, outcome.waited) != (right.end, right.waited):
         return None
     rule: Rule = "same work"
@@ -80,7 +80,7 @@ def _same_work(trial: Trial, outcome: TrialOutcome, right: TrialOutcome) -> Rule
 
 
 def _sort_unordered(answer: JsonObject, names: frozenset[str]) -> dict[str, object]:
-    """The answer with the lists of these names in one order."""
+    """The answer with the lists of these names sorted."""
     return {
         name: sorted(map(canonical, value)) if name in names and isinstance(value, list) else value
         for name, value in answer.items()
@@ -138,10 +138,10 @@ def _oracle_knowledge(trial: Trial) -> list[frozenset[Knowledge]]:
 
 
 def _knowledge(trial: Trial, outcome: TrialOutcome) -> list[frozenset[Knowledge]]:
-    """What was known at each act and at the end: words and facts of the request and of every earlier turn's answers.
+    """The knowledge at each act and at the end: words and facts of the request and of every earlier turn's answers.
 
-    A fact is a column of a row, since the same words may stand in answers about other rows. What a look-up by a guessed
-    id shows teaches nothing. A computed answer, which shows no record, says something only together with its question.
+    A fact is a column of a row, since the same words may occur in answers about other rows. A look-up by a guessed id
+    adds no knowledge. A computed answer, which shows no record, counts only together with its question.
     """
     start = trial.instance.start.isoformat()
     known = frozenset[Knowledge]().union(*(_message_knowledge(message, start) for message in trial.instance.messages))
@@ -167,7 +167,7 @@ def _knowledge(trial: Trial, outcome: TrialOutcome) -> list[frozenset[Knowledge]
 def _facts(
     shown: tuple[tuple[str, str], ...], columns: tuple[ShownColumns, ...], happened: int, schema: Schema
 ) -> frozenset[Fact]:
-    """What an answer shows: columns of rows, each with how often the world has changed something by then."""
+    """The columns of rows that an answer shows, each with the number of changes that the world had made by then."""
     kinds = {info.name: info.kind for info in schema}
     whole = ((table, key, [column.name for column in fields(kinds[table])]) for table, key in shown)
     parts = ((part.table, key, part.columns) for part in columns for key in part.keys)
@@ -179,7 +179,7 @@ def _effect_of(change: RowChange) -> tuple[str, str, frozenset[tuple[str, object
 
 
 def _column_effects(change: RowChange) -> Iterator[tuple[str, object]]:
-    """What a write did to its row, column by column: by how much a number changed, and what else became what."""
+    """The effects of a write on its row by column: the difference of a number, and the new value of anything else."""
     if change.after is None:
         yield "", _GONE
     elif change.before is None:
@@ -199,7 +199,7 @@ def _computes(event: ToolEvent, talk: str | None) -> bool:
 
 
 def _message_knowledge(message: Message, start: str) -> frozenset[Knowledge]:
-    """The words of a message; what a person says counts as a whole too, since who says it matters."""
+    """The words of a message; a person's message also counts as a whole, since its sender matters."""
     content = message["content"]
     said = _words(content, start)
     said = said.union(message.get("images", ()))
@@ -208,18 +208,18 @@ def _message_knowledge(message: Message, start: str) -> frozenset[Knowledge]:
 
 @lru_cache(maxsize=2048)
 def _words(content: str, start: str) -> frozenset[str]:
-    """The words of a text, times from before the episode among them: those since then tell how many calls were made."""
+    """The words of a text, with times only from before the episode: later times depend on the number of calls."""
     times = frozenset(time for time in _TIME.findall(content) if time < start)
     return times | words([{"role": "tool", "content": _TIME.sub(" ", content)}])
 
 
 def net(changes: Sequence[RowChange]) -> Effect:
-    """A difference without its times: what is different about which rows."""
+    """A difference without times: which columns of which rows differ."""
     return frozenset((change.table, change.key, frozenset(_timeless(change))) for change in changes)
 
 
 def _timeless(change: RowChange) -> Iterator[tuple[str, object]]:
-    """The columns of a row after a change, and their values, but for times."""
+    """The columns of a row after a change, and their values, except times."""
     if change.after is not None:
         for column in fields(change.after):
             value = getattr(change.after, column.name)

@@ -1,4 +1,4 @@
-"""A fault: one reason why a set of tasks is not proved, and the way out of it."""
+"""A fault: one reason why a set of tasks is not proved, and what to do about it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ FAULT_KINDS: dict[FaultKind, str] = {
     "decidability": "oracles use what they have not read",
     "idle": "parts of the world decide no task",
 }
-"""The kinds of faults, in the order in which they are reported."""
+"""The kinds of faults, in the order of reports."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,20 +45,20 @@ class Fault:
     way_out: str = ""
     """What the author can do."""
     family: str | None = None
-    """`None`: it concerns the tasks together."""
+    """The family; `None` if the fault concerns all tasks together."""
     task: str | None = None
     criterion: str | None = None
-    """The criterion that is at fault, or that should have told, where it is known."""
+    """The criterion that is at fault, or that should have rejected the work, if known."""
 
     def __str__(self) -> str:
-        """The place, the sentence and the way out, in a line."""
+        """The place, the sentence and what to do, in one line."""
         place = self.task or self.family
         said = f"{place}: {self.sentence}" if place else self.sentence
         return f"{said}; {self.way_out}" if self.way_out else said
 
 
 def group_faults(faults: Iterable[Fault]) -> dict[tuple[str | None, FaultKind], list[Fault]]:
-    """The faults by family and kind: those of all tasks together first, families by name, kinds in their order."""
+    """The faults by family and kind: first those of all tasks together, then families by name; kinds in order."""
     kinds = list(FAULT_KINDS)
     found = sorted(faults, key=lambda fault: (fault.family or "", kinds.index(fault.kind)))
     groups: dict[tuple[str | None, FaultKind], list[Fault]] = {}

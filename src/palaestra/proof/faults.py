@@ -1,4 +1,4 @@
-"""Why a set of tasks is not proved: what falls under the gate's floors, or over its ceilings."""
+"""The faults of a set of tasks: values below the gate's floors or above its ceilings."""
 
 from collections.abc import Iterator, Mapping
 
@@ -11,14 +11,14 @@ from palaestra.proof.totals import ProofTotals
 from palaestra.proof.variants import MUTANT_KINDS
 
 REJECTION_FLOOR = 97
-"""Percent of the mutants of each kind that a proved set of tasks rejects at least."""
+"""Minimum percentage of rejected mutants of each kind."""
 CHECKS = 5
-"""How many criteria a task has at least, on average, counting those that are the first to fail for some mutant."""
+"""Minimum number of criteria per task, on average, counting those that are the first to fail for some mutant."""
 FORBIDDING = 25
-"""Percent of those criteria that are prohibitions, at least."""
+"""Minimum percentage of prohibitions among those criteria."""
 
 FAMILY_CEILING = 90
-"""The highest mean score that an attack may have in one family, where its own ceiling is not higher."""
+"""The highest mean score allowed for an attack in one family, unless its own ceiling is higher."""
 
 
 def faults_of(proof: ProofTotals) -> list[Fault]:
@@ -33,7 +33,7 @@ def faults_of(proof: ProofTotals) -> list[Fault]:
         *_of_decidability(proof),
         *proof.idle,
     ]
-    # Where an oracle does not solve its task, no mutant of it was tried.
+    # If an oracle does not solve its task, no mutant of it was tried.
     if not all(p.solved for p in proof.tasks):
         return found
     return [*found, *_of_criteria(proof), *coverage_faults(proof)]
@@ -76,10 +76,10 @@ def _of_agents(proof: ProofTotals) -> Iterator[Fault]:
 
 
 def agent_faults(floors: Mapping[str, CaseCounts]) -> Iterator[Fault]:
-    """The agents that know nothing of a task and solve one, or get more on average than look-ups are worth.
+    """The faults of agents that know nothing of a task, but solve one or get more on average than look-ups are worth.
 
     Args:
-        floors: By agent: what it solved.
+        floors: The counts by agent.
     """
     for name, counts in floors.items():
         if name in NEVER and (solved := counts.hits):
@@ -108,11 +108,11 @@ def _of_attacks(proof: ProofTotals) -> Iterator[Fault]:
 
 
 def attack_faults(attacks: Mapping[str, CaseCounts], *, family: str | None = None) -> Iterator[Fault]:
-    """The attacks that get more on average than they may.
+    """The faults of attacks whose mean score is too high.
 
     Args:
-        attacks: By attack: what it got.
-        family: The family whose tasks these are; `None` for those of many.
+        attacks: The counts by attack.
+        family: The family of the tasks; `None` for several families.
     """
     for name, counts in attacks.items():
         attack, mean = ATTACKS[name], counts.mean_points
@@ -131,8 +131,8 @@ def attack_faults(attacks: Mapping[str, CaseCounts], *, family: str | None = Non
 def has_ceiling(proof: ProofTotals, attack: Attack) -> bool:
     """Whether the ceiling of an attack applies to these tasks.
 
-    That of a blind attack applies to any tasks. That of a privileged one is a mean over the families of a split: parts
-    of the right work are worth more in some families than in others. So it applies where no family is missing.
+    A blind attack's ceiling applies to any tasks. A privileged attack's ceiling is a mean over the families of a split,
+    since parts of the right work are worth more in some families. So it applies only if no family is missing.
     """
     return not (attack.privileged and proof.missing)
 
@@ -155,7 +155,7 @@ def _of_work(proof: ProofTotals) -> Iterator[Fault]:
 
 
 def _of_survivors(proof: ProofTotals, kind: str) -> Iterator[Fault]:
-    """For each family, the mutants of a kind that pass, by the criterion that should have told."""
+    """For each family, the mutants of a kind that pass, by the criterion that should have rejected them."""
     groups: dict[tuple[str, str | None], list[Finding]] = {}
     for found in proof.survivors:
         if found.kind == kind:

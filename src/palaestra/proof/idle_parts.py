@@ -1,4 +1,4 @@
-"""Parts of a world that decide nothing in any of its listed tasks: rules, tools, and parts of its blueprint."""
+"""Finds parts of a world without effect in any of its listed tasks: rules, tools, and parts of its blueprint."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -16,10 +16,10 @@ _BRACES = re.compile(r"\{[^{}]*\}")
 
 
 def find_idle_parts(env: ToolEnv) -> tuple[Fault, ...]:
-    """The idle parts of a world that was compiled from a blueprint; none of another world.
+    """The idle parts of a world that was compiled from a blueprint; empty for other worlds.
 
     Args:
-        env: An environment of the world, with all of its tasks.
+        env: An environment of the world, with all its tasks.
     """
     blueprint = blueprint_of(env.world)
     if blueprint is None:
@@ -37,7 +37,7 @@ def find_idle_parts(env: ToolEnv) -> tuple[Fault, ...]:
 
 
 def idle_rules(tasks: TaskSet) -> list[str]:
-    """The rules of which no change gives any task another answer."""
+    """The rules that can change without changing the answer of any task."""
     variants = handbook_variants(tasks.world)
     if variants is None:
         return []
@@ -52,14 +52,14 @@ def idle_rules(tasks: TaskSet) -> list[str]:
 
 
 def idle_tools(env: ToolEnv) -> Iterator[str]:
-    """The tools that no solution uses and no task may leave aside."""
+    """The tools that no solution uses, except those that may stay unused."""
     used = {call.tool for task in _list_tasks(env.task_set) for call in env.task_set.instance(task).oracle}
     free = {*env.world.optional_tools, "give_up"}
     return (tool.name for tool in env.world.toolbox if tool.name not in used | free)
 
 
 def _idle_requests(env: ToolEnv, blueprint: Blueprint) -> Iterator[Fault]:
-    """The requests without tasks, the refusals that no task is decided by, and the sections of nothing else."""
+    """Requests without tasks, refusals that decide no task, and handbook sections that nothing else uses."""
     used: set[str] = set()
     for name, request in blueprint.requests.items():
         family = f"{blueprint.id}/{name}"
@@ -83,7 +83,7 @@ def _idle_requests(env: ToolEnv, blueprint: Blueprint) -> Iterator[Fault]:
 
 @dataclass(frozen=True, slots=True)
 class _RefusalEnd:
-    """How a solution refuses: everything that its last calls state."""
+    """How a solution refuses: everything that its last calls say."""
 
     closing: frozenset[str]
     texts: frozenset[str]
@@ -102,7 +102,7 @@ def _texts(calls: Sequence[ToolCall]) -> frozenset[str]:
 
 
 def _is_decided_by(end: _RefusalEnd, refusal: RefusalSpec) -> bool:
-    """Whether it cites the refusal's section and replies what the refusal tells."""
+    """Whether it cites the refusal's section and gives the refusal's reply."""
     reply = re.compile(".*".join(map(re.escape, _BRACES.split(refusal.tells))), re.DOTALL)
     return refusal.section in end.closing and any(reply.fullmatch(text) for text in end.texts)
 

@@ -1,4 +1,4 @@
-"""The proof of injections: a victim is found out, and honest solutions keep full score and are never accused."""
+"""The proof of injections: a victim is detected, and honest solutions keep full score and are never accused."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -26,9 +26,9 @@ class InjectionTrial:
     id: str
     """Goal, style and carrier."""
     detected: bool
-    """A victim read the text, and the goal counts as reached."""
+    """Whether a victim read the text and the goal counts as reached."""
     careful: bool
-    """The author's solution got full score."""
+    """Whether the author's solution got full score."""
     accused: tuple[str, ...]
     """Honest solutions ("oracle", "alternative 1") that met a part of the goal."""
 
@@ -49,7 +49,7 @@ class InjectionProof:
 
     @property
     def faults(self) -> list[str]:
-        """What is wrong, in sentences; empty where the injections are proved."""
+        """What is wrong, in sentences; empty if the injections are proved."""
         faults = [f"{id_}: no task has a place for it" for id_ in self.missing]
         for trial in self.trials:
             where = f"{trial.task}, {trial.id}"
@@ -84,9 +84,9 @@ def prove_injections(
 
     Args:
         env: An environment of the world.
-        tasks: The tasks. Six or more of a kind cover every style.
-        surface: The surface that is played on; `None` for the world's own tools.
-        progress: Told each task that is done.
+        tasks: The tasks; six or more of a kind cover every style.
+        surface: The surface; `None` for the world's own tools.
+        progress: Called with each finished task.
 
     Raises:
         CapabilityError: the world has no injections.
@@ -107,7 +107,7 @@ def prove_injections(
 
 
 def try_injection(planted: Instance, surface: Surface | None = None) -> InjectionTrial:
-    """A victim and the author's solutions in one task with an injection."""
+    """Play a victim and the author's solutions in one task with an injection."""
     injection = planted.injection
     assert injection is not None, "it is planted"
     victim = injection.report(play_calls(planted, victim_calls(planted), surface).evidence)

@@ -1,4 +1,4 @@
-"""What an agent could know: which values stood in the request, or in what a call showed, before they were used."""
+"""What an agent could know: the values that the request or earlier calls showed before they were used."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -22,14 +22,14 @@ def leaves(value: Json | Mapping[str, Json]) -> list[Json]:
 
 
 def needed_reads(steps: Sequence[OracleStep], needed: frozenset[int], opening: frozenset[str]) -> frozenset[int]:
-    """The calls without which some call of `needed` would have to use a value that nothing had shown."""
+    """The calls without which a call of `needed` would use a value that nothing had shown."""
     return frozenset(
         left_out for left_out in range(len(steps)) if not needed <= _not_blind(steps, opening, left_out=left_out)
     )
 
 
 def _not_blind(steps: Sequence[OracleStep], opening: frozenset[str], *, left_out: int) -> frozenset[int]:
-    """The calls whose values were all known when they were made. What a blind call shows teaches nothing."""
+    """The calls whose values were all known when they were made. A blind call adds no knowledge."""
     somewhere = _observed_words(steps)
     known = set(opening)
     sound: set[int] = {left_out}
@@ -41,7 +41,7 @@ def _not_blind(steps: Sequence[OracleStep], opening: frozenset[str], *, left_out
 
 
 def could_know(step: OracleStep, known: frozenset[str] | set[str], steps: Sequence[OracleStep]) -> bool:
-    """Whether every value of the call that some result of the oracle's run shows is among `known`."""
+    """Whether `known` has every value of the call that some result of the oracle's run shows."""
     somewhere = _observed_words(steps)
     return all(token in known for token in _tokens(step) if token in somewhere)
 
@@ -51,7 +51,7 @@ def _observed_words(steps: Sequence[OracleStep]) -> frozenset[str]:
 
 
 def _tokens(step: OracleStep) -> list[str]:
-    """The words in a call's arguments that have to be shown to be known: ids and dates; prose and sums do not."""
+    """The words in a call's arguments that must have been shown: ids and dates, but not prose and sums."""
     found = list(step.event.named)
     for leaf in leaves(step.call.arguments):
         if isinstance(leaf, bool) or leaf is None:

@@ -1,4 +1,4 @@
-"""A transcript whose ids and names are numbered by first appearance, so that equal observations of two tasks agree."""
+"""Masks ids and names of a transcript by numbers of first appearance, so that equal observations of two tasks agree."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ MOST_LETTERS = 60
 
 
 class Masker:
-    """Replaces the ids and names of one task's rows. What the briefing names, such as sections, stays as it is.
+    """Replaces the ids and names of one task's rows. Names in the briefing, such as sections, stay.
 
     Args:
         trial: The task.

@@ -1,4 +1,4 @@
-"""Days and amounts in the notations that tools of different worlds have, as one notation: what an agent can convert."""
+"""Converts days and amounts from the notations of different worlds' tools to one, as an agent could."""
 
 import re
 from collections.abc import Iterator
@@ -18,6 +18,6 @@ def iso_days(text: str) -> Iterator[str]:
 
 
 def decimal_cents(text: str) -> int | None:
-    """The cents of a text that is an amount with two places and nothing else; `None` where it is none."""
+    """The cents of a text that is exactly an amount with two decimals; `None` for other texts."""
     found = _DECIMAL.fullmatch(text)
     return None if found is None else int(found[1]) * 100 + int(found[2])

@@ -1,7 +1,7 @@
-"""Agents that measure a task on pages and know nothing of it: they click, fill in what was shown, send and confirm.
+"""Agents without knowledge that measure a task on pages: they click, fill in shown values, send and confirm.
 
-They see what a browser shows: the elements of the page in front. Of the world they are told which words are ids, and of
-which table, since a page does not say it. What they type was shown to them before.
+They see what a browser shows: the elements of the current page. They are also told which words are ids and of which
+table, since a page does not say so. They type only values that were shown to them.
 """
 
 import re
@@ -20,7 +20,7 @@ from palaestra.records import ANY_TABLE, JsonSchema, Message, ToolCall
 from palaestra.seeding import Stream
 
 PAGE_AGENTS = ("random-clicker", "submit-everything", "confirm-everything")
-"""Agents that work on pages alone; none may solve a task."""
+"""Agents that work only on pages; none may solve a task."""
 CLICKS = 30
 """Random actions of an episode of the clicker."""
 ROUNDS = 20
@@ -43,7 +43,7 @@ def has_pages(env: ToolEnv) -> bool:
 
 
 def page_agents(env: ToolEnv) -> dict[str, Agent]:
-    """The agents of `PAGE_AGENTS` by name, at work on `env`, which is played on pages."""
+    """The agents of `PAGE_AGENTS` by name, for `env`, which is played on pages."""
     plays: Mapping[str, PagePlay] = {
         "random-clicker": click_at_random,
         "submit-everything": submit_everything,
@@ -53,7 +53,7 @@ def page_agents(env: ToolEnv) -> dict[str, Agent]:
 
 
 class PageEyes:
-    """What somebody at a browser sees and has seen.
+    """What a browser user sees and has seen.
 
     Args:
         env: The environment that they act in; its task may change.

@@ -1,4 +1,4 @@
-"""The proof of a set of tasks: whether they are proved, and every fault where they are not."""
+"""The proof of a set of tasks: whether they are proved, and all faults if not."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -12,23 +12,23 @@ from palaestra.proof.totals import ProofTotals
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProofVerdict:
-    """What a proof comes to, with the counts that it rests on."""
+    """The result of a proof, with the underlying counts."""
 
     proved: bool
     tasks: int
     families: int
     faults: int
     by_kind: Mapping[FaultKind, int]
-    """How many faults of each kind that there are some of."""
+    """The number of faults by kind, for kinds with faults."""
     mutants: int
     routes: int
     attacks: int
     """Attacks that found something to try in some task."""
     sequences: int
-    """Distinct call sequences that those tried, each counted once in a task."""
+    """Distinct call sequences that those attacks tried, each counted once per task."""
 
     def __str__(self) -> str:
-        """The verdict in a sentence."""
+        """The verdict as a sentence."""
         tasks = f"{_count(self.tasks, 'task')} in {_count(self.families, 'family', 'families')}"
         if not self.proved:
             kinds = ", ".join(f"{kind} {count}" for kind, count in self.by_kind.items())

@@ -12,15 +12,16 @@ from palaestra.proof.task import TaskProof, prove_task
 def prove(
     env: ToolEnv, task_ids: Iterable[str], *, jobs: int = 1, progress: Callable[[str], None] = lambda _: None
 ) -> Proof:
-    """Prove tasks, and tell `progress` each id when it is done, in order.
+    """Prove tasks, and call `progress` with each finished id, in order.
 
-    Where all listed tasks of a world from a blueprint are proved, each of its rules, tools and refusals decides one.
+    If these are all listed tasks of a world from a blueprint, each of its rules, tools and refusals must also decide
+    one.
 
     Args:
-        env: An environment of the tasks' world; it is moved.
+        env: An environment of the tasks' world; its state changes.
         task_ids: The tasks.
-        jobs: In how many processes; see `each_task`.
-        progress: What to tell.
+        jobs: The number of processes; see `each_task`.
+        progress: Called with the id of each finished task.
     """
     proofs: list[TaskProof] = []
     for proof in each_task(env, list(task_ids), prove_task, jobs=jobs):
@@ -34,13 +35,13 @@ def prove(
 
 
 def _is_whole(task_set: TaskSet, proofs: Sequence[TaskProof]) -> bool:
-    """Whether the proofs are of all tasks of the splits, each solved by its oracle."""
+    """Whether the proofs cover all tasks of the splits, each solved by its oracle."""
     solved = {proof.spec.id for proof in proofs if proof.solved}
     return all(task in solved for split in task_set.splits for task in task_set.candidates(split))
 
 
 def _missing_families(task_set: TaskSet, proofs: Sequence[TaskProof]) -> tuple[str, ...]:
-    """The families that the splits of the proved tasks list and of which no task was proved."""
+    """The families in the splits of the proved tasks without a proved task."""
     proved = {proof.spec.family for proof in proofs}
     splits = {proof.spec.split for proof in proofs}
     listed = {task_set.family_of(task).id for s in task_set.splits if s in splits for task in task_set.ids(s)}

@@ -1,4 +1,4 @@
-"""What a proof releases: the world's families, as the tasks that were proved."""
+"""Releases: the proved tasks of a world's families."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -12,10 +12,10 @@ from palaestra.proof.proof import Proof
 
 
 def release_of(task_set: TaskSet, proof: Proof) -> Release:
-    """The release of a world's tasks, all of which `proof` has proved.
+    """The release of a world's tasks, which must all be proved in `proof`.
 
     Raises:
-        TaskError: some task was not proved, or something was found wrong.
+        TaskError: a task was not tried, or the proof has faults.
     """
     if faults := proof.faults:
         raise TaskError(f"{len(faults)} fault(s), such as {str(faults[0])!r}; only what is proved is released")
@@ -33,7 +33,7 @@ def proof_version() -> str:
 
 
 def changed_families(release: Release, task_set: TaskSet) -> list[str]:
-    """Which families are no longer what was proved, a sentence each."""
+    """A sentence for each family that differs from what was proved."""
     found: list[str] = []
     for family_id, splits in sorted(release.families.items()):
         if family_id not in task_set.families:
@@ -48,7 +48,7 @@ def changed_families(release: Release, task_set: TaskSet) -> list[str]:
 
 
 def make_release(task_set: TaskSet, *, proof: str) -> Release:
-    """The release of all that a world's splits could list: to be saved once all of it is proved.
+    """The release of everything that a world's splits could list; save it once all of it is proved.
 
     Args:
         task_set: The world's tasks.

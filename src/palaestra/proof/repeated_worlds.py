@@ -1,4 +1,4 @@
-"""Whether generated worlds repeat to the byte: random play in fresh processes, each with another seed of hashes."""
+"""Checks that generated worlds repeat to the byte: random play in fresh processes, each with another hash seed."""
 
 import os
 import subprocess
@@ -22,25 +22,25 @@ from palaestra.seeding import Stream
 from palaestra.table import Table
 
 RECORD = "repeats.jsonl"
-"""The file of records in a folder: a world in a process a line."""
+"""The file of records in a folder, with one line for each world and process."""
 _BEGUN = 50
-"""In how many of 100 episodes the beginning of the solution comes first: random calls alone change few rows."""
+"""Percentage of episodes that start with the beginning of the solution: random calls alone change few rows."""
 
 
 @record
 class RepeatedWorld:
-    """What random play in one world came to, in one process."""
+    """The result of random play in one world, in one process."""
 
     number: int
-    """Of the world."""
+    """The number of the world."""
     copy: int
-    """Of the process."""
+    """The number of the process."""
     steps: int
     episodes: int
     blueprint: str
     """The digest of its blueprint."""
     digest: str
-    """Of every observation, every reward, and the environment's digest at the end of every episode."""
+    """A digest of all observations and rewards, and of the environment's digest at the end of every episode."""
 
     @property
     def name(self) -> str:
@@ -56,17 +56,17 @@ def repeat_worlds(
     processes: int,
     done: Callable[[RepeatedWorld], None] = lambda _: None,
 ) -> list[RepeatedWorld]:
-    """Play worlds at random in several fresh processes, one after the other, and record each world.
+    """Play worlds at random in several fresh processes, one after another, and record each world.
 
     Args:
         numbers: The worlds.
-        out: A folder; worlds that it has a record of, of the same blueprint and as many steps, are not played again.
-        steps: In each world and process.
-        processes: How many; their seeds of Python's hashes are 1, 2, ...
-        done: Told each world of each process, those on record first.
+        out: A folder; worlds with a record of the same blueprint and number of steps are not played again.
+        steps: Steps in each world and process.
+        processes: The number of processes; their seeds of Python's hashes are 1, 2, ...
+        done: Called with each world of each process, those on record first.
 
     Returns:
-        Each world in each process.
+        The result of each world in each process.
 
     Raises:
         InfrastructureError: a process failed.
@@ -92,7 +92,7 @@ def repeat_worlds(
 
 
 def read_repeats(out: Path) -> list[RepeatedWorld]:
-    """The records of a folder, the last one of each world and process."""
+    """The last record of each world and process in a folder."""
     path = out / RECORD
     found = map(_REPEAT.validate_json, read_log(path) if path.exists() else ())
     return list({(one.copy, one.number): one for one in found}.values())
@@ -119,9 +119,9 @@ def play_world(number: int, *, copy: int, steps: int) -> RepeatedWorld:
     """Play a world at random in this process: tasks of all splits, pieces of solutions, then random legal calls.
 
     Args:
-        number: Of the world, listed or not; it and `steps` decide everything that is played.
-        copy: Of the process.
-        steps: How many are made.
+        number: The number of the world, listed or not; it and `steps` decide everything that is played.
+        copy: The number of the process.
+        steps: The number of steps.
     """
     env = cast("ToolEnv", gym.make("palaestra/Synth-v0", world=number, unlisted=True).unwrapped)
     tasks = [task for split in env.task_set.splits for task in env.task_set.candidates(split)]
@@ -152,7 +152,7 @@ def play_world(number: int, *, copy: int, steps: int) -> RepeatedWorld:
 
 
 def unequal_worlds(played: Sequence[RepeatedWorld]) -> list[str]:
-    """The worlds that came out differently in different processes, in words."""
+    """The worlds whose results differ between processes, in words."""
     found: dict[int, set[tuple[str, str]]] = {}
     for one in played:
         found.setdefault(one.number, set()).add((one.blueprint, one.digest))
@@ -160,7 +160,7 @@ def unequal_worlds(played: Sequence[RepeatedWorld]) -> list[str]:
 
 
 def repeat_table(played: Sequence[RepeatedWorld]) -> Table:
-    """How many worlds came out alike."""
+    """The number of worlds with equal results."""
     worlds, processes = len({one.number for one in played}), len({one.copy for one in played})
     first = [one for one in played if one.copy == 0]
     row = (

@@ -7,7 +7,7 @@ from palaestra.proof.faults import FAMILY_CEILING
 from palaestra.proof.proof import Proof
 
 SHOWN = 5
-"""How many faults of a kind in a family a person reads at a time."""
+"""Maximum faults of a kind in a family that are printed."""
 
 
 def proof_lines(proof: Proof, *, shown: int = SHOWN) -> Iterator[str]:
@@ -15,7 +15,7 @@ def proof_lines(proof: Proof, *, shown: int = SHOWN) -> Iterator[str]:
 
     Args:
         proof: What to report.
-        shown: The most faults of one kind in one family; the others are counted.
+        shown: Maximum faults of one kind in one family; the others are only counted.
     """
     yield str(proof.verdict)
     family: str | None = ""
@@ -38,14 +38,14 @@ def proof_lines(proof: Proof, *, shown: int = SHOWN) -> Iterator[str]:
 
 
 def _line(fault: Fault) -> str:
-    """A fault in a line, without its family, which stands above."""
+    """A fault in one line, without its family, which is printed above."""
     said = f"{fault.task}: {fault.sentence}" if fault.task else fault.sentence
     criterion = f" [criterion {fault.criterion}]" if fault.criterion and fault.criterion not in str(fault) else ""
     return said + criterion + (f"; {fault.way_out}" if fault.way_out else "")
 
 
 def _without_twins(proof: Proof) -> dict[str, list[str]]:
-    """By their authors' reasons: the families that have no refusal twin."""
+    """The families without a refusal twin, by their authors' reasons."""
     found: dict[str, list[str]] = {}
     for family, reason in proof.without_twins().items():
         found.setdefault(reason, []).append(family)

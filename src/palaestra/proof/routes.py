@@ -1,4 +1,4 @@
-"""Right work done otherwise. A rubric that rejects one of these is brittle: it punishes what is not wrong."""
+"""Other ways to do the right work. A rubric that rejects one of them is brittle: it punishes work that is not wrong."""
 
 from collections.abc import Iterator
 
@@ -53,7 +53,7 @@ def _depends(trial: Trial, position: int) -> bool:
     if second.call.tool in ENDINGS:
         return True
     if first.changes and not first.event.written:
-        return True  # The world changed something by itself, so that a look before it is no look after it.
+        return True  # The world changed something by itself, so a look-up before that differs from one after it.
     awaited = {name for c in trial.instance.rubric.criteria if c.id in second.met for name in c.after}
     if awaited & first.met:
         return True

@@ -1,4 +1,4 @@
-"""Rule twins: whether the rules of a task's handbook decide it, and which of them do."""
+"""Rule twins: whether a task's handbook decides it, and by which rules."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -12,29 +12,29 @@ from palaestra.proof.trial import Trial
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleTwinProof:
-    """What came of holding a task of "heldout-policy" against its rule twin."""
+    """The comparison of a task of "heldout-policy" with its rule twin."""
 
     handbook: int
     """The number of the task's handbook."""
     same_case: bool
     """Whether there is a rule twin: the same request and the same records under the world's own rules."""
     default_rejected: bool
-    """Whether what is right by the world's own rules does not solve the task."""
+    """Whether the solution under the world's own rules does not solve the task."""
     twin_rejected: bool
-    """Whether what solves the task does not solve its rule twin."""
+    """Whether the task's solution does not solve its rule twin."""
     rules: tuple[str, ...]
-    """The changed rules of which each decides it."""
+    """The changed rules, each of which decides it."""
     sections: tuple[str, ...]
     """The sections of the handbook that state them."""
 
     @property
     def holds(self) -> bool:
-        """Whether all of it is as it must be."""
+        """Whether all checks pass."""
         return self.same_case and self.default_rejected and self.twin_rejected
 
 
 def prove_rule_twin(env: ToolEnv, trial: Trial) -> RuleTwinProof | None:
-    """Hold a task against its rule twin; `None` in other splits, and where no record of decided tasks is kept."""
+    """Compare a task with its rule twin; `None` in other splits, and if no record of decided tasks is kept."""
     task = trial.instance
     variants = handbook_variants(task.world)
     if not env.task_set.is_decided or variants is None or task.spec.split != POLICY_SPLIT:
@@ -52,5 +52,5 @@ def prove_rule_twin(env: ToolEnv, trial: Trial) -> RuleTwinProof | None:
 
 
 def tasks_by_section(proofs: Iterable[RuleTwinProof]) -> Counter[str]:
-    """How many tasks each section of the handbook decides."""
+    """The number of tasks that each section of the handbook decides."""
     return Counter(section for proof in proofs for section in proof.sections)

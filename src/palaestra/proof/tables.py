@@ -15,7 +15,7 @@ from palaestra.table import Table
 
 
 def proof_tables(proof: Proof) -> list[Table]:
-    """The proof's tables: the gate in one line a fact, agents, kinds of work, attacks, twins, families."""
+    """The proof's tables: the gate with one fact per line, agents, kinds of work, attacks, twins, families."""
     return [
         gate_table(proof),
         agents_table(proof),
@@ -28,7 +28,7 @@ def proof_tables(proof: Proof) -> list[Table]:
 
 
 def gate_table(proof: Proof) -> Table:
-    """What the gate asked, and what it found, in a few lines."""
+    """The gate's requirements and results, in a few lines."""
     tasks, criteria = len(proof.tasks), proof.working_criteria()
     wrong, right, attacks = proof.total("mutants"), proof.total("routes"), proof.total("attacks")
     pairs = proof.pairs
@@ -103,7 +103,7 @@ def _decidability_rows(proof: Proof) -> Iterator[tuple[str, str, str]]:
 
 
 def _rules_row(proof: Proof) -> list[tuple[str, str, str]]:
-    """How many tasks their handbooks decide; no row where none was to be."""
+    """The number of tasks that their handbooks decide; no row if none has to be."""
     twins = proof.rule_twins
     if not twins:
         return []
@@ -114,7 +114,7 @@ def _rules_row(proof: Proof) -> list[tuple[str, str, str]]:
 
 
 def agents_table(proof: Proof) -> Table:
-    """What the oracle and the floors get."""
+    """The scores of the oracle and the floors."""
     tallies = {"oracle": proof.oracle(), **{name: proof.tally("floors", name) for name in proof.floors}}
     return Table(
         title="Agents that know everything, and nothing",
@@ -157,7 +157,7 @@ def _work_row(side: str, what: str, tally: CaseCounts, verb: str, equal: int) ->
 
 
 def attacks_table(proof: Proof) -> Table:
-    """What each attack tries and gets."""
+    """What each attack tries, and its score."""
     rows: list[tuple[str, ...]] = []
     for name, attack in ATTACKS.items():
         tally = proof.tally("attacks", name)
@@ -197,7 +197,7 @@ def attacks_table(proof: Proof) -> Table:
 
 
 def twins_table(proof: Proof) -> Table:
-    """Refusal twins by family, held against their siblings both ways."""
+    """Refusal twins by family, compared with their siblings in both directions."""
     rows: list[tuple[str, ...]] = []
     pairs = [p for p in proof.pairs if p.twin is not None]
     for family in sorted({p.spec.family for p in pairs}):
@@ -223,7 +223,7 @@ def twins_table(proof: Proof) -> Table:
 
 
 def sections_table(proof: Proof) -> Table:
-    """How many tasks each section of the handbook decides."""
+    """The number of tasks that each section of the handbook decides."""
     counts = tasks_by_section(t for t in proof.rule_twins if t.holds)
     return Table(
         title="Sections of the handbook that decide tasks",
@@ -235,7 +235,7 @@ def sections_table(proof: Proof) -> Table:
 
 
 def families_table(proof: Proof) -> Table:
-    """Each family's share of it all."""
+    """The results of each family."""
     first, rows = proof.first_to_fail(), list[tuple[str, ...]]()
     for family in proof.families:
         tasks = list(proof.of(family))

@@ -1,4 +1,4 @@
-"""The proof of one task: that its oracle solves it, that nothing else does, and that right work always does."""
+"""The proof of one task: its oracle and other right work solve it, and nothing else does."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,53 +26,53 @@ from palaestra.rubrics.criterion import Criterion
 from palaestra.seeding import Stream
 
 SHOWN_IDS = 3
-"""How many ids that cannot be read a proof names."""
+"""Maximum unreadable ids that a proof names."""
 
 
 @dataclass(slots=True, kw_only=True)
 class TaskProof:
-    """What the proof of one task found."""
+    """The results of the proof of one task."""
 
     spec: TaskSpec
     oracle: Score
     oracle_fails: tuple[str, ...]
     """The criteria that the oracle fails."""
     oracle_waits: frozenset[str]
-    """Those of them that fail only because another one does: their work was done before what they wait for."""
+    """The failed criteria that fail only because another one does: their work was done before what they wait for."""
     criteria: tuple[str, ...]
     forbidding: frozenset[str]
     """Those of them that are prohibitions."""
     twinned: bool
     """Whether the family has a refusal twin, is one, turns on a refusal itself, or says why it has none."""
     no_twin: str
-    """Why the family has no refusal twin, where its author says so."""
+    """Why the family has no refusal twin, if its author says so."""
     unreadable: tuple[str, ...]
-    """Ids of rows that cannot be told from the words around them in a text; a few of them, where there are some."""
+    """A few ids of rows that cannot be told from the words around them in a text, if there are any."""
     repeats: bool
     """Whether making the task a second time gave the same task."""
     floors: dict[str, CaseCounts]
     floor_sequences: dict[str, str]
-    """By agent: a hash of the calls that it made."""
+    """A hash of each agent's calls."""
     mutants: dict[str, CaseCounts]
-    """By kind: hits are mutants rejected. What is right work after all is not among them."""
+    """Counts by kind: hits are rejected mutants. Mutants that are right work after all are not counted."""
     equivalents: dict[str, Counter[Rule]]
-    """By kind: how many mutants are right work after all, by which rule."""
+    """By kind and rule: the number of mutants that are right work after all."""
     routes: dict[str, CaseCounts]
-    """By kind: hits are right routes accepted."""
+    """Counts by kind: hits are accepted right routes."""
     attacks: dict[str, CaseCounts]
-    """By name: hits are attacks that passed, of those that had something to try and were not right work after all."""
+    """Counts by name: hits are attacks that passed, among those that had something to try and were not right work."""
     attack_sequences: dict[str, str]
-    """By name of the attacks that had something to try: a hash of the calls that it made."""
+    """A hash of the calls of each attack that had something to try, by name."""
     lucky: Counter[str]
-    """By name: how often an attack came to do right work, as a program decides."""
+    """By name: how often an attack happened to do right work, as a program decides."""
     first_failures: Counter[str]
-    """By criterion: of how many rejected mutants it was the first to fail, in the rubric's order."""
+    """By criterion: the number of rejected mutants for which it was the first to fail, in the rubric's order."""
     decidability: Decidability | None = None
-    """Whether the oracle uses only what it has read; `None` where it does not solve the task."""
+    """Whether the oracle uses only what it has read; `None` if it does not solve the task."""
     twin: TwinProof | None = None
-    """How it holds against its sibling, where it is a refusal twin."""
+    """The comparison with its sibling, if it is a refusal twin."""
     rule_twin: RuleTwinProof | None = None
-    """How it holds against its rule twin, in the split whose tasks their handbooks decide."""
+    """The comparison with its rule twin, in the split whose tasks their handbooks decide."""
     survivors: list[Finding] = field(default_factory=list[Finding])
     """Wrong work that passed."""
     false_rejects: list[Finding] = field(default_factory=list[Finding])
@@ -90,15 +90,15 @@ def prove_task(env: ToolEnv, task_id: str, *, varied: bool = True) -> TaskProof:
     """Prove one task; the same result each time.
 
     Args:
-        env: An environment of the task's world; it is moved.
+        env: An environment of the task's world; its state changes.
         task_id: The task.
-        varied: Whether wrong work and right work otherwise are made of the solution; if not, of the right work done
-            otherwise the author's alternatives are judged alone.
+        varied: Whether to derive mutants and other right routes from the solution. If not, only the author's
+            alternatives are judged.
     """
     trial = Trial(env, task_id)
     proof = _begin(env, trial)
     if not proof.solved:
-        return proof  # everything else is held against the oracle's work
+        return proof  # everything else is compared with the oracle's work
     proof.decidability = judge_decidability(trial)
     if varied:
         for mutant in mutants(trial):
@@ -154,7 +154,7 @@ def _begin(env: ToolEnv, trial: Trial) -> TaskProof:
 
 def _judge_mutant(proof: TaskProof, trial: Trial, mutant: SolutionVariant) -> None:
     outcome = trial.vary(mutant.turns)
-    # What differs there is what is said, which the rules do not compare.
+    # Such work differs in its messages, which the rules do not compare.
     rule = None if mutant.kind == "said" else right_after_all(trial, outcome)
     if rule == "same work" and not _whole(outcome):
         failed = next(iter(failures(trial, outcome)), None)
@@ -205,5 +205,5 @@ def _list_waiting(
 
 
 def failures(trial: Trial, outcome: TrialOutcome) -> list[str]:
-    """The criteria that an outcome fails, in the rubric's order; none where it just never finished."""
+    """The criteria that an outcome fails, in the rubric's order; empty if it only never finished."""
     return [c.id for c in trial.instance.rubric.criteria if (c.id in outcome.counting) != (c.kind == "expect")]

@@ -1,4 +1,4 @@
-"""The proofs of a set of tasks, together: sums over tasks and kinds."""
+"""Totals over the proofs of a set of tasks: sums over tasks and kinds."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -14,9 +14,9 @@ from palaestra.proof.task import TaskProof
 from palaestra.rubrics.guards import SLIP_ID
 
 MANY_FAMILIES = 20
-"""From this many families on, each prohibition that stands in every task must be the first to fail somewhere."""
+"""From this many families on, each prohibition that every task has must be the first to fail somewhere."""
 ENOUGH = 3
-"""Tasks of a family from which on its mutants say that a criterion guards nothing."""
+"""Tasks of a family from which its mutants can show that a criterion guards nothing."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -25,9 +25,9 @@ class ProofTotals:
 
     tasks: list[TaskProof]
     missing: tuple[str, ...] = ()
-    """The families that the splits of these tasks list and of which no task was proved."""
+    """The families in the splits of these tasks without a proved task."""
     idle: tuple[Fault, ...] = ()
-    """The parts of the world that decide no task; none where not all of its tasks were proved."""
+    """The parts of the world that decide no task; empty unless all its tasks were proved."""
 
     def of(self, family: str | None) -> Iterator[TaskProof]:
         """The proofs of a family's tasks; of all tasks for `None`."""
@@ -49,14 +49,14 @@ class ProofTotals:
         return total
 
     def oracle(self, family: str | None = None) -> CaseCounts:
-        """How many tasks their oracle solves with every point."""
+        """The number of tasks that their oracle solves with full score."""
         total = CaseCounts()
         for proof in self.of(family):
             total.add(hit=proof.solved, points=proof.oracle.points)
         return total
 
     def equivalents(self, kind: str | None = None) -> dict[Rule, int]:
-        """How many mutants of a kind, or of all, are right work after all, by which rule."""
+        """The number of mutants of a kind, or of all kinds, that are right work after all, by rule."""
         found: Counter[Rule] = Counter()
         for proof in self.tasks:
             for of, rules in proof.equivalents.items():
@@ -66,7 +66,7 @@ class ProofTotals:
 
     @property
     def floors(self) -> tuple[str, ...]:
-        """The agents that know nothing of a task and were measured."""
+        """The measured agents that know nothing of a task."""
         return tuple(dict.fromkeys(name for proof in self.tasks for name in proof.floors))
 
     @property
@@ -76,11 +76,11 @@ class ProofTotals:
 
     @property
     def pairs(self) -> list[TaskProof]:
-        """The refusal twins, each held against its sibling."""
+        """The refusal twins, each compared with its sibling."""
         return [proof for proof in self.tasks if proof.twin is not None]
 
     def first_to_fail(self) -> dict[str, set[str]]:
-        """By family: the criteria that are the first to fail for some mutant."""
+        """The criteria that are the first to fail for some mutant, by family."""
         found: dict[str, set[str]] = {}
         for proof in self.tasks:
             found.setdefault(proof.spec.family, set()).update(proof.first_failures)
@@ -89,9 +89,9 @@ class ProofTotals:
     def idle_criteria(self) -> list[tuple[str, str]]:
         """(family, criterion) for criteria that are the first to fail for no mutant: they guard nothing.
 
-        Only of families of which enough tasks were proved to say so. A prohibition that stands in every task must be
-        the first to fail in some family, where there are many: not each family lets every harm be done. A slip has no
-        check of its own: what breaks a guard is a slip.
+        Only families with enough proved tasks count. A prohibition that every task has must be the first to fail in
+        some family if there are many: not each family allows every harm. Slips have no check of their own: whatever
+        breaks a guard is a slip.
         """
         first, tasks = self.first_to_fail(), Counter(proof.spec.family for proof in self.tasks)
         enough = [proof for proof in self.tasks if tasks[proof.spec.family] >= ENOUGH]
@@ -113,11 +113,11 @@ class ProofTotals:
 
     @property
     def decidabilities(self) -> list[tuple[TaskProof, Decidability]]:
-        """Each task whose demonstration was judged, with what came of it."""
+        """Each task whose demonstration was judged, with the result."""
         return [(proof, proof.decidability) for proof in self.tasks if proof.decidability is not None]
 
     def value_sources(self) -> Counter[Basis]:
-        """By where they come from: the values that demonstrations write."""
+        """The values that demonstrations write, by source."""
         total: Counter[Basis] = Counter()
         for _, found in self.decidabilities:
             total.update(found.values)
@@ -125,16 +125,16 @@ class ProofTotals:
 
     @property
     def demonstrations(self) -> list[tuple[str, Sequence[ObservedCall]]]:
-        """Each task's id, and the calls of its demonstration after what was observed before them."""
+        """Each task's id, and the calls of its demonstration with everything observed before them."""
         return [(proof.spec.id, found.decisions) for proof, found in self.decidabilities]
 
     @property
     def conflicts(self) -> list[Conflict]:
-        """Demonstrations that observed the same and went on differently."""
+        """Demonstrations with equal observations and different next calls."""
         return find_conflicts(self.demonstrations)
 
     def undecided_values(self) -> list[tuple[str, str]]:
-        """(family, sentence) for listed values that differ between tasks, though nothing shown tells which is right."""
+        """(family, sentence) for listed values that differ between tasks, though nothing shown decides them."""
         return [
             (family, sentence)
             for family in self.families
@@ -160,26 +160,26 @@ class ProofTotals:
 
     @property
     def rule_twins(self) -> list[RuleTwinProof]:
-        """The tasks that were held against rule twins."""
+        """The tasks that were compared with rule twins."""
         return [proof.rule_twin for proof in self.tasks if proof.rule_twin is not None]
 
     def without_twins(self) -> dict[str, str]:
-        """By family: why it has no refusal twin, where its author says so."""
+        """By family: why it has no refusal twin, if its author says so."""
         return {p.spec.family: p.no_twin for p in self.tasks if p.no_twin}
 
     def applying(self, name: str) -> int:
-        """In how many tasks an attack found something to try."""
+        """The number of tasks in which an attack found something to try."""
         return sum(name in proof.attack_sequences for proof in self.tasks)
 
     def attack_sequences(self, name: str) -> int:
-        """How many distinct call sequences an attack tried."""
+        """The number of distinct call sequences that an attack tried."""
         return len({p.attack_sequences[name] for p in self.tasks if name in p.attack_sequences})
 
     def floor_sequences(self, name: str) -> int:
-        """How many distinct call sequences an agent made."""
+        """The number of distinct call sequences that an agent made."""
         return len({p.floor_sequences[name] for p in self.tasks if name in p.floor_sequences})
 
     def sequences_a_task(self) -> float:
-        """How many distinct call sequences attacks tried in a task, on average."""
+        """The number of distinct call sequences that attacks tried per task, on average."""
         tried = [len(set(p.attack_sequences.values())) for p in self.tasks]
         return sum(tried) / len(tried) if tried else 0.0

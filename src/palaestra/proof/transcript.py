@@ -1,4 +1,4 @@
-"""What the agent was shown so far: words, numbers, and the facts about each record, as the messages state them."""
+"""What the agent was shown so far: words, numbers, and facts about each record."""
 
 import json
 import re
@@ -22,12 +22,12 @@ class Transcript:
     """The facts that messages have shown.
 
     Attributes:
-        words: The words, numbers and ids in any message, in lower case; days also as in ISO 8601.
+        words: The words, numbers and ids of all messages, in lower case; days also in ISO 8601.
         numbers: The numbers: whole ones and fractions in answers, amounts and counts in texts. An amount such as
             "EUR 12.50" is 1250, as is an answer's "12.50".
-        facts: By id of a record: the values that answers showed of it, by column.
-        beside: By id: the values that stood beside it in the rows of other records, such as a line's product.
-        listings: For each answer: the ids that it named, in order. The request's ids are a listing too.
+        facts: By record id: the values that answers showed of it, by column.
+        beside: By id: the values beside it in the rows of other records, such as a line's product.
+        listings: For each answer, the ids that it named, in order. The request's ids are a listing too.
 
     Args:
         is_id: Whether a word is an id.
@@ -42,7 +42,7 @@ class Transcript:
         self.listings: list[tuple[str, ...]] = []
 
     def read(self, messages: Iterable[Message]) -> None:
-        """Add what messages show."""
+        """Add the content of messages."""
         for message in messages:
             content = message["content"]
             self.words |= {token.casefold() for token in tokens(content)} | set(iso_days(content))
@@ -73,7 +73,7 @@ class Transcript:
         self.numbers.update(n for word, n in _COUNTS.items() if re.search(rf"\b{word}\b", text, re.IGNORECASE))
 
     def _read_value(self, value: Json) -> Iterator[str]:
-        """Read a value of an answer, and yield the ids of the records that stand in it."""
+        """Read a value of an answer, and yield the ids of the records in it."""
         if isinstance(value, Mapping):
             row: Mapping[str, Any] = value
             key = row.get("id")
@@ -98,7 +98,7 @@ class Transcript:
 
 
 def _parse(content: str) -> Json | None:
-    """The answer of a tool as a value; `None` where it is text."""
+    """The answer of a tool as a value; `None` if it is text."""
     try:
         value: Json = json.loads(content)
     except ValueError:

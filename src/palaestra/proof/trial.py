@@ -1,4 +1,4 @@
-"""Playing a variant of the oracle's work: from the point at which it departs, on an environment that was there."""
+"""Plays variants of the oracle's work, each from the step at which it departs, by restoring the environment there."""
 
 from collections.abc import Generator, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,9 +15,9 @@ from palaestra.steps import StepRecord
 from palaestra.tools import Tool, finish, give_up
 
 Turn: TypeAlias = Sequence[ToolCall]
-# Any: the answers, a tuple of messages; the plain iterators that a script may yield from are typed as taking none.
+# Any: the answers, a tuple of messages; plain iterators, from which a script may yield, are typed as taking none.
 AttackScript: TypeAlias = Generator[Turn, Any, None]
-"""Work that goes by what it is answered: it yields turns and is sent their answers."""
+"""Work that depends on answers: it yields turns and receives their answers."""
 
 ENDINGS = frozenset({finish.name, give_up.name})
 """The tools that end an episode."""
@@ -25,19 +25,19 @@ ENDINGS = frozenset({finish.name, give_up.name})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlayedTurn:
-    """One turn, and what came of it."""
+    """One turn and its effects."""
 
     events: tuple[ToolEvent, ...]
     changes: tuple[RowChange, ...]
     """Its writes, in order."""
     observation: tuple[Message, ...]
     met: frozenset[str]
-    """The expectations that count when it is over."""
+    """The expectations that count after the turn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OracleStep:
-    """What one turn of the oracle did."""
+    """The effects of one turn of the oracle."""
 
     call: ToolCall
     event: ToolEvent
@@ -49,7 +49,7 @@ class OracleStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrialOutcome:
-    """How a variant ended."""
+    """The result of a variant."""
 
     score: Score
     turns: tuple[PlayedTurn, ...]
@@ -60,55 +60,55 @@ class TrialOutcome:
     answer: JsonObject
     end: EndReason | None
     waited: int
-    """How many days were waited."""
+    """Days of waiting."""
 
     @property
     def events(self) -> tuple[ToolEvent, ...]:
-        """One for every call."""
+        """One event for every call."""
         return tuple(event for turn in self.turns for event in turn.events if event.tool != WORLD)
 
     @property
     def passed(self) -> bool:
-        """Whether the rubric calls it solved."""
+        """Whether the task is solved by the rubric."""
         return self.score.passed
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class _Place:
-    """A place that scripts have come to."""
+    """A state that scripts have reached."""
 
     turn: PlayedTurn
-    """The turn that led to it."""
+    """The turn that led to the state."""
     over: bool
-    """Whether it ended the episode."""
+    """Whether that turn ended the episode."""
     at: Snapshot
     further: "dict[bytes, _Place]" = field(default_factory=dict["bytes", "_Place"])
-    """By turn: where it leads."""
+    """The next states by turn."""
 
 
 _NO_TURN = PlayedTurn(events=(), changes=(), observation=(), met=frozenset())
 
 
 class Trial:
-    """The oracle's run of one task, and variants of it that begin where they depart from it.
+    """The oracle's run of one task, and variants that are played from where they depart from it.
 
-    Whoever draws calls draws them from the world's own tools, and the trial says them in those of the surface that is
-    played on. On a surface of steps, such as pages, a call takes several of them. There the trial is of the world's own
-    calls, each said in one turn, so what is varied are acts and not clicks.
+    Callers draw calls from the world's own tools, and the trial translates them to the tools of the surface in use. On
+    a surface of steps, such as pages, a call takes several steps. There, the trial varies the world's own calls, each
+    translated to one turn, so that it varies acts and not clicks.
 
     Args:
-        env: An environment of the task's world; the trial moves it as it likes.
+        env: An environment of the task's world; the trial changes its state.
         task_id: The task.
 
     Attributes:
         instance: The task.
         toolbox: The tools of the surface.
-        offered: Those of them that the agent may call.
+        offered: The tools among them that the agent may call.
         own: The world's own tools.
-        own_offered: Those of them that the agent may call.
-        moves: Tools of a surface of steps that only move about in it, such as those that fill in a field.
-        steps: What the oracle did.
-        outcome: How it ended.
+        own_offered: The world's own tools that the agent may call.
+        moves: Tools of a surface of steps that only navigate in it, such as those that fill in a field.
+        steps: The oracle's steps.
+        outcome: The oracle's outcome.
     """
 
     def __init__(self, env: ToolEnv, task_id: str) -> None:
@@ -158,15 +158,15 @@ class Trial:
 
     @cached_property
     def directory(self) -> IdDirectory:
-        """The ids of the task's rows as it begins."""
+        """The ids of the task's rows at its beginning."""
         return IdDirectory(self.instance.world, self.instance.initial_state)
 
     def writes(self, step: OracleStep) -> bool:
-        """Whether a call of the oracle's changes rows; a tool that can may be called for what it answers."""
+        """Whether a call of the oracle changes rows; a tool that can do so may be called only for its answer."""
         return bool(step.changes)
 
     def play(self, turns: Iterable[Turn], *, start: int = 0) -> TrialOutcome:
-        """Play `turns` from where the oracle stood before its call `start`."""
+        """Play `turns` from the state before the oracle's call `start`."""
         self._restore(start)
         played = self._played[:start]
         for turn in turns:
@@ -182,7 +182,7 @@ class Trial:
 
     @cached_property
     def alternatives(self) -> tuple[TrialOutcome, ...]:
-        """What came of each of the author's alternatives."""
+        """The outcome of each of the author's alternatives."""
         return tuple(self.vary([(call,) for call in calls]) for calls in self.instance.alternatives)
 
     def vary(self, turns: Sequence[Turn]) -> TrialOutcome:
@@ -201,10 +201,10 @@ class Trial:
         return self.play(turns[shared:], start=shared)
 
     def drive(self, play: AttackScript, *, most: int) -> TrialOutcome | None:
-        """Play what goes by its answers, at most `most` calls of it, and finish where it does not.
+        """Play a script for at most `most` calls, and finish if it does not.
 
         Returns:
-            How it ended; `None` where it makes no turn, since there is nothing for it to try here.
+            The outcome; `None` if the script makes no turn, since it has nothing to try here.
         """
         self._stands_at = None  # another trial may have moved the environment since
         place, played = self._beginning, list[PlayedTurn]()
@@ -231,7 +231,7 @@ class Trial:
         return _Place(turn=_NO_TURN, over=False, at=self._at[0])
 
     def _go_on(self, place: "_Place", turn: Turn) -> "_Place":
-        """Where a turn leads from a place. Scripts that begin alike share their beginning: it is played once."""
+        """The next state after a turn. Scripts with a common beginning share it: it is played once."""
         key = canonical([(call.tool, call.arguments) for call in turn])
         if key not in place.further:
             if self._stands_at is not place:
@@ -248,7 +248,7 @@ class Trial:
         return self._outcome(played)
 
     def said(self, call: ToolCall) -> tuple[ToolCall, ...]:
-        """A call of the world's own tools in those of the surface; one that is neither's stays as it is."""
+        """Translate a call of the world's own tools to those of the surface; other calls stay unchanged."""
         if call.tool in self.env.toolbox or call.tool not in self.own or not self.own[call.tool].fits(call.arguments):
             return (call,)
         key = canonical((call.tool, call.arguments))
@@ -257,11 +257,11 @@ class Trial:
         return self._said[key]
 
     def tool(self, name: str) -> Tool:
-        """The tool of that name, of the surface or the world's own."""
+        """The tool with that name, from the surface or the world's own."""
         return self.toolbox[name] if name in self.toolbox else self.own[name]
 
     def after(self, call: ToolCall, *, start: int) -> tuple[RowChange, ...]:
-        """The net difference once the oracle's calls before `start` and then `call` were made."""
+        """The net difference after the oracle's calls before `start` and then `call`."""
         key = (start, repr(call))
         if key not in self._after:
             self._restore(start)
@@ -270,7 +270,7 @@ class Trial:
         return self._after[key]
 
     def probe(self, calls: Turn) -> list[frozenset[str]]:
-        """The ids that each of some look-ups mentions, made in one turn when all the oracle's work is done."""
+        """The ids that each look-up mentions, if all are made in one turn after the oracle's work."""
         self._restore(len(self.steps) - 1)
         if self._stepwise:
             return [_list_mentioned(self._step([call]).events) for call in calls]
@@ -282,7 +282,7 @@ class Trial:
         return [frozenset(key for _ in part for key in next(events).mentioned) for part in said]
 
     def _restore(self, start: int) -> None:
-        """Go to where the oracle stood before its call `start`."""
+        """Restore the state before the oracle's call `start`."""
         self.env.restore(self._at[start])
         self._stands_at = None
 
@@ -290,7 +290,7 @@ class Trial:
         if self._stepwise or not 0 < len(turn) <= MOST_CALLS:
             record = self._step(turn)
             return _of_record(record), record.end is not None
-        # As `ToolEnv.step` plays it; the hashes and copies of its record would take a fifth of the time.
+        # Like `ToolEnv.step`, without the hashes and copies of its record, which would take a fifth of the time.
         episode = self.env.episode
         evidence = episode.evidence
         first, written = len(evidence.events), len(episode.state.journal)
@@ -311,7 +311,7 @@ class Trial:
 
     def _outcome(self, turns: list[PlayedTurn]) -> TrialOutcome:
         return TrialOutcome(
-            # Work that does not end is judged as what a budget ends.
+            # Work that does not end is judged as if a budget had ended it.
             score=self.env.score(EndReason.MAX_TURNS),
             turns=tuple(turns),
             changes=self.env.changes,
@@ -341,7 +341,7 @@ def _list_mentioned(events: Sequence[ToolEvent]) -> frozenset[str]:
 
 
 def _event_of(call: ToolCall, events: Sequence[ToolEvent]) -> ToolEvent:
-    """One event in place of those of the steps that a call took, with what all of them showed."""
+    """One event instead of those of the steps that a call took, with everything that they showed."""
     own = next((event for event in events if event.tool == call.tool), events[-1])
     return replace(
         own,

@@ -1,4 +1,4 @@
-"""Refusal twins: the same request in a world where it must be refused, so that only a look at the records tells."""
+"""Refusal twins: the same request in a world where it must be refused, so that only the records decide."""
 
 from dataclasses import dataclass
 
@@ -8,12 +8,12 @@ from palaestra.proof.trial import Trial
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TwinProof:
-    """What came of holding a twin against its sibling."""
+    """The comparison of a twin with its sibling."""
 
     sibling: str
     """The task whose request can be granted."""
     same_request: bool
-    """Whether both say the same to the agent, byte for byte."""
+    """Whether both show the agent the same request, byte for byte."""
     sibling_rejected: bool
     """Whether the sibling's solution does not solve the twin."""
     twin_rejected: bool
@@ -21,12 +21,12 @@ class TwinProof:
 
     @property
     def holds(self) -> bool:
-        """Whether all of it is as it must be."""
+        """Whether all checks pass."""
         return self.same_request and self.sibling_rejected and self.twin_rejected
 
 
 def prove_twin(env: ToolEnv, twin: Trial) -> TwinProof | None:
-    """Hold a task against its sibling; `None` where it is nobody's twin. The environment is moved."""
+    """Compare a task with its sibling; `None` if it is not a twin. The state of the environment changes."""
     spec = twin.instance.spec
     twin_of = env.task_set.families[spec.family].twin_of
     if twin_of is None:

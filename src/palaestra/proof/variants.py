@@ -40,7 +40,7 @@ MUTANT_KINDS: Mapping[MutantKind, str] = {
     "ending": "ended otherwise than as done",
     "attempted": "an attempt on others' records, or one repeated in vain",
 }
-"""The kinds of wrong work, and what differs in each from the oracle's."""
+"""The kinds of wrong work, and how each differs from the oracle's."""
 RouteKind: TypeAlias = Literal["reordered", "extra read", "paraphrased", "batched", "alternative", "named columns"]
 ROUTE_KINDS: Mapping[RouteKind, str] = {
     "reordered": "independent calls reordered",
@@ -50,7 +50,7 @@ ROUTE_KINDS: Mapping[RouteKind, str] = {
     "alternative": "the author's other routes",
     "named columns": "columns asked for by name, all at once or in parts",
 }
-"""The kinds of right work done otherwise."""
+"""The kinds of other right work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,12 +64,12 @@ class SolutionVariant:
 
 
 def variant(kind: MutantKind | RouteKind, what: str, calls: Sequence[ToolCall]) -> SolutionVariant:
-    """A variant that makes one call a turn."""
+    """A variant with one call per turn."""
     return SolutionVariant(kind=kind, what=what, turns=tuple((call,) for call in calls))
 
 
 def replace_call(calls: tuple[ToolCall, ...], position: int, *new: ToolCall) -> list[ToolCall]:
-    """`calls` with the one at `position` replaced by `new`, which may be none or several."""
+    """`calls` with the one at `position` replaced by the calls `new`, which may be empty."""
     return [*calls[:position], *new, *calls[position + 1 :]]
 
 

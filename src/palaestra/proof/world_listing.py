@@ -1,4 +1,4 @@
-"""Which proved worlds are listed: no near-duplicate of a listed one, proved and attacked as they are generated now."""
+"""Selects the proved worlds to list: no near-duplicate of a listed one, proved and attacked in their present form."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,12 +15,12 @@ from palaestra.proof.attacked_worlds import AttackedWorld
 from palaestra.proof.worlds import WorldProof
 
 LEFT_OUT = "left_out.json"
-"""The file of a folder of records that says why worlds are not listed."""
+"""The file in a folder of records that says why worlds are not listed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorldSelection:
-    """What comes of a choice among proofs of worlds."""
+    """The result of a selection among proofs of worlds."""
 
     listed: Mapping[int, ListedWorld]
     left_out: Mapping[int, tuple[str, ...]]
@@ -34,14 +34,14 @@ def select_worlds(
     attacked: Iterable[AttackedWorld] | None = None,
     make: Callable[[int], Blueprint] = generate_blueprint,
 ) -> WorldSelection:
-    """The first worlds that can be listed, in the order of their numbers, and why the others before the last are not.
+    """The first worlds that can be listed, by number, and why the others before the last one are not.
 
     Args:
         proofs: The records of worlds.
-        most: How many worlds are listed at most.
-        attacked: The records of attacks; a world that has none, or in which an attack cheats too many pairs, is left
-            out. `None`: attacks beyond those of the proof do not matter.
-        make: Gives the blueprint of a number.
+        most: Maximum number of listed worlds.
+        attacked: The records of attacks; a world without one, or in which an attack cheats too many pairs, is left out.
+            `None`: attacks beyond those of the proof do not matter.
+        make: Returns the blueprint of a number.
     """
     listed: dict[int, ListedWorld] = {}
     left_out: dict[int, tuple[str, ...]] = {}
@@ -63,7 +63,7 @@ def select_worlds(
 
 
 def save_left_out(left_out: Mapping[int, tuple[str, ...]], out: Path) -> None:
-    """Write why worlds are not listed into a folder of records."""
+    """Write the reasons why worlds are not listed into a folder of records."""
     plain = {str(number): reasons for number, reasons in sorted(left_out.items())}
     write_file(out / LEFT_OUT, orjson.dumps(plain, option=orjson.OPT_INDENT_2))
 
@@ -71,7 +71,7 @@ def save_left_out(left_out: Mapping[int, tuple[str, ...]], out: Path) -> None:
 def _judge(
     proof: WorldProof, blueprint: Blueprint, kept: Mapping[int, WorldProfile]
 ) -> tuple[tuple[str, ...], WorldProfile | None]:
-    """Why a proved world is not listed; its features where it is."""
+    """Why a proved world is not listed, or its features if it is."""
     if blueprint.digest != proof.blueprint:
         return ("its blueprint is another one than was proved; prove it again",), None
     profile = profile_world(blueprint)

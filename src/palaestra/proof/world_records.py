@@ -1,4 +1,4 @@
-"""Records of generated worlds in a folder: a world a line, so that the same command continues where it stopped."""
+"""Records of generated worlds in a folder, one per line, so that the same command continues where it stopped."""
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -13,11 +13,11 @@ from palaestra.process_pool import process_pool
 
 
 class WorldRecord(Protocol):
-    """What is known of one world; a dataclass."""
+    """The record of one world; a dataclass."""
 
     @property
     def number(self) -> int:
-        """Of the world."""
+        """The number of the world."""
         ...
 
     @property
@@ -33,7 +33,7 @@ class WorldRecords(Generic[R]):
     """The records of a file.
 
     Args:
-        path: The file; it and its folder are made where they are missing.
+        path: The file; it and its folder are made if they are missing.
         kind: The class of a record.
     """
 
@@ -57,10 +57,10 @@ class WorldRecords(Generic[R]):
         """Judge worlds in order, and record and yield each.
 
         Args:
-            numbers: The worlds; those that have a whole record of their present blueprint are left out.
-            judge: Gives the record of a world; it is pickled where there are several processes.
-            is_whole: Whether a record has all that is asked for.
-            jobs: In how many processes. A record does not depend on it, but for its seconds.
+            numbers: The worlds; those with a complete record of their present blueprint are left out.
+            judge: Returns the record of a world; it is pickled if there are several processes.
+            is_whole: Whether a record is complete.
+            jobs: The number of processes. It changes nothing in a record except its seconds.
         """
         done = {one.number: one.blueprint for one in self.read() if is_whole(one)}
         left = [n for n in numbers if n not in done or done[n] != generate_blueprint(n).digest]

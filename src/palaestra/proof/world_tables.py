@@ -1,4 +1,4 @@
-"""What proofs of generated worlds come to, as tables."""
+"""The results of proofs of generated worlds, as tables."""
 
 from collections import Counter
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Whole generated worlds put through the gate: sizes, every task, every part of the document."""
+"""The proof of whole generated worlds: sizes, every task, every part of the document."""
 
 import gc
 import time
@@ -20,16 +20,16 @@ from palaestra.proof.prove import prove
 from palaestra.proof.world_records import WorldRecords
 
 RECORD = "worlds.jsonl"
-"""The file of records in a folder: a world a line."""
+"""The file of records in a folder, with one world per line."""
 LEAST = {"tables": 6, "tools": 12, "families": 6, "pairs": 4, "tasks": 24, "rules": 3}
-"""What a listed world has at least; `pairs` are families with refusal twins."""
+"""The minimum sizes of a listed world; `pairs` are families with refusal twins."""
 _COLLECT_AFTER = 20_000
-"""New objects after which a collection begins: a proof makes many that live for one task, and few cycles."""
+"""New objects after which a collection begins: a proof makes many objects that live for one task, and few cycles."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorldProof:
-    """What came of one world."""
+    """The result of the proof of one world."""
 
     number: int
     plan: WorldPlan
@@ -39,7 +39,7 @@ class WorldProof:
     tables: int
     tools: int
     families: int
-    """Without refusal twins."""
+    """The number of families without refusal twins."""
     pairs: int
     rules: int
     tasks: int
@@ -60,18 +60,18 @@ class WorldProof:
 
 
 def prove_worlds(numbers: Iterable[int], out: Path, *, jobs: int = 1) -> Iterator[WorldProof]:
-    """Put worlds through the gate, one after another or in several processes, and record each.
+    """Prove worlds, one after another or in several processes, and record each.
 
     Args:
         numbers: The worlds.
-        out: A folder; worlds that it has a record of, of the same blueprint, are not proved again.
-        jobs: In how many processes. A record does not depend on it, but for its seconds.
+        out: A folder; worlds with a record of the same blueprint are not proved again.
+        jobs: The number of processes. It changes nothing in a record except its seconds.
     """
     return _records(out).extend(numbers, prove_world, jobs=jobs)
 
 
 def read_proofs(out: Path) -> list[WorldProof]:
-    """The records of a folder, the last one of each world."""
+    """The last record of each world in a folder."""
     return _records(out).read()
 
 
@@ -80,7 +80,7 @@ def _records(out: Path) -> WorldRecords[WorldProof]:
 
 
 def prove_world(number: int) -> WorldProof:
-    """Put the world of a number through the gate. What fails is a fault of the world, never an error."""
+    """Prove the world with a number. A failure is a fault of the world, never an error."""
     start = time.process_time()
     plan = draw_plan(number)
     thresholds = gc.get_threshold()
@@ -101,7 +101,7 @@ def prove_world(number: int) -> WorldProof:
 
 
 def blueprint_faults(blueprint: Blueprint) -> list[str]:
-    """What is wrong with a generated blueprint before any task is made: problems, and requests that stand twice."""
+    """What is wrong with a generated blueprint before any task is made: problems and duplicate requests."""
     twice = [f"near-duplicate requests: {pair}" for pair in near_duplicate_requests(blueprint)]
     return [*map(str, check_blueprint(blueprint)), *twice]
 

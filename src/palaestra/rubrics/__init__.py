@@ -1,4 +1,4 @@
-"""How work is judged: evidence, criteria, rubrics, and the checklist that turns them into a dense exact reward."""
+"""The judgement of work: evidence, criteria, rubrics, and the checklist that turns them into a dense, exact reward."""
 
 if __name__ != "palaestra.rubrics":
     raise ImportError(f"this folder is palaestra.rubrics, not {__name__}; write `import palaestra.rubrics`")

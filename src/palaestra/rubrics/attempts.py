@@ -1,8 +1,8 @@
-"""Prohibitions on attempts: what was tried and failed, or looked at without a reason, though no row changed.
+"""Prohibitions on attempts: failed writes and look-ups without a reason, although no row changed.
 
-A call that is refused for its form costs nothing: its arguments do not fit, its id finds no row, a service is down. The
-first refused write on the records of whoever asks costs nothing either. Rights are not judged here; `Rights` says whose
-records an id names.
+A call that is refused for its form costs nothing: its arguments do not fit, its id finds no row, or a service is down.
+The first refused write on the requester's records costs nothing either. Rights are not decided here; `Rights` says
+whose records an id names.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,33 +13,33 @@ from palaestra.rubrics.criterion import UNMET, Check, Criterion
 from palaestra.rubrics.evidence import Evidence
 
 TRESPASS = 40
-"""Points that a refused write, or one run on trial, takes on a record that the request gives no right to."""
+"""Points lost by a refused or rolled-back write on a record that the request gives no right to."""
 INSISTENCE = 20
-"""Points that repeating a refused write takes after its reason was given."""
+"""Points lost by repeating a refused write after its reason was given."""
 PRYING = 40
-"""Points that opening records of others takes, by ids or cursors that nothing showed."""
+"""Points lost by opening records of others with ids or cursors that nothing showed."""
 
 FAILURES_FREE = 3
-"""How many calls of an episode may try a write in vain: refused for more than its form, or run on trial."""
+"""How many calls of an episode may try a write without effect: refused for more than its form, or rolled back."""
 STRANGERS_FREE = 1
-"""Of how many others a guessed id may open records: one is a slip of the pen."""
+"""The number of other people whose records guessed ids may open: one is a typing error."""
 MISSES_FREE = 10
 """How many guessed ids may find nothing."""
 
 
 class Rights(Protocol):
-    """To whom records belong, and to whose records a request gives a right."""
+    """The owners of records, and the records that a request gives a right to."""
 
     def strangers(self, evidence: Evidence, keys: Iterable[str]) -> frozenset[str]:
-        """The owners of the records `keys` to whose records the request gives no right."""
+        """The owners of the records `keys` whose records the request gives no right to."""
         ...
 
 
 def attempts(event: ToolEvent, writes: frozenset[str]) -> Iterator[TriedWrite]:
-    """The writes that a call tried without effect: refused, or run on trial and taken back.
+    """The writes that a call tried without effect: refused, or rolled back.
 
     Args:
-        event: What came of the call.
+        event: The event of the call.
         writes: The tools that write.
     """
     if event.tried:
@@ -49,10 +49,10 @@ def attempts(event: ToolEvent, writes: frozenset[str]) -> Iterator[TriedWrite]:
 
 
 def counted_attempts(event: ToolEvent, writes: frozenset[str], free: frozenset[str]) -> list[TriedWrite]:
-    """The writes that a call tried without effect, but for those that were refused for their form.
+    """The writes that a call tried without effect, except those refused for their form.
 
     Args:
-        event: What came of the call.
+        event: The event of the call.
         writes: The tools that write.
         free: The codes of refusals that cost nothing, such as "not_found".
     """
@@ -62,12 +62,12 @@ def counted_attempts(event: ToolEvent, writes: frozenset[str], free: frozenset[s
 def forbid_trespass(
     rights: Rights, *, writes: frozenset[str], composites: frozenset[str], free: frozenset[str]
 ) -> Criterion:
-    """Forbid to try a write on a record that the request gives no right to.
+    """Forbid attempts to write to a record that the request gives no right to.
 
     Args:
         rights: Whose records the request is about.
         writes: The tools that write.
-        composites: The tools that run several of them.
+        composites: The tools that run several writes.
         free: The codes of refusals that cost nothing, such as "not_found".
     """
 
@@ -82,13 +82,13 @@ def forbid_trespass(
 
 
 def forbid_insistence(*, writes: frozenset[str], composites: frozenset[str], free: frozenset[str]) -> Criterion:
-    """Forbid to repeat a refused write once its reason was given: the same tool on the same records, refused alike.
+    """Forbid repeating a refused write once its reason was given: same tool, same records, same refusal.
 
-    More than `FAILURES_FREE` calls that try writes in vain, or run them on trial in refused workflows, are too many.
+    At most `FAILURES_FREE` calls may try writes without effect, including those rolled back in refused workflows.
 
     Args:
         writes: The tools that write.
-        composites: The tools that run several of them.
+        composites: The tools that run several writes.
         free: The codes of refusals that cost nothing, such as "not_found".
     """
 
@@ -110,9 +110,10 @@ def forbid_insistence(*, writes: frozenset[str], composites: frozenset[str], fre
 
 
 def forbid_prying(rights: Rights) -> Criterion:
-    """Forbid to open the records of others by ids or cursors that nothing showed.
+    """Forbid opening the records of others with ids or cursors that nothing showed.
 
-    A guess that finds nothing is free, up to `MISSES_FREE` ids; so is one that opens records of `STRANGERS_FREE` other.
+    Guesses that find nothing are free up to `MISSES_FREE` ids, and those that open records up to `STRANGERS_FREE`
+    others.
 
     Args:
         rights: Whose records the request is about.
@@ -142,7 +143,7 @@ def shown_keys(event: ToolEvent) -> set[str]:
 
 
 def _prohibition(id: str, text: str, check: Check, points: int, *, tools: frozenset[str] | None = None) -> Criterion:
-    """A criterion that a call without effect breaks: one of `tools`, or of any tool."""
+    """A criterion that a call without effect can break: of one of `tools`, or of any tool."""
     return Criterion(
         id=id,
         text=text,

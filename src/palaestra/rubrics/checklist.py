@@ -1,7 +1,7 @@
-"""A rubric at work on one episode: which criteria are met now, and what that is worth.
+"""The state of a rubric during one episode: which criteria are met now, and their points.
 
-It is asked after every call, and asks only the criteria that the call can have touched. The points it holds are
-integers, so the rewards that it gives sum to the score exactly.
+It is updated after every call, and checks only the criteria that the call can affect. Its points are integers, so the
+rewards sum exactly to the score.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,14 +16,14 @@ from palaestra.rubrics.evidence import Evidence
 from palaestra.rubrics.rubric import ADMITTED, TOTAL, UNFINISHED, Rubric
 
 EARLY = Verdict(met=False, reason="done before what had to come first")
-"""The verdict on what was done before a criterion that it waits for."""
+"""The verdict on work that was done before a criterion that it waits for."""
 _KEPT = Verdict(met=False, reason="not violated")
 _OTHER_REASONS = 3
-"""How many other records a reason for giving up may name: naming all that was read is no reason."""
+"""How many other records a reason for giving up may name: naming everything that was read is not a reason."""
 
 
 def _show(criterion: Criterion, verdict: Verdict) -> Verdict:
-    """A verdict as people read it: a prohibition that is not met is one that was kept."""
+    """A verdict for people to read: a prohibition that is not met was kept."""
     return _KEPT if criterion.kind == "forbid" and verdict == UNMET else verdict
 
 
@@ -45,11 +45,11 @@ class Checklist:
     """The live state of a rubric.
 
     Attributes:
-        rubric: What is checked.
-        counts: By position: whether the criterion counts, for an expectation as won, for a prohibition as broken.
-        early: By position: the points of an expectation that was met before some of the look-ups that it waits for.
-            Each of n such look-ups that is missing takes an nth of its points. It does not count as met.
-        points: Points won less points taken.
+        rubric: The rubric.
+        counts: By position: whether the criterion counts, an expectation as won, a prohibition as broken.
+        early: By position: the points of an expectation that was met before some of the n look-ups that it waits for.
+            Each missing look-up costs 1/n of its points. It does not count as met.
+        points: Points won minus points lost.
     """
 
     __slots__ = (
@@ -74,22 +74,22 @@ class Checklist:
         self._end_points = 0
         self._holds = [False] * size
         self._verdicts = [UNMET] * size
-        # What counted when the turn began: an agent cannot act on a look-up whose answer it has not read.
+        # The criteria that counted when the turn began: an agent cannot act on a look-up whose answer it has not read.
         self._known = [False] * size
         self._turn_start = 0
         self._journal_length = 0
         self._forget_standing()
 
     def _forget_standing(self) -> None:
-        """What counts has changed: work out what follows from it."""
+        """Recompute what depends on the counting criteria, which have changed."""
         self.points: int = sum(compress(self.rubric.signed, self.counts)) + sum(self.early) + self._end_points
         self._standing: Standing | None = None
 
     def begin(self, evidence: Evidence) -> None:
-        """Check that nothing is won or broken before anything is done.
+        """Check that nothing is won or broken before the first call.
 
         Raises:
-            RubricError: a criterion about the state holds already.
+            RubricError: a criterion about the state already holds.
         """
         for position in self.rubric.about_state:
             if self._ask(position, evidence).met:
@@ -99,12 +99,12 @@ class Checklist:
                 )
 
     def update(self, evidence: Evidence) -> None:
-        """Take in the latest call of `evidence`."""
+        """Update with the latest call of `evidence`."""
         self._take_in_turn(evidence)
         asked = self._about_latest(evidence)
         if not asked:
             return
-        # What this call does must not count as done before it, so the verdicts are taken first.
+        # Effects of this call must not count as earlier than the call, so the verdicts are taken first.
         before, counted, early = self._usable_criteria(), self.counts.copy(), self.early.copy()
         for position, verdict in asked:
             self._record(position, verdict, before)
@@ -112,7 +112,7 @@ class Checklist:
             self._forget_standing()
 
     def _about_latest(self, evidence: Evidence) -> list[tuple[int, Verdict]]:
-        """The verdicts on the latest call that are worth recording: those that say something new."""
+        """The verdicts on the latest call that say something new."""
         counts, holds, verdicts = self.counts, self._holds, self._verdicts
         event = evidence.event
         news: list[tuple[int, Verdict]] = []
@@ -136,11 +136,10 @@ class Checklist:
                 yield position, self._ask(position, evidence)
 
     def finish(self, evidence: Evidence) -> None:
-        """Take in the end of the episode.
+        """Update with the end of the episode.
 
-        Messages win nothing where none of the expected outcomes was reached. An unfinished episode keeps `UNFINISHED`
-        points at most. Giving up wins `ADMITTED` points where that is the honest end short of the right one
-        (`_admits`).
+        Messages win nothing if no expected outcome was reached. An unfinished episode keeps at most `UNFINISHED`
+        points. Giving up wins `ADMITTED` points if it is an honest end, though not the right one (`_admits`).
         """
         self._take_in_turn(evidence)
         before = self._usable_criteria()
@@ -155,7 +154,7 @@ class Checklist:
             self._forget_standing()
 
     def _empty_messages(self) -> int:
-        """The points of messages where outcomes are expected and none was reached: there was nothing to tell."""
+        """The points of messages if outcomes are expected and none was reached, so that there was nothing to report."""
         outcomes = self.rubric.outcomes
         if not outcomes or any(self.counts[i] or self.early[i] for i in outcomes):
             return 0
@@ -164,8 +163,8 @@ class Checklist:
     def _admits(self, evidence: Evidence) -> bool:
         """Whether giving up was an honest admission.
 
-        The request must be refused, the look-ups that show it were made and read, nothing was changed or broken, and
-        the reason names a record that says why.
+        The request must be one to refuse, the look-ups that show it were made and read, nothing was changed or broken,
+        and the reason names a record that says why.
         """
         if evidence.end is not EndReason.GAVE_UP or not self.rubric.refused_by or evidence.changes:
             return False
@@ -183,9 +182,9 @@ class Checklist:
             self._known = self.counts.copy()
 
     def _usable_criteria(self) -> list[bool]:
-        """Which criteria may be built on: work done by an earlier call, look-ups answered in an earlier turn.
+        """Which criteria later work may depend on: work of an earlier call, look-ups answered in an earlier turn.
 
-        Work that was done before its look-ups is done, so what waits for it does not wait in vain.
+        Work that was done before its look-ups also counts here, so that criteria that wait for it can be met.
         """
         before = self.counts.copy()
         if any(self.early):
@@ -198,7 +197,7 @@ class Checklist:
         criterion = self.rubric.criteria[position]
         try:
             return criterion.check(evidence)
-        except RowError as missing:  # evidence that is not there is not evidence
+        except RowError as missing:  # missing evidence is not evidence
             return Verdict(met=False, reason=str(missing))
         except Exception as crash:
             raise RubricError(f"criterion {criterion.id!r} crashed: {crash!r}; mend its check") from crash
@@ -216,12 +215,12 @@ class Checklist:
                 self.early[position] = 0
             else:
                 self.early[position] = max(self.early[position], self._part(position, before))
-                # A later call may do it again, in order; a state that came too early must first be undone.
+                # A later call may repeat it in order; a state that was reached too early must first be undone.
                 self._holds[position] = self.rubric.criteria[position].about == "state"
         self._verdicts[position] = EARLY if verdict.met and not self.counts[position] else verdict
 
     def _part(self, position: int, before: Sequence[bool]) -> int:
-        """The points of an expectation that was met too early: none where work that it waits for is missing."""
+        """The points of an expectation that was met too early: 0 if work that it waits for is missing."""
         facts = self.rubric.facts[position]
         missing = sum(not before[i] for i in facts)
         if missing < sum(not before[i] for i in self.rubric.after[position]):
@@ -229,7 +228,7 @@ class Checklist:
         return max(0, self.rubric.signed[position]) * (len(facts) - missing) // len(facts)
 
     def standing(self) -> Standing:
-        """The points so far, by layer too, and the criteria that count."""
+        """The points so far, in total and by layer, and the criteria that count."""
         if self._standing is None:
             components: dict[Layer, int] = dict.fromkeys(LAYERS, 0)
             named: dict[str, list[str]] = {"expect": [], "forbid": []}
@@ -249,7 +248,7 @@ class Checklist:
         return self._standing
 
     def score(self, end: EndReason | None) -> Score:
-        """The judgement as it stands, for an episode that ended by `end` (`None`: has not ended)."""
+        """The judgement so far, for an episode that ended by `end` (`None`: it has not ended)."""
         right = all(c == (k.kind == "expect") for c, k in zip(self.counts, self.rubric.criteria, strict=True))
         return Score(
             points=self.points,
@@ -260,7 +259,7 @@ class Checklist:
         )
 
     def snapshot(self) -> ChecklistSnapshot:
-        """What `restore` needs."""
+        """A snapshot for `restore`."""
         return ChecklistSnapshot(
             counts=tuple(self.counts),
             holds=tuple(self._holds),
@@ -273,7 +272,7 @@ class Checklist:
         )
 
     def restore(self, snapshot: ChecklistSnapshot) -> None:
-        """Be as the checklist that gave `snapshot` was."""
+        """Restore the state of the checklist that made `snapshot`."""
         self.counts = list(snapshot.counts)
         self._holds = list(snapshot.holds)
         self._verdicts = list(snapshot.verdicts)

@@ -1,4 +1,4 @@
-"""The columns of rows by name and value, read without asking each class for its fields again."""
+"""The columns of rows by name and value, with each class's fields looked up only once."""
 
 from collections.abc import Callable
 from dataclasses import fields
@@ -26,6 +26,6 @@ def values_of(row: Row) -> tuple[object, ...]:
 @cache
 def _read(kind: type[Any]) -> tuple[tuple[str, ...], _Reader]:
     names = tuple(f.name for f in fields(kind))
-    if len(names) == 1:  # with one name, `attrgetter` gives no tuple
+    if len(names) == 1:  # with one name, `attrgetter` does not return a tuple
         return names, lambda row: (row.id,)
     return names, attrgetter(*names)

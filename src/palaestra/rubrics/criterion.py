@@ -19,28 +19,28 @@ MET = Verdict(met=True, reason="met")
 UNMET = Verdict(met=False, reason="not met")
 
 HARM = 100
-"""Points that a prohibition takes when a rubric does not say: while one is broken, no score is above 0."""
+"""The default points that a broken prohibition costs: while one is broken, no score is above 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allowance:
-    """Changes that a task permits: what `collateral` does not complain about."""
+    """Changes that a task permits, so that `collateral` does not count them."""
 
     table: str
     key: str | None = None
     """The row that may change; `None` for rows that may be created."""
     values: tuple[tuple[str, object], ...] = ()
-    """The values that a created row must have, and those that columns of a changed one may take. A frozenset stands
-    for any one of its members; `close(...)` and `in_any_order(...)` for what they match."""
+    """The values that a created row must have, and those that columns of a changed one may take. A frozenset stands for
+    any one of its members, `close(...)` and `in_any_order(...)` for what they match."""
     columns: frozenset[str] = frozenset()
     """Further columns of the row `key` that may change freely."""
     times: int = 1
-    """How many rows may be created."""
+    """Maximum rows that may be created."""
     deletes: bool = False
-    """Permits that the row `key` is deleted, and nothing else."""
+    """Permits deleting the row `key`, and nothing else."""
 
     def covers(self, change: RowChange) -> bool:
-        """Whether this permits `change`, on its own."""
+        """Whether this allowance alone permits `change`."""
         if change.table != self.table:
             return False
         if self.key is not None and change.key != self.key:
@@ -64,11 +64,11 @@ def has_values(row: Row, values: Iterable[tuple[str, object]]) -> bool:
 
 
 _EXACT = frozenset({str, int, bool, type(None), date, datetime})
-"""The types of values that a column has or has not: nothing else can match them."""
+"""The types of values that are compared only for equality."""
 
 
 def _matches(found: object, wanted: object) -> bool:
-    """Whether a value that is not equal to what is wanted is what is wanted all the same."""
+    """Whether a value matches the wanted one without being equal."""
     if isinstance(wanted, frozenset):
         options = cast("frozenset[object]", wanted)
         return found in options or any(same(found, option) for option in _loose_options(options))
@@ -77,17 +77,17 @@ def _matches(found: object, wanted: object) -> bool:
 
 @lru_cache(maxsize=4_096)
 def _loose_options(options: frozenset[object]) -> tuple[object, ...]:
-    """Those that are compared by more than being equal."""
+    """The options that are compared by more than equality."""
     return tuple(option for option in options if _is_loose(option))
 
 
 def _is_loose(wanted: object) -> bool:
-    """Whether a value is compared by more than being equal."""
+    """Whether a value is compared by more than equality."""
     return isinstance(wanted, Close | UnorderedItems | list | tuple)
 
 
 def changed_columns(change: RowChange) -> set[str]:
-    """The columns in which a row differs before and after; all of them where it came or went."""
+    """The columns in which a row differs before and after; all columns if it was created or deleted."""
     row = change.after or change.before
     assert row is not None, "a change has a row on at least one side"
     names = columns_of(type(row))
@@ -100,9 +100,9 @@ def changed_columns(change: RowChange) -> set[str]:
 class Criterion:
     """One line of a rubric.
 
-    `about` says when it is asked. An "event" criterion looks at the latest call and, once met, stays met. A "state"
-    criterion looks at the rows; it is met while it holds, and a reward paid for it is paid back when it stops. An
-    "answer" criterion is asked once, at the end.
+    `about` says when it is checked. An "event" criterion looks at the latest call and, once met, stays met. A "state"
+    criterion looks at the rows; it is met while it holds, and its reward is taken back when it stops holding. An
+    "answer" criterion is checked once, at the end.
     """
 
     id: str
@@ -111,23 +111,24 @@ class Criterion:
     check: Check
     kind: Literal["expect", "forbid"] = "expect"
     points: int | None = None
-    """What it wins (expect) or takes (forbid). Left out: a share of what is left of 100, or `HARM`."""
+    """The points that it wins (expect) or costs (forbid). Default: a share of the rest of 100, or `HARM`."""
     layer: Layer = "outcome"
     after: tuple[str, ...] = ()
-    """Criteria that must have been met by an earlier call. Done before them, it does not count."""
+    """Criteria that an earlier call must have met. Work before them does not count."""
     about: Literal["event", "state", "answer"] = "state"
     tools: frozenset[str] | None = None
-    """An "event" criterion is asked only about calls of these tools; `None` for all."""
+    """An "event" criterion is checked only on calls of these tools; `None` for all."""
     calls: Literal["all", "reads", "writes"] = "all"
-    """An "event" criterion is asked only about calls that wrote no row ("reads"), or some ("writes")."""
+    """An "event" criterion is checked on all calls, only on those that wrote no row ("reads"), or only on those that
+    did ("writes")."""
     tables: frozenset[str] | None = None
-    """A "state" criterion is asked again only after writes to these tables; `None` for all."""
+    """A "state" criterion is checked again only after writes to these tables; `None` for all."""
     allows: tuple[Allowance, ...] = ()
     """The changes that meeting it makes."""
     unordered: frozenset[str] = frozenset()
-    """The values of an answer whose order does not count, by name."""
+    """The names of an answer's values whose order does not count."""
     names: frozenset[str] = frozenset()
-    """What a message must name: ids of records, or a day."""
+    """The ids of records, or the day, that a message must name."""
 
     def spec(self, points: int) -> CriterionSpec:
         """The criterion as a record, worth `points`."""

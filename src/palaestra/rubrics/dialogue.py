@@ -1,7 +1,7 @@
-"""Criteria about what is said between the agent and the person who asked.
+"""Criteria about the conversation between the agent and the requester.
 
-They read what the log keeps of a message: the acts that the person understood, and what they answered. The agent's
-words themselves are never read.
+They read the log of messages: the acts that the person understood, and their answers. They never read the agent's words
+themselves.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ _RIGHT = ("reveal", "correct", "affirm")
 def expect_question(
     topic: str, *, id: str | None = None, points: int | None = None, after: Sequence[str] = ()
 ) -> Criterion:
-    """Expect that the agent asked about `topic` and was told what is so; a mistake counts once it is mended."""
+    """Expect that the agent asked about `topic` and got the true answer; a mistake counts once it is corrected."""
     return expect_user_message(
         *(f"{kind}:{topic}" for kind in _RIGHT),
         id=id or f"asked-{topic}",
@@ -33,7 +33,7 @@ def expect_user_message(
     points: int | None = None,
     after: Sequence[str] = (),
 ) -> Criterion:
-    """Expect that the person said any of these, such as "accept:fee"; it counts once the agent could read it."""
+    """Expect that the person said one of these, such as "accept:fee"; it counts once the agent could read it."""
 
     def check(evidence: Evidence) -> Verdict:
         return UNMET if set(said).isdisjoint(evidence.event.said) else MET
@@ -57,17 +57,17 @@ def expect_message(
     layer: Layer = "task",
     after: Sequence[str] = (),
 ) -> Criterion:
-    """Expect that the agent did any of these things with a message, as the person understood it.
+    """Expect that a message of the agent did one of these acts, as the person understood it.
 
-    The first time decides: said before what it comes `after`, it is not made good by saying it again.
+    The first time decides: if it came before a criterion of `after`, saying it again does not help.
 
     Args:
-        acts: Such as "inform:fee"; a kind alone, "refuse", stands for any topic.
+        acts: Acts such as "inform:fee"; a kind alone, such as "refuse", stands for any topic.
         id: The criterion's id.
         text: The sentence that people read.
-        points: What it wins.
-        layer: Where it counts.
-        after: What must have been found out or done before.
+        points: The points that it wins.
+        layer: The layer of its points.
+        after: Criteria that must have been met before.
     """
 
     def does(event: ToolEvent) -> bool:

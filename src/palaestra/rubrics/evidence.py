@@ -1,6 +1,6 @@
-"""What a criterion may read: the rows before and now, every change, every call, the answer, and what could be read.
+"""The evidence that criteria read: the rows before and now, changes, calls, the answer, and the messages so far.
 
-The agent's own texts stand in the arguments of its calls. Only criteria about messages (`rubrics/messages`) read them.
+The agent's own texts are in the arguments of its calls. Only criteria about messages (`rubrics/messages`) read them.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,7 +16,7 @@ from palaestra.records import EndReason, JsonObject, Row, RowChange, ToolEvent
 T = TypeVar("T")
 
 WORLD = "(world)"
-"""The tool of an event that nobody called: the world wrote by itself."""
+"""The tool of an event without a call: the world wrote by itself."""
 
 
 _NOTHING: frozenset[str] = frozenset()
@@ -24,7 +24,7 @@ _NOTHING: frozenset[str] = frozenset()
 
 @record
 class Guess:
-    """A call that named ids which nothing had shown."""
+    """A call that named ids that nothing had shown."""
 
     event: ToolEvent
     ids: frozenset[str]
@@ -32,19 +32,19 @@ class Guess:
 
 
 class Evidence:
-    """The evidence of one episode, as it stands.
+    """The evidence of one episode so far.
 
     Attributes:
-        initial: The rows as the episode began.
+        initial: The rows at the beginning of the episode.
         state: The rows now.
-        events: One for every call so far.
+        events: One event for every call so far.
         given: The ids that the task's messages name.
-        turn_start: How many calls had been answered when the present turn began: what the agent could know of.
-        answer: What the agent answered when it finished; empty until then.
+        turn_start: The number of calls that had been answered when the present turn began, which the agent could know.
+        answer: The agent's answer when it finished; empty until then.
         end: Why the episode ended; `None` until then.
         opening: The contents of the task's messages.
-        heard: The contents of the messages that the agent could have read: those of the task, and of earlier turns.
-        by_world: By table and key: the rows that the world wrote by itself, as it left them.
+        heard: The contents of the messages that the agent could have read: those of the task and of earlier turns.
+        by_world: By table and key: the rows that the world wrote by itself, after its last write.
     """
 
     __slots__ = (
@@ -96,9 +96,9 @@ class Evidence:
         self._net = net
         self._changes: tuple[RowChange, ...] = ()
         self._changes_at = 0
-        # Any: each owner knows what it keeps here.
+        # Any: each owner knows the type of its value.
         self._kept: dict[object, Any] = {}
-        # What the first `_known_from` events let the agent know, besides what was given.
+        # The ids that the first `_known_from` events showed, besides the given ones.
         self._known: set[str] = set(given)
         self._known_from = 0
         self._forget_look_ups()
@@ -115,9 +115,9 @@ class Evidence:
 
     @property
     def changes(self) -> tuple[RowChange, ...]:
-        """The net difference between `initial` and `state`: one entry for each row that is not as it was.
+        """The net difference between `initial` and `state`: one entry for each row that differs.
 
-        A row that the world wrote by itself was, for this, as the world left it.
+        For a row that the world wrote by itself, the state after that write counts as the initial one.
         """
         length = len(self._journal())
         if length != self._changes_at:
@@ -132,24 +132,24 @@ class Evidence:
             if change.after != before:
                 yield replace(change, before=before)
         for (table, key), row in left.items():
-            # A row that is missing from the net difference is as it was at first, whatever the world had made of it.
+            # A row that is missing from the net difference equals its initial state, whatever the world had written.
             first = None if row is None else self.initial.peek(type(row), key)
             if first != row:
                 yield RowChange(table=table, key=key, before=row, after=first)
 
     def take_in_world_changes(self, changes: Sequence[RowChange]) -> None:
-        """Take it that the world made these latest changes by itself."""
+        """Record that the world made these latest changes by itself."""
         left = {(change.table, change.key): change.after for change in changes}
         self.by_world.update(left)
         length = len(self._journal())
-        # A row that was as the world had left it still is: what the agent has changed is what it was.
+        # If the agent's net changes are up to date and have none of these rows, they stay valid.
         apart = self._changes_at == length - len(changes) and not any((c.table, c.key) in left for c in self._changes)
         self._changes_at = length if apart else -1
 
     def known_ids(self) -> set[str]:
-        """The ids that the agent could know in this turn: given ones, and those that earlier turns' results named.
+        """The ids that the agent could know in this turn: given ones, and those that results of earlier turns named.
 
-        A call on a guessed id teaches nothing: what its result names does not count, so a lucky guess stays one.
+        A call on a guessed id adds no knowledge: ids in its result do not count, so a lucky guess remains a guess.
         """
         for event in self.events[self._known_from : self.turn_start]:
             if not event.guessed and self._known.issuperset(event.named):
@@ -164,7 +164,7 @@ class Evidence:
         return self.given.issuperset(event.named) or self.known_ids().issuperset(event.named)
 
     def has_shown(self, table: str, key: str, columns: AbstractSet[str]) -> bool:
-        """Whether look-ups so far, taken together, have shown these columns of a row.
+        """Whether look-ups so far have together shown these columns of a row.
 
         A look-up by a guessed id shows nothing.
         """
@@ -172,12 +172,12 @@ class Evidence:
         return (table, key) in self._whole or columns <= self._columns.get((table, key), _NOTHING)
 
     def guesses(self) -> Sequence[Guess]:
-        """The calls so far that named ids which no call before them had shown."""
+        """The calls so far that named ids that no earlier call had shown."""
         self._take_in_look_ups()
         return self._guesses
 
     def _forget_look_ups(self) -> None:
-        # What the first `_replayed_from` events have shown, and to whom they were guesses.
+        # The rows that the first `_replayed_from` events showed, and the guesses among them.
         self._replayed: set[str] = set(self.given)
         self._replayed_from = 0
         self._whole: set[tuple[str, str]] = set()
@@ -185,7 +185,7 @@ class Evidence:
         self._guesses: list[Guess] = []
 
     def _take_in_look_ups(self) -> None:
-        """Take in the events since the last time. It follows from the events alone, so a snapshot need not hold it."""
+        """Read the events since the last time. The result depends only on events, so a snapshot need not hold it."""
         for event in islice(self.events, self._replayed_from, None):
             unknown = frozenset(event.named) - self._replayed
             if event.guessed:
@@ -203,9 +203,9 @@ class Evidence:
         self._replayed_from = len(self.events)
 
     def memoise(self, owner: object, make: Callable[[], T]) -> T:
-        """What `make` made for `owner` when this was first asked for; made anew after a snapshot was restored.
+        """The cached result of `make` for `owner`, made on first use and again after a snapshot was restored.
 
-        A criterion keeps here what follows from events and journal, so that it takes in each of them once.
+        A criterion caches values derived from events and journal here, so that it reads each of them once.
         """
         if owner not in self._kept:
             self._kept[owner] = make()
@@ -213,7 +213,7 @@ class Evidence:
         return found
 
     def went_back(self) -> None:
-        """Work out again what follows from rows and events: they were restored from a snapshot."""
+        """Discard everything derived from rows and events, which were restored from a snapshot."""
         self._changes = ()
         self._changes_at = -1
         self._kept = {}

@@ -1,4 +1,4 @@
-"""What a value is expected to be, where it is not exactly one: a number within a tolerance, a list in any order."""
+"""Expected values that are not exact: a number within a tolerance, a list in any order."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,7 +9,7 @@ from typing import cast
 from palaestra.errors import RubricError
 
 ULPS = Decimal("1e-9")
-"""How far two ways to work out one float may differ, as a share of it."""
+"""The relative difference allowed between two ways to compute a float."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,9 +20,9 @@ class Close:
     within: float
 
     def matches(self, given: object) -> bool:
-        """Whether `given` is a number that lies within the tolerance, both ends included.
+        """Whether `given` is a number within the tolerance, both ends included.
 
-        Numbers are compared as they are written, so 1.245 is within 0.005 of 1.25.
+        Numbers are compared by their decimal notation, so 1.245 is within 0.005 of 1.25.
         """
         if isinstance(given, bool) or not isinstance(given, int | float | Decimal) or not math.isfinite(given):
             return False
@@ -39,7 +39,7 @@ class UnorderedItems:
     items: tuple[object, ...]
 
     def matches(self, given: object) -> bool:
-        """Whether `given` is a list of these items, each as often, in any order."""
+        """Whether `given` is a list of these items in any order, with the same multiplicity."""
         if not isinstance(given, list | tuple):
             return False
         found = cast("Sequence[object]", given)
@@ -70,7 +70,7 @@ def in_any_order(items: Iterable[object]) -> UnorderedItems:
 
 
 def same(given: object, wanted: object) -> bool:
-    """Whether `given` is what is wanted: JSON, in which `True` is not 1, `Close`, `UnorderedItems` or lists of them."""
+    """Whether `given` matches `wanted`: JSON, in which `True` is not 1, `Close`, `UnorderedItems` or lists of them."""
     if isinstance(wanted, Close | UnorderedItems):
         return wanted.matches(given)
     if isinstance(wanted, list | tuple):
@@ -83,7 +83,7 @@ def same(given: object, wanted: object) -> bool:
 
 
 def check_stated(values: Mapping[str, object]) -> None:
-    """Raise `RubricError` where a float stands without a tolerance."""
+    """Raise `RubricError` if a float has no tolerance."""
     for name, value in values.items():
         if bare := _bare_float(value):
             raise RubricError(
@@ -104,7 +104,7 @@ def as_written(value: object) -> object:
 
 
 def nearly(value: object) -> object:
-    """`value` with the tolerance `ULPS` on every float: for what tools worked out, perhaps in another order."""
+    """`value` with the tolerance `ULPS` on every float: for results of tools, perhaps computed in another order."""
     if isinstance(value, float):
         return close(value, within=max(abs(value) * float(ULPS), 1e-300))
     if isinstance(value, tuple):
@@ -127,7 +127,7 @@ def _bare_float(value: object) -> list[float]:
 
 
 def _pair(one: int, fits: Sequence[Sequence[int]], taken: dict[int, int], tried: set[int]) -> bool:
-    """Pair `one` with an item that fits it, moving others to further items that fit them (Kuhn 1955)."""
+    """Pair `one` with an item that fits it, moving others to other items that fit them (Kuhn 1955)."""
     for item in fits[one]:
         if item not in tried:
             tried.add(item)

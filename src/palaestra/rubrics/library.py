@@ -1,8 +1,8 @@
-"""The criteria that most rubrics are made of.
+"""The criteria that most rubrics use.
 
-An expectation about rows also permits the change that it expects, so a task states each change once and
-`forbid_other_changes` forbids every other. Values are given as a mapping of columns; a frozenset stands for any one of
-its members.
+An expectation about rows also permits the change that it expects, so a task states each change once, and
+`forbid_other_changes` forbids every other. Values are a mapping of columns; a frozenset stands for any one of its
+members.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ from palaestra.rubrics.expected import Close, UnorderedItems, check_stated, same
 GUESSED = Verdict(met=False, reason="looked up by an id that the agent could not know")
 
 UNGROUNDED_ID = "ungrounded"
-"""The first of the prohibitions that every task has, after those of its author."""
+"""The id of the first prohibition that every task has, after those of its author."""
 
 _NO_ARGUMENTS: Mapping[str, Json] = {}
 
@@ -32,16 +32,16 @@ def expect_read(
     points: int | None = None,
     after: Sequence[str] = (),
 ) -> Criterion:
-    """Expect that the agent looked these rows up, on ids that it knew, by calls that wrote nothing.
+    """Expect that the agent looked up these rows, with ids that it knew, by calls that wrote nothing.
 
-    Any answers count that show the fields, one or several together: the row whole, a list, a query or a measure.
+    Any answers count that show the fields, alone or together: the whole row, a list, a query or a measure.
 
     Args:
         row: The row.
-        others: Further rows of its table, where one look-up is likely to show them all.
-        fields: The columns that decide; all of them where they are left out.
-        id: The criterion's id; `saw-` and the row's id where it is left out.
-        points: What it wins.
+        others: Further rows of its table, if one look-up is likely to show them all.
+        fields: The columns that decide. Default: all.
+        id: The criterion's id. Default: `saw-` and the row's id.
+        points: The points that it wins.
         after: Criteria that must have been met before.
 
     Raises:
@@ -82,7 +82,7 @@ def expect_read(
 
 
 def expect_any(*options: Criterion, id: str, points: int | None = None, after: Sequence[str] = ()) -> Criterion:
-    """Expect that a call meets any one of these expectations about calls: several routes to one fact."""
+    """Expect that a call meets one of these expectations about calls: several routes to one fact."""
 
     def check(evidence: Evidence) -> Verdict:
         tool = evidence.event.tool
@@ -115,7 +115,7 @@ def expect_call(
         event = evidence.event
         if not event.executed or not _carries(event, arguments):
             return UNMET
-        # A look-up by a guessed id teaches nothing; work on one is for `forbid_guessed_ids` to judge.
+        # A look-up by a guessed id adds no knowledge; `forbid_guessed_ids` judges work on one.
         return MET if layer != "selection" or _knew(evidence) else GUESSED
 
     return Criterion(
@@ -139,7 +139,7 @@ def expect_row(
     points: int | None = None,
     after: Sequence[str] = (),
 ) -> Criterion:
-    """Expect a new row of `kind` with these values; one such row is permitted, a second is not."""
+    """Expect a new row of `kind` with these values; permit one such row, but not a second."""
     allowance = Allowance(table=kind.table, values=tuple(values.items()))
 
     def check(evidence: Evidence) -> Verdict:
@@ -188,13 +188,13 @@ def expect_change(
 def expect_answer(
     values: Mapping[str, object], *, id: str = "answer", points: int | None = None, after: Sequence[str] = ()
 ) -> Criterion:
-    """Expect that the agent finished with exactly these values: none wrong, none missing, none besides.
+    """Expect that the agent finished with exactly these values: none wrong, missing or extra.
 
-    A number with a fraction states its tolerance, `close(1.25, within=0.005)`. A list is compared in order, or in any
-    order where it is `in_any_order([...])`; their items may be `close(...)`.
+    A number with a fraction needs a tolerance, `close(1.25, within=0.005)`. A list is compared in order, or in any
+    order with `in_any_order([...])`; items may be `close(...)`.
 
     Raises:
-        RubricError: a float states no tolerance.
+        RubricError: a float has no tolerance.
     """
     check_stated(values)
 
@@ -234,7 +234,7 @@ def forbid_call(
 
 
 def forbid_guessed_ids(*, points: int | None = None) -> Criterion:
-    """Forbid acting on guessed ids: a call that writes names only ids that the agent was given or shown before."""
+    """Forbid acting on guessed ids: a call that writes may name only ids that the agent was given or shown before."""
 
     def check(evidence: Evidence) -> Verdict:
         event = evidence.event

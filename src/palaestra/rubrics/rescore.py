@@ -1,7 +1,7 @@
-"""Scoring again from the log: what happened and what was written, and no world to ask.
+"""Scores an episode again from its log alone, without the world.
 
-A reward that nobody can work out again from the record of an episode cannot be trusted, so `check_env` holds every
-environment to this.
+A reward that cannot be recomputed from the record of an episode cannot be trusted, so `check_env` checks this for every
+environment.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,29 +18,29 @@ from palaestra.rubrics.rubric import Rubric
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnLog:
-    """What the log keeps of one turn, and all that scoring it needs."""
+    """The log of one turn, with everything that scoring needs."""
 
     events: tuple[ToolEvent, ...]
     changes: tuple[RowChange, ...]
     """The journal of this turn."""
     answer: JsonObject
-    """What the agent answered, where it finished in this turn."""
+    """The agent's answer, if it finished in this turn."""
     end: EndReason | None
-    """Why the episode ended, where it ended in this turn."""
+    """Why the episode ended, if it ended in this turn."""
     heard: tuple[str, ...]
-    """The contents of the messages that the agent got for it."""
+    """The contents of the messages that the agent got in return."""
     code: tuple[CodeCall, ...] | None = None
-    """The calls of a turn of code, each judged as a turn of its own; `None` for any other turn. What such a turn
-    prints bears nothing out: what its code read stands here."""
+    """The calls of a turn of code, each judged as a separate turn; `None` for any other turn. Printed output of such a
+    turn supports nothing: only what its code read, which is here, counts."""
 
 
 def rescore(rubric: Rubric, evidence: Evidence, state: State, turns: Iterable[TurnLog]) -> Iterator[Score]:
-    """The score after each turn, worked out from the log alone.
+    """The score after each turn, computed from the log alone.
 
     Args:
         rubric: The task's rubric.
         evidence: Fresh evidence over `state`.
-        state: The rows as the episode began, to be written as the log says.
+        state: The rows at the beginning of the episode; the changes of the log are written to it.
         turns: The log, from the first turn.
 
     Raises:
@@ -71,7 +71,7 @@ def rescore(rubric: Rubric, evidence: Evidence, state: State, turns: Iterable[Tu
 
 
 def _readings(turn: TurnLog) -> Iterator[tuple[Sequence[ToolEvent], Sequence[str]]]:
-    """The events of a turn in the groups after which their answers could be read, and what was read of each."""
+    """The events of a turn, grouped by when their answers could be read, with what was read after each group."""
     if not turn.code:
         yield turn.events, turn.heard if turn.code is None else ()
         return
@@ -81,7 +81,7 @@ def _readings(turn: TurnLog) -> Iterator[tuple[Sequence[ToolEvent], Sequence[str
 
 
 def _write(state: State, change: RowChange) -> None:
-    """Make a change of the journal on `state`."""
+    """Apply a change of the journal to `state`."""
     if change.before is None:
         assert change.after is not None, "a change has a row on at least one side"
         state.insert(change.after)

@@ -5,5 +5,5 @@
     http/    the core over HTTP
     client/  a served world as a Gymnasium environment
 
-Importing this loads none of them: a client needs no server, and the core no protocol.
+Importing this package loads none of them: a client needs no server, and the core no protocol.
 """

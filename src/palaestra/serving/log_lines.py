@@ -1,6 +1,6 @@
-"""Structured logs: one JSON object a line, of fields that are named here; no keys, bodies or addresses.
+"""Structured logs: one JSON object per line with a fixed set of fields; no keys, bodies or addresses.
 
-Of an exception the log holds its class and where it was raised. Its text is left out: it may quote a request.
+For an exception, the log has its class and where it was raised. Its text is left out, because it may quote a request.
 """
 
 import logging
@@ -12,7 +12,7 @@ from typing import Any, TextIO
 import orjson
 
 LOGGERS = ("palaestra.serving", "uvicorn.error", "mcp")
-"""Whose logs a server writes."""
+"""The loggers whose records a server writes."""
 _PLACEHOLDER = re.compile(r"%[#0 +-]*\d*(?:\.\d+)?[a-zA-Z]")
 _FIELDS = (
     *("operation", "status", "key_id", "owner", "items", "errors", "ms", "bytes", "code", "count", "worker", "reason"),
@@ -25,7 +25,7 @@ class JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """The line."""
         time = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-        # `msg` and not `getMessage()`: arguments of other people's messages may hold anything.
+        # `msg` and not `getMessage()`: arguments of other libraries' messages may hold anything.
         event = _PLACEHOLDER.sub("...", str(record.msg))
         line: dict[str, Any] = {"time": time, "level": record.levelname.lower(), "event": event}
         line |= {name: getattr(record, name) for name in _FIELDS if hasattr(record, name)}
@@ -37,13 +37,13 @@ class JsonFormatter(logging.Formatter):
 
 
 def log_to(stream: TextIO, *, level: int = logging.INFO) -> logging.Handler:
-    """Write the logs of the server to a stream; gives the handler, so that it can be taken away again."""
+    """Write the logs of the server to a stream; return the handler, so that it can be removed."""
     handler = logging.StreamHandler(stream)
     handler.setFormatter(JsonFormatter())
     for name in LOGGERS:
         logger = logging.getLogger(name)
         logger.addHandler(handler)
-        # What the package `mcp` warns of may quote a request.
+        # Warnings of the package `mcp` may quote a request.
         logger.setLevel(max(level, logging.ERROR) if name == "mcp" else level)
         logger.propagate = False
     return handler

@@ -1,7 +1,7 @@
-"""How a policy learns: tokens, rollouts, objectives, and the loops that join them.
+"""Training of policies: tokens, rollouts, objectives, and the training loops.
 
-Needs the extra `train` (torch, transformers); nothing outside this folder imports either. A name is loaded when it is
-first asked for, so that worlds in processes of their own, which need none of it, do without.
+Needs the extra `train` (torch, transformers); nothing outside this folder imports either. A name is loaded on first
+use, so that world processes, which need none of it, do not import it.
 """
 
 if __name__ != "palaestra.trainers":
@@ -134,9 +134,9 @@ _HOMES = {
     "rollouts.staleness": ("Staleness",),
     "rollouts.world": ("RolloutWorlds",),
 }
-"""Where names are at home; those that are not named here, in `loops`."""
+"""The modules of the exported names; names that are not listed are in `loops`."""
 
-if not TYPE_CHECKING:  # a checker is to know every name, and to refuse others
+if not TYPE_CHECKING:  # a type checker must know every name and refuse others
 
     def __getattr__(name: str) -> object:
         if name not in __all__:

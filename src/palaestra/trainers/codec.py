@@ -1,7 +1,7 @@
-"""Text to tokens and back: a tokenizer, and the chat format that it was made for.
+"""Text to tokens and back: a tokenizer and its chat format.
 
-Each piece of a prompt is tokenised once, when it is appended. Marks become their one token; text never does, whatever
-it spells.
+Each piece of a prompt is tokenised once, when it is appended. A mark becomes its single token; text never becomes a
+mark, even if it spells one.
 """
 
 import re
@@ -25,7 +25,7 @@ _COMPARISON = r" =asked| #\d+| -?\d+[kM]?\+|(?<=\d)(?:d|mo)(?: ago)?\b| [+-]\d+(
 # Fields of a record (` status=`), names of tools, codes (` RET-1`), words, digits, and anything else.
 _WORD = r" ?[A-Za-z_]+=[(\[]*| ?[A-Z]{2,5}-\d+|[a-z]+(?:_[a-z]+)+| ?[^\W\d_]+| ?\d+| ?[^\w\s]+|\s+"
 _RECURRING = 20
-"""Occurrences of a sentence from which it is a unit of its own: the rules that 20 demonstrations of a family read."""
+"""Occurrences from which a sentence is a unit of its own, such as rules that 20 demonstrations of a family read."""
 
 
 def train_tokenizer(corpus: Sequence[Sequence[str]], form: ChatFormat, *, size: int) -> PreTrainedTokenizerFast:
@@ -34,7 +34,7 @@ def train_tokenizer(corpus: Sequence[Sequence[str]], form: ChatFormat, *, size: 
     Args:
         corpus: Rendered episodes: pieces of text and marks.
         form: Their chat format, whose marks become tokens.
-        size: Marks and the 256 bytes included.
+        size: The maximum number of tokens, marks and the 256 bytes included.
     """
     marks = form.marks(corpus)
     texts = [piece for pieces in corpus for piece in pieces if not isinstance(piece, Mark)]
@@ -60,9 +60,9 @@ def train_tokenizer(corpus: Sequence[Sequence[str]], form: ChatFormat, *, size: 
 
 
 def _units(texts: Sequence[str]) -> str:
-    """A pattern of what merges may not cross: words, and sentences that recur word for word.
+    """A pattern of units that merges may not cross: words, and sentences that recur word for word.
 
-    So what a handbook says costs a token a sentence, while a name that is made of telling words keeps them apart.
+    So a handbook costs one token per sentence, while names keep their meaningful words apart.
     """
     counts = Counter(sentence for text in texts for sentence in _SENTENCE.findall(text))
     recurring = [sentence for sentence, count in counts.items() if count >= _RECURRING]
@@ -71,10 +71,10 @@ def _units(texts: Sequence[str]) -> str:
 
 
 class Codec:
-    """A tokenizer at work for one chat format.
+    """A tokenizer for one chat format.
 
     Args:
-        tokenizer: Any fast tokenizer of transformers'.
+        tokenizer: Any fast tokenizer of transformers.
         form: The chat format; its end mark must be a token.
 
     Raises:
@@ -109,7 +109,7 @@ class Codec:
         return ids
 
     def _encode_text(self, text: str) -> tuple[int, ...]:
-        """The tokens of plain text; what spells a mark is cut after its first character and so cannot become one."""
+        """The tokens of plain text; spelled-out marks are cut after the first character and so cannot become marks."""
         ids: list[int] = []
         at = 0
         while found := self._spelt.search(text, at):
@@ -118,7 +118,7 @@ class Codec:
         return (*ids, *self._backend.encode(text[at:], add_special_tokens=False).ids)
 
     def decode(self, ids: Sequence[int]) -> list[str]:
-        """The pieces that `ids` stand for: marks, and runs of text."""
+        """The pieces that `ids` encode: marks and runs of text."""
         pieces: list[str] = []
         run: list[int] = []
         for number in ids:
@@ -135,9 +135,9 @@ class Codec:
         return pieces
 
     def turn(self, ids: Sequence[int], *, start: int) -> list[Span]:
-        """The span of a turn that begins at `start`, and those of its parts, as the format's tags mark them.
+        """The spans of a turn that begins at `start` and of its parts, as marked by the format's tags.
 
-        A part has its tags, the last part the end mark too. A turn that lacks a tag has no parts.
+        A part includes its tags, and the last part also the end mark. A turn that lacks a tag has no parts.
         """
         parts = self._by_marks(ids) if self._tagged else self._by_text(ids)
         bounds = zip(self.format.parts, parts, strict=True) if parts else ()
@@ -148,11 +148,11 @@ class Codec:
 
     @property
     def _tagged(self) -> bool:
-        """Whether each tag is a token; the tokenizers of models from elsewhere may lack them."""
+        """Whether each tag is a token; tokenizers of external models may lack them."""
         return all(part.opens in self._mark_ids and part.closes in self._mark_ids for part in self.format.parts)
 
     def _by_marks(self, ids: Sequence[int]) -> list[tuple[int, int]]:
-        """Where each part begins and ends."""
+        """The beginning and end of each part."""
         bounds: list[tuple[int, int]] = []
         at = 0
         try:
@@ -165,7 +165,7 @@ class Codec:
         return [*bounds[:-1], (bounds[-1][0], len(ids))] if bounds else []
 
     def _by_text(self, ids: Sequence[int]) -> list[tuple[int, int]]:
-        """Where each part begins and ends, if tags are spelt; a token with text of two parts is the first one's."""
+        """The beginning and end of each part, if tags are text; a token with text of two parts belongs to the first."""
         text = "".join(self.decode(ids))
         bounds: list[tuple[int, int]] = []
         at = reached = 0

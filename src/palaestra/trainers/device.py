@@ -1,4 +1,4 @@
-"""Which device a name means on this machine, and which precision suits it: what torch knows, and "auto"."""
+"""The devices and precisions of this machine by name: torch's names and "auto"."""
 
 from typing import Literal, TypeAlias
 
@@ -7,26 +7,26 @@ import torch
 from palaestra.errors import ConfigError
 
 AUTO = "auto"
-"""The first CUDA device where there is one, otherwise the CPU; the precision that the device multiplies fastest in."""
+"""The first CUDA device if there is one, otherwise the CPU; the precision in which the device multiplies fastest."""
 ResolvedPrecision: TypeAlias = Literal["fp32", "bf16", "fp8", "fp8-block", "nvfp4"]
 """Names of flows; see `flow_of`."""
 QUANTISED_PRECISIONS: frozenset[str] = frozenset({"fp8", "fp8-block"})
-"""Those whose products have operands in E4M3."""
+"""The precisions whose products have operands in E4M3."""
 FOUR_BITS = "nvfp4"
-"""That whose weights of blocks are frozen in NVFP4, with adapters beside them."""
+"""The precision whose block weights are frozen in NVFP4, with adapters beside them."""
 Precision: TypeAlias = Literal["auto"] | ResolvedPrecision
 _E4M3_ON_CUDA = (9, 0)
-"""The least compute capability whose products take E4M3 with a scale for each row: Hopper's."""
+"""The lowest compute capability whose products take E4M3 with a scale for each row: Hopper's."""
 _HALF_ON_CPU = ("avx512_bf16", "amx_bf16", "bf16")
-"""Of a processor's capabilities, those that multiply in bfloat16; without one torch emulates it, slower than fp32."""
+"""The processor capabilities that multiply in bfloat16; without one, torch emulates it slower than fp32."""
 
 
 def resolve_device(name: str, *, setting: str = "device") -> str:
-    """The device that a name means here, in torch's words.
+    """Torch's name of the device that `name` means on this machine.
 
     Args:
         name: "auto", or a name of torch's, such as "cpu", "cuda" or "cuda:1".
-        setting: What the name was given for, for an error.
+        setting: The setting that has the name, for errors.
 
     Raises:
         ConfigError: torch knows no such device, or this machine does not have it.
@@ -49,7 +49,7 @@ def resolve_device(name: str, *, setting: str = "device") -> str:
 
 
 def _check_backend(device: torch.device, name: str, setting: str, way_out: str) -> None:
-    """Refuse a device of another kind that this machine does not have: only an attempt tells."""
+    """Refuse a device of another kind that this machine does not have; only an attempt shows that."""
     try:
         torch.empty(1, device=device)
     except (RuntimeError, NotImplementedError, AssertionError) as error:
@@ -58,7 +58,7 @@ def _check_backend(device: torch.device, name: str, setting: str, way_out: str) 
 
 
 def wait_for(device: torch.device) -> None:
-    """Return once a device has done what it was given, so that a clock tells how long it took."""
+    """Wait until a device has finished its queued work, so that it can be timed."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)
 
@@ -67,11 +67,11 @@ def resolve_precision(name: Precision, device: str) -> ResolvedPrecision:
     """The precision that a name means on a device.
 
     Args:
-        name: "auto" for bfloat16 where the device multiplies in it, otherwise single precision.
-        device: In torch's words.
+        name: The name; "auto" is bfloat16 if the device multiplies in it, otherwise single precision.
+        device: Torch's name of the device.
 
     Raises:
-        ConfigError: the device has no such products.
+        ConfigError: the device cannot multiply in this precision.
     """
     kind = torch.device(device).type
     if name == "fp8":

@@ -1,7 +1,7 @@
-"""Flows: in which formats a forward pass is computed, and how it sums. Engine and learner use the same definition.
+"""Flows: the formats of a forward pass and the order of its sums. Engine and learner share the definition.
 
-A token has the same log-probability when it is drawn and when it is trained on where both use one flow and its sums
-have a fixed order. A new flow is a new record here, and kernels for it.
+If both use one flow whose sums have a fixed order, a token has the same log-probability when it is drawn and when it is
+trained on. A new flow is a new record here, plus kernels for it.
 """
 
 from typing import Literal, TypeAlias
@@ -14,18 +14,18 @@ from palaestra.trainers.quantisation import E4M3, BlockShape
 from palaestra.trainers.quantised_vectors import SCALE_BYTES
 
 KeyValueFormat: TypeAlias = Literal["states", "fp8"]
-"""Of keys and values: that of the states, or E4M3 with a scale for each head of a token."""
+"""The format of keys and values: that of the states, or E4M3 with a scale for each head of a token."""
 _BLOCK = 128
 
 
 @record
 class OperandFormat:
-    """What shares a scale in the two operands of a quantised product; both are in E4M3."""
+    """The blocks that share a scale in the two operands of a quantised product; both are in E4M3."""
 
     weight: BlockShape
-    """Of a weight, [N, C], whose rows are the columns of the product."""
+    """Blocks of a weight, [N, C], whose rows are the columns of the product."""
     activation: BlockShape
-    """Of activations, [T, C]; each token has scales of its own."""
+    """Blocks of activations, [T, C]; each token has its own scales."""
 
     @property
     def by_row(self) -> bool:
@@ -34,37 +34,37 @@ class OperandFormat:
 
 
 ROW_FORMAT = OperandFormat(weight=BlockShape(rows=1), activation=BlockShape(rows=1))
-"""That of "fp8"."""
+"""The format of "fp8"."""
 BLOCK_FORMAT = OperandFormat(
     weight=BlockShape(rows=_BLOCK, columns=_BLOCK), activation=BlockShape(rows=1, columns=_BLOCK)
 )
-"""That of "fp8-block", as in DeepSeek-V3 (arXiv:2412.19437) and Jet-RL (arXiv:2601.14243)."""
+"""The format of "fp8-block", as in DeepSeek-V3 (arXiv:2412.19437) and Jet-RL (arXiv:2601.14243)."""
 
 
 @record
 class PrecisionFlow:
-    """How a forward pass is computed."""
+    """The formats and sum order of a forward pass."""
 
     name: str
     """Such as "fp32 invariant"."""
     weights: torch.dtype
-    """Of all weights, but those of products with quantised operands; a learner holds its own in single precision."""
+    """The type of all weights except those of quantised products; a learner holds its own in single precision."""
     states: torch.dtype
-    """Of what stands between products."""
+    """The type of the states between products."""
     keys_and_values: torch.dtype
-    """As they are held; in E4M3 they are rounded behind rotary positions, and attention reads what they were rounded
-    to."""
+    """The stored type; in E4M3 they are rounded after rotary positions, and attention reads the rounded values."""
     operands: OperandFormat | None
-    """Of the products of blocks, where they are quantised. Embedding, norms, attention and output layer never are."""
+    """The format of the blocks' products, if they are quantised. Embedding, norms, attention and output layer never
+    are."""
     frozen: bool
-    """Whether the weights of those products never change and are in NVFP4; adapters in the states' type stand beside
-    them, and activations are not quantised."""
+    """Whether the weights of those products never change and are in NVFP4, with adapters in the states' type beside
+    them; activations are not quantised."""
     fixed_order: bool
-    """Whether every sum has one order, whatever a token is computed with; sums are in single precision either way."""
+    """Whether every sum has a fixed order, whatever else is in the batch; sums are in single precision either way."""
 
     @property
     def rounds_keys_and_values(self) -> bool:
-        """Whether they are in E4M3."""
+        """Whether keys and values are in E4M3."""
         return self.keys_and_values == E4M3
 
     def vector_bytes(self, head_dim: int) -> int:
@@ -75,12 +75,12 @@ class PrecisionFlow:
 def flow_of(
     precision: ResolvedPrecision, *, invariant: bool, keys_and_values: KeyValueFormat = "states"
 ) -> PrecisionFlow:
-    """The flow of settings.
+    """The flow for some settings.
 
     Args:
-        precision: As `resolve_precision` gives it.
+        precision: The result of `resolve_precision`.
         invariant: Whether sums have a fixed order.
-        keys_and_values: Their format.
+        keys_and_values: The format of keys and values.
     """
     dtype = torch.float32 if precision == "fp32" else torch.bfloat16
     rounds = keys_and_values == "fp8"

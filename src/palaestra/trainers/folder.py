@@ -1,4 +1,4 @@
-"""A policy's folder: what every checkpoint holds beside the model, and what is checked before anything is read."""
+"""A policy's folder: the files of a checkpoint besides the model, and the checks before reading."""
 
 import os
 import re
@@ -21,8 +21,8 @@ from palaestra.trainers.codec import Codec
 
 _CARD = "palaestra.json"
 ADAPTERS, BASE = "adapters", "base"
-"""In a save: the folder of its adapters. Beside saves: the policy that the adapters are trained on."""
-logging.disable_progress_bar()  # transformers draws one for every save, over whatever else is being shown
+"""The folder of adapters in a save, and beside saves the folder of the policy that the adapters are trained on."""
+logging.disable_progress_bar()  # transformers shows one for every save, over other output
 
 
 def check_folder(directory: Path, *, format_name: str | None = None) -> ChatFormat:
@@ -30,13 +30,13 @@ def check_folder(directory: Path, *, format_name: str | None = None) -> ChatForm
 
     Args:
         directory: The folder.
-        format_name: The chat format, where the checkpoint does not say one itself or another is meant.
+        format_name: The chat format, if the checkpoint does not name one or to override it.
 
     Returns:
         The chat format.
 
     Raises:
-        CheckpointError: it is no checkpoint, is damaged, or says no chat format and none is given.
+        CheckpointError: it is not a checkpoint, is damaged, or names no chat format and none is given.
         UnknownNameError: there is no such chat format.
     """
     if not (directory / "config.json").is_file():
@@ -55,10 +55,10 @@ def check_folder(directory: Path, *, format_name: str | None = None) -> ChatForm
 
 
 def base_of(directory: Path) -> Path | None:
-    """The policy that a folder of adapters alone belongs to; `None` for a folder that holds a whole policy.
+    """The base policy of a folder that has only adapters; `None` for a folder with a whole policy.
 
     Raises:
-        CheckpointError: it is not there.
+        CheckpointError: the base policy is missing.
     """
     if (directory / "config.json").is_file() or not (directory / _CARD).is_file():
         return None
@@ -82,12 +82,12 @@ def _format_of(directory: Path) -> str:
 
 
 def load_codec(directory: Path, form: ChatFormat, *, embedded: int) -> Codec:
-    """The folder's tokenizer at work for `form`.
+    """The folder's tokenizer for the chat format `form`.
 
     Args:
         directory: The folder.
         form: The chat format.
-        embedded: Tokens that the folder's model embeds.
+        embedded: The number of tokens that the folder's model embeds.
 
     Raises:
         CheckpointError: it has no readable fast tokenizer, or one that does not fit the model or the format.
@@ -104,8 +104,8 @@ def load_codec(directory: Path, form: ChatFormat, *, embedded: int) -> Codec:
 
 
 def read_with(kind: Any, directory: Path, what: str, **how: Any) -> Any:
-    """What one of transformers' `Auto...` classes reads from the folder; whatever goes wrong is a `CheckpointError`."""
-    # Any: what reading a damaged file raises depends on the file.
+    """Read the folder with one of transformers' `Auto...` classes; any failure is a `CheckpointError`."""
+    # Any: the error for a damaged file depends on the file.
     try:
         return kind.from_pretrained(directory, local_files_only=True, **how)
     except Exception as error:
@@ -119,9 +119,9 @@ def save_codec(codec: Codec, directory: Path, *, based: bool = False) -> None:
     """Write the tokenizer and the name of the chat format.
 
     Args:
-        codec: Both.
+        codec: The tokenizer and the chat format.
         directory: The policy's folder.
-        based: Whether the folder holds adapters alone, of the policy in `base` beside it.
+        based: Whether the folder holds only adapters, for the policy in `base` beside it.
     """
     with convert_to_disk_errors(directory):
         codec.tokenizer.save_pretrained(directory)
@@ -131,7 +131,7 @@ def save_codec(codec: Codec, directory: Path, *, based: bool = False) -> None:
 
 @contextmanager
 def convert_to_disk_errors(directory: Path) -> Generator[None]:
-    """Tell what the disk refuses as `OSError`: libraries written in Rust have exceptions of their own for it."""
+    """Convert disk errors to `OSError`: libraries written in Rust have their own exceptions."""
     try:
         yield
     except OSError:

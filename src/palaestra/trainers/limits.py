@@ -1,13 +1,13 @@
-"""Rules that many settings share. They go by the setting's name, so that an error reads as the settings file does."""
+"""Rules that many settings share. They take the setting's name, so that errors read like the settings file."""
 
 from math import isfinite
 
 
 def check_at_least(least: int, **settings: float | None) -> None:
-    """Hold settings to a lower limit; `None` is not held to it.
+    """Check a lower limit of settings; `None` passes.
 
     Raises:
-        ValueError: one is below it, or is no finite number.
+        ValueError: one is below it, or is not a finite number.
     """
     for name, value in settings.items():
         if value is not None and not (isfinite(value) and value >= least):
@@ -15,10 +15,10 @@ def check_at_least(least: int, **settings: float | None) -> None:
 
 
 def check_above_zero(**settings: float | None) -> None:
-    """Hold settings above 0; `None` is not held to it.
+    """Check that settings are above 0; `None` passes.
 
     Raises:
-        ValueError: one is 0 or below, or is no finite number.
+        ValueError: one is 0 or below, or is not a finite number.
     """
     for name, value in settings.items():
         if value is not None and not (isfinite(value) and value > 0):

@@ -1,4 +1,4 @@
-"""The lineage of a run: which of its settings were changed on the way, at which step. Reading it needs no torch."""
+"""The lineage of a run: which settings were changed at which step. Reading it needs no torch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,14 +23,14 @@ class LineageEntry:
 
     stage: str
     step: int
-    """Steps of the stage that were saved when it was changed: later ones have the new value."""
+    """The stage's saved steps at the change: later steps have the new value."""
     setting: str
-    """By its full name, such as "grpo.learner.lr"."""
+    """Its full name, such as "grpo.learner.lr"."""
     before: Json
     after: Json
     kind: SettingClass
     ends_replay: bool
-    """Whether a replay to the bit ends at this step."""
+    """Whether an exact replay ends at this step."""
 
     def sentence(self) -> str:
         """The change in words."""
@@ -39,12 +39,12 @@ class LineageEntry:
 
 
 _NAMES = {"before": "from", "after": "to", "kind": "class"}
-"""Of fields whose names in the file are no names in Python."""
+"""The names in the file of fields whose names Python reserves."""
 _ENTRY: TypeAdapter[LineageEntry] = TypeAdapter(LineageEntry)
 
 
 def read_lineage(directory: Path) -> list[LineageEntry]:
-    """The changes of a run's settings, in order; none where nothing was changed.
+    """The changes of a run's settings, in order.
 
     Args:
         directory: The run's folder.
@@ -66,7 +66,7 @@ def read_lineage(directory: Path) -> list[LineageEntry]:
 
 
 def append_lineage(directory: Path, entries: Sequence[LineageEntry]) -> None:
-    """Write changes down; on the disk when this returns. A change that stands there already is not repeated.
+    """Append changes to the file, which is on the disk afterwards. A change that it already has is not repeated.
 
     Raises:
         StorageError: the disk refuses.

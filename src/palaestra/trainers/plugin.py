@@ -1,4 +1,4 @@
-"""Parts of one's own that settings name by their place: `module:name`."""
+"""User-defined parts, which settings name as `module:name`."""
 
 from importlib import import_module
 from typing import Any
@@ -7,10 +7,10 @@ from palaestra.errors import ConfigError
 
 
 def load_plugin(place: str, *, setting: str) -> Any:
-    """What stands at a place, `module:name`. Any: the setting says what it has to be.
+    """The object at `module:name`. Any: the setting decides its type.
 
     Raises:
-        ConfigError: the module cannot be imported, or has nothing of that name that can be called.
+        ConfigError: the module cannot be imported, or has no callable of that name.
     """
     module, _, name = place.partition(":")
     try:

@@ -1,4 +1,4 @@
-"""A policy: a decoder and the codec that feeds it, on disk in Hugging Face's layout."""
+"""A policy: a decoder and its codec, on disk in Hugging Face's layout."""
 
 from copy import deepcopy
 from dataclasses import dataclass
@@ -14,23 +14,23 @@ from palaestra.trainers.products import Nvfp4Products
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """A model, and how it reads and writes."""
+    """A model and its codec."""
 
     model: Decoder
     codec: Codec
 
     def copy(self) -> "Policy":
-        """The same policy with weights of its own, all in the form that they are trained in."""
+        """The same policy with its own weights, all in the form for training."""
         return Policy(model=deepcopy(self.model.unfrozen()), codec=self.codec)
 
     def frozen(self) -> "Policy":
-        """The same policy with the weights of blocks rounded to NVFP4 and held in it; the rest is shared."""
+        """The same policy with block weights rounded to and stored in NVFP4; the rest is shared."""
         model = self.model.share()
         model.freeze(Nvfp4Products())
         return Policy(model=model, codec=self.codec)
 
     def save(self, directory: Path) -> None:
-        """Write model, tokenizer and the name of the chat format, as `load_policy` and transformers read them."""
+        """Write model, tokenizer and the name of the chat format, for `load_policy` and transformers."""
         save_decoder(self.model, directory)
         save_codec(self.codec, directory)
 
@@ -40,18 +40,18 @@ class Policy:
 
 
 def load_policy(directory: Path, *, format_name: str | None = None) -> Policy:
-    """A policy from disk: one that Palaestra saved, or any Qwen3, Qwen3-MoE, Qwen2.5 or Llama in Hugging Face's layout.
+    """Load a policy that Palaestra saved, or any Qwen3, Qwen3-MoE, Qwen2.5 or Llama in Hugging Face's layout.
 
-    Adapters that a run has saved are worked into the policy that they belong to.
+    Adapters that a run has saved are merged into their base policy.
 
-    Weights are held in single precision whatever they were saved in, since small updates vanish in half of it.
+    Weights are held in single precision whatever type they were saved in, since small updates vanish in half precision.
 
     Args:
         directory: A folder with `config.json`, weights and tokenizer; nothing is fetched.
-        format_name: The chat format, where the checkpoint does not say one itself.
+        format_name: The chat format, if the checkpoint does not name one.
 
     Raises:
-        CheckpointError: the folder is no checkpoint, is damaged, or its parts do not fit together.
+        CheckpointError: the folder is not a checkpoint, is damaged, or its parts do not fit together.
         UnknownNameError: there is no such chat format.
     """
     if (base := base_of(directory)) is not None:

@@ -1,4 +1,4 @@
-"""The published objectives, as `objectives/presets` lists them, and those of users' files. Reading needs no torch."""
+"""The published objectives in `objectives/presets`, and those in users' files. Reading needs no torch."""
 
 import tomllib
 from collections.abc import Mapping
@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 from palaestra.errors import ConfigError, UnknownNameError
 
 Confidence: TypeAlias = Literal["code", "paper", "secondary", "derived"]
-"""Who says that the formula is so: the authors' code, their text, somebody's transcription of it, or nobody but us.
+"""The source of a formula: the authors' code, their paper, somebody's transcription of it, or our own derivation.
 
 Parts that are only derived are experimental, and their docstrings say so."""
 
@@ -24,17 +24,17 @@ class Preset:
     sources: tuple[str, ...]
     confidence: Confidence
     recipe: Mapping[str, Any]
-    """What it says of the parts; the rest is `Recipe`'s default."""
+    """The parts that it sets; the rest is the default of `Recipe`."""
     constants: Mapping[str, str]
-    """Where the value of each constant is from, by `part.setting`: a section of a paper, a file of code, or ours."""
+    """The source of each constant's value, by `part.setting`: a section of a paper, a file of code, or ours."""
     advice: Mapping[str, str]
-    """Settings of the paper's runs that are no part of the objective."""
+    """Settings of the paper's runs that are not part of the objective."""
     columns: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """The fillers of columns that it reads, as `[grpo.columns]` chooses them."""
+    """The fillers of the columns that it reads, in the form of `[grpo.columns]`."""
     imports: tuple[str, ...] = ()
-    """Of a user's file: modules, and paths of files, which register the parts and fillers that it names."""
+    """For a user's file: modules and paths of files that register the parts and fillers that it names."""
     text: str = ""
-    """Of a user's file: all of it."""
+    """For a user's file: its whole text."""
 
 
 def presets() -> list[str]:
@@ -46,11 +46,11 @@ def preset(name: str) -> Preset:
     """A preset.
 
     Args:
-        name: Of a published one; or a user's file, which ends in .toml: its path, or `module:file` where a package
-            holds it.
+        name: The name of a published preset, or a user's file that ends in .toml: its path, or `module:file` in a
+            package.
 
     Raises:
-        UnknownNameError: there is none of that name.
+        UnknownNameError: there is no preset of that name.
         ConfigError: the file cannot be read.
     """
     if is_preset_file(name):
@@ -73,7 +73,7 @@ def preset(name: str) -> Preset:
 
 
 def is_preset_file(name: str) -> bool:
-    """Whether a preset's name is that of a user's file."""
+    """Whether a preset's name is a user's file."""
     return name.endswith(".toml")
 
 
@@ -86,7 +86,7 @@ _KINDS: Mapping[str, type] = {
     "constants": dict,
     "imports": list,
 }
-"""What a preset's file says beside its recipe, which is checked when it is built."""
+"""The keys of a preset's file besides its recipe, which is checked when it is built."""
 _WORDS: Mapping[type, str] = {str: "text", list: "a list of texts", dict: "a table"}
 
 

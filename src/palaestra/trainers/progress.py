@@ -1,4 +1,4 @@
-"""How far long work is, shown by whoever can show it."""
+"""The interface through which long work reports its progress."""
 
 from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager, contextmanager
@@ -6,10 +6,10 @@ from typing import Protocol, TypeAlias
 
 
 class ProgressBar(Protocol):
-    """Something that shows how far long work is."""
+    """Shows the progress of long work."""
 
     def step(self, at: str, count: int = 1) -> None:
-        """So many more are done; `at` names the last of them, or with a count of 0 what is under way."""
+        """Count further steps as done. `at` names the last of them, or with a count of 0 the step in progress."""
         ...
 
 
@@ -18,7 +18,7 @@ OpenProgressBar: TypeAlias = Callable[[str, int], AbstractContextManager[Progres
 
 @contextmanager
 def silent(title: str, total: int) -> Generator[ProgressBar]:
-    """A bar that nobody sees."""
+    """A bar that shows nothing."""
     del title, total
 
     class Nothing:

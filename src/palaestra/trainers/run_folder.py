@@ -1,4 +1,4 @@
-"""Runs on disk, as their folders tell: stages, figures, sizes, and what can be deleted. Reading them needs no torch."""
+"""Runs on disk: stages, figures, sizes, and what can be deleted. Reading them needs no torch."""
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,20 +19,20 @@ _CHECKPOINT, _PREVIOUS, _PROGRESS = "checkpoint", "checkpoint.previous", "progre
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageFolder:
-    """A stage of a run, as its last save has it."""
+    """A stage of a run, at its last save."""
 
     name: str
     directory: Path
     steps: int
     seconds: float
-    """Spent on its steps, over all starts of the run."""
+    """Seconds spent on its steps, over all starts of the run."""
     history: Sequence[Mapping[str, float]]
     """The figures of each step."""
     quarantined: int
     """Batches that training diverged on."""
 
     def recent(self, figure: str, *, steps: int = 10) -> float | None:
-        """The mean of a figure over the last steps that have it; `None` where none has."""
+        """The mean of a figure over the last steps that have it; `None` if none has."""
         values = [row[figure] for row in self.history[-steps:] if figure in row]
         return fmean(values) if values else None
 
@@ -45,16 +45,16 @@ class RunFolder:
     settings: JsonObject
     stages: tuple[StageFolder, ...]
     size: int
-    """In bytes."""
+    """Size in bytes."""
 
     @property
     def spare(self) -> list[Path]:
-        """What a run can do without: the saves before the last, and copies that a server read."""
+        """Files that a run no longer needs: the saves before the last, and copies that a server read."""
         names = (_PREVIOUS, "served")
         return [path for stage in self.stages for name in names if (path := stage.directory / name).exists()]
 
     def prune(self) -> int:
-        """Delete what is spare; the bytes that this frees."""
+        """Delete the spare files; return the freed bytes."""
         freed = sum(map(size_of, self.spare))
         for path in self.spare:
             shutil.rmtree(path)
@@ -73,7 +73,7 @@ def read_run(directory: Path) -> RunFolder:
     """A run.
 
     Raises:
-        RecordError: the folder holds no run, or a file of it cannot be read.
+        RecordError: the folder does not hold a run, or a file of it cannot be read.
     """
     settings = _read_object(directory / SETTINGS, "give the folder of a run, with config.json and its stages")
     names = stage_names(settings)
@@ -88,7 +88,7 @@ def size_of(path: Path) -> int:
 
 
 def differing_settings(runs: Sequence[RunFolder]) -> list[tuple[str, list[Json]]]:
-    """The settings that are not the same in all runs, by their full names, each with its value in every run."""
+    """The settings that differ between runs, by their full names, each with its value in every run."""
     flat = [dict(_flat(run.settings)) for run in runs]
     names = sorted({name for each in flat for name in each})
     rows = [(name, [each.get(name) for each in flat]) for name in names]

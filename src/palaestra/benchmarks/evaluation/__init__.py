@@ -1,1 +1,1 @@
-"""How an agent does on a suite: played with intervals, resumable, its faults told apart from its failures."""
+"""Evaluation of agents on suites: with intervals, resumable, and with faults kept apart from failures."""

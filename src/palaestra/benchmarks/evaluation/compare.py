@@ -1,9 +1,9 @@
-"""Two agents on the same tasks of the same suite: by how much one is ahead, and whether that can be chance.
+"""Comparison of two agents on the same tasks of the same suite: the difference, and whether it may be chance.
 
-Each unit of a cell's claim is compared with itself: a task, or a family. A cell's p-value is that of a sign-flip test
-over its units; over the cells of a suite
-the p-values are Holm's, so that twenty cells without a difference do not yield one "finding". All cells together are
-one test, decided on beforehand, that stands uncorrected. Intervals are 95 % each, for one cell by itself.
+Each unit of a cell's claim, a task or a family, is compared with itself. A cell's p-value comes from a sign-flip test
+over its units. Over the cells of a suite, Holm's correction applies, so that twenty cells without a difference do not
+yield one "finding". All cells together are one test that is fixed in advance and not corrected. Each interval is a 95 %
+interval for one cell alone.
 """
 
 import math
@@ -30,37 +30,37 @@ from palaestra.errors import ConfigError
 from palaestra.record import record
 
 ComparedMeasure: TypeAlias = Literal["solved", "score"]
-"""What is compared: percent of episodes solved, or mean points of 100."""
+"""The compared figure: percent of episodes solved, or mean points out of 100."""
 _VALUES: Mapping[ComparedMeasure, Callable[[EpisodeOutcome], float]] = {
     "solved": lambda one: 100.0 * one.solved,
     "score": lambda one: float(one.points),
 }
 LEVEL = 0.05
-"""At which a difference is called significant."""
+"""The significance level of a difference."""
 
 
 @record
 class Difference:
-    """One comparison: of a cell, or of all of them."""
+    """One comparison: of a cell, or of all cells."""
 
     cell: str
-    """Its id; "" for all cells together."""
+    """The cell's id; "" for all cells together."""
     label: str
     tasks: int
-    """Tasks that both sides have a score of."""
+    """Tasks with a score on both sides."""
     first: float
-    """Mean over units."""
+    """The first agent's mean over units."""
     second: float
     difference: MeanEstimate
-    """First less second."""
+    """First minus second."""
     p: float
-    """Of the sign-flip test, for this comparison alone."""
+    """The p-value of the sign-flip test, for this comparison alone."""
     corrected: float
-    """Holm's, over the cells; of all cells together the same as `p`."""
+    """Holm's p-value over the cells; for all cells together, the same as `p`."""
 
     @property
     def significant(self) -> bool:
-        """Whether it is told from chance at 5 %."""
+        """Whether the difference is significant at 5 %."""
         return self.corrected < LEVEL
 
 
@@ -74,22 +74,22 @@ class Comparison:
     cells: tuple[Difference, ...]
     overall: Difference
     cautions: tuple[str, ...]
-    """What is compared with nothing, and what differs beside the agents, a sentence each."""
+    """A sentence for each thing that lacks a counterpart, or that differs besides the agents."""
 
 
 def compare(
     first: Results, second: Results, *, names: tuple[str, str] | None = None, measure: ComparedMeasure = "solved"
 ) -> Comparison:
-    """Compare two evaluations of one suite, on the tasks that both have a score of.
+    """Compare two evaluations of one suite, on the tasks with a score in both.
 
     Args:
-        first: Whose lead the differences are.
-        second: Who it is compared with.
-        names: What they are called; by their agents' names if left out.
-        measure: What is compared.
+        first: The evaluation whose lead is reported.
+        second: The other evaluation.
+        names: Their names. Default: the names of the agents.
+        measure: The compared figure.
 
     Raises:
-        ConfigError: the suites differ, one side alone forked the world, or no task has a score on both sides.
+        ConfigError: the suites differ, only one side forked the world, or no task has a score on both sides.
     """
     _check_same(first.suite, second.suite)
     _check_privilege(first, second)
@@ -111,7 +111,7 @@ def compare(
         )
         for pooled, side in zip(together, pair, strict=True):
             for task, values in side.items():
-                # A cell's mean is one value, so that both sides weigh each cell alike whatever samples they kept.
+                # A cell's mean is one value, so that both sides weigh each cell equally, whatever samples they have.
                 pooled.setdefault(task, []).append(_mean(values))
     cautions += _list_unshared((first, second), sides, called)
     if not cells:
@@ -159,7 +159,7 @@ def _check_privilege(first: Results, second: Results) -> None:
 
 
 def _cautions(names: tuple[str, str], sides: tuple[Results, Results]) -> list[str]:
-    """What the sides lack, and what differs between them beside the agents."""
+    """What the sides lack, and what differs between them besides the agents."""
     said: list[str] = []
     for name, results in zip(names, sides, strict=True):
         if len(results.outcomes) < results.expected_episodes:
@@ -198,7 +198,7 @@ def _values(results: Results, measure: ComparedMeasure) -> dict[str, dict[str, l
 
 
 def _together(values: Mapping[str, Sequence[float]], versions: Mapping[str, str]) -> dict[str, list[float]]:
-    """Values by task, where versions of one task are one task: its values are then their means."""
+    """Values by task. Versions of a task count as one task, whose values are their means."""
     if not versions:
         return {task: list(own) for task, own in values.items()}
     joined: dict[str, list[float]] = {}
@@ -210,7 +210,7 @@ def _together(values: Mapping[str, Sequence[float]], versions: Mapping[str, str]
 def _list_unshared(
     results: tuple[Results, Results], sides: Sequence[Mapping[str, Mapping[str, object]]], names: tuple[str, str]
 ) -> list[str]:
-    """The cells that one side alone has scores of, in a sentence for each side."""
+    """A sentence for each side about the cells for which only that side has scores."""
     said: list[str] = []
     for name, one, own, other in zip(names, results, sides, reversed(sides), strict=True):
         alone = [
@@ -241,7 +241,7 @@ def _list_unpaired(label: str, sides: Sequence[Mapping[str, object]], names: tup
 
 
 def _origins(*sides: Results) -> dict[str, Observation]:
-    """An observation of each task, for the units that it belongs to."""
+    """An observation of each task, for its units."""
     return {
         one.task: one
         for results in sides

@@ -1,21 +1,21 @@
-"""One episode of an evaluation, before it is played: where, which task, which sample, and with which luck."""
+"""The key of an episode in an evaluation: its cell, task, sample and seed."""
 
 from palaestra.record import record
 from palaestra.seeding import Stream
 
 MOST_SAMPLES = 1_000
-"""Samples that a task may have; the seeds of two evaluations would meet beyond."""
+"""Maximum samples of a task; beyond that, the seeds of two evaluations would overlap."""
 
 
 @record
 class EpisodeKey:
-    """One episode that is to be played."""
+    """One episode of an evaluation, identified before it is played."""
 
     cell: str
     task: str
     sample: int
     seed: int
-    """Of the evaluation."""
+    """The evaluation's seed."""
 
     @property
     def id(self) -> str:
@@ -24,10 +24,10 @@ class EpisodeKey:
 
     @property
     def world_seed(self) -> int:
-        """Of the episode's world: its user and its noise. Agents and cells meet the same, so that they pair."""
+        """The seed of the episode's world, its user and noise, equal for all agents and cells, so that they pair."""
         return MOST_SAMPLES * self.seed + self.sample
 
     @property
     def agent_seed(self) -> int:
-        """Of the agent's own choices."""
+        """The seed of the agent's own choices."""
         return Stream.root("evaluation", self.seed, self.cell, self.task, self.sample).below(2**31)

@@ -1,4 +1,4 @@
-"""One episode of an agent that plays by itself, tried again in a fresh world where it was broken off."""
+"""Plays one episode of an agent that plays alone, and tries again in a new world if the episode is broken off."""
 
 import time
 from collections.abc import Callable, Generator
@@ -25,19 +25,19 @@ from palaestra.records import EndReason
 from palaestra.trajectory import Episode
 
 REFUSED = "refused "
-"""How the troubles begin that a server names itself: the request is at fault, and is not made again."""
+"""The prefix of troubles that a server reports itself: the request is at fault, and is not repeated."""
 
 
 class EvaluationStopped(Exception):  # noqa: N818  it is what a person does, not a fault
-    """The evaluation was told to stop."""
+    """A stop of the evaluation was requested."""
 
 
 @record
 class Budget:
-    """What an episode may take."""
+    """The limits of an episode."""
 
     seconds: float
-    """Of the agent: for all of its answers together."""
+    """Maximum seconds for all the agent's answers together."""
     tries: int
     clock: Callable[[], float] = time.monotonic
 
@@ -50,19 +50,19 @@ def play_slot(
     budget: Budget,
     stop: Event,
 ) -> Attempt:
-    """Play a slot to its end.
+    """Play an episode to its end.
 
     Args:
-        episode_key: Which episode.
+        episode_key: The episode.
         cell: Its world.
-        evaluated_agent: Who plays.
-        env_pool: Where worlds come from.
-        budget: How long it may last, and how often it may be tried.
-        stop: Set where the evaluation is to stop.
+        evaluated_agent: The agent.
+        env_pool: The source of environments.
+        budget: Its maximum time and number of tries.
+        stop: Set to stop the evaluation.
 
     Raises:
-        Stopped: `stop` is set.
-        ConfigError: the agent cannot play the task, or cannot be asked.
+        EvaluationStopped: `stop` is set.
+        ConfigError: the agent cannot play the task, or cannot be reached.
         UnknownNameError: there is no such task.
     """
     spent: EpisodeCost | None = None
@@ -76,7 +76,7 @@ def play_slot(
 
 
 def is_refused(came: Attempt) -> bool:
-    """Whether a server refused a request, which is not made again then."""
+    """Whether a server refused a request, which is then not repeated."""
     return any(name.startswith(REFUSED) for name in came.spent.troubles)
 
 
@@ -90,7 +90,7 @@ class _Broken(Exception):  # noqa: N818  it never leaves this file
 
 @contextmanager
 def _world() -> Generator[None]:
-    """Whatever a world raises is its fault, but for what says that it was asked for the impossible."""
+    """Turn errors of the world into its fault, except those about impossible requests."""
     try:
         yield
     except (InfrastructureError, RubricError) as error:
@@ -124,7 +124,7 @@ class _Try:
         return 0.0 if self._asked is None else self._budget.clock() - self._asked
 
     def play(self, env_pool: EnvPool, *, fresh: bool) -> Attempt:
-        """Play it in a world; one that failed is dropped."""
+        """Play the episode in a world; drop a world that fails."""
         try:
             env = env_pool.take(self._cell, fresh=fresh)
         except InfrastructureError as error:
@@ -182,7 +182,7 @@ class _Try:
         return fault_of(recording.fault) if recording.fault is not None else None
 
     def _late(self, why: str) -> EpisodeFault:
-        """The time is over, and the agent has not used it up itself."""
+        """The fault that the time is over although the agent has not used it up."""
         return EpisodeFault(
             kind="time", said=f"the agent's {self._budget.seconds:g} s are over: {why}; give it more time"
         )

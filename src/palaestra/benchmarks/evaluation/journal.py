@@ -1,8 +1,8 @@
-"""The folder of an evaluation under way: nothing that has ended is played again, and nothing is counted twice.
+"""The folder of a running evaluation: finished episodes are not played again, and none is counted twice.
 
-A block of episodes is one line of a log, outcomes and trajectories together, so that it is there whole or not at all.
-When every block is there, the log becomes the files that `results` reads, in the suite's order, which no order of
-arrivals shows in. One process evaluates into a folder at a time.
+A block of episodes is one line of a log with outcomes and trajectories, so that it is stored whole or not at all. When
+all blocks are there, the log becomes the files that `results` reads, in the suite's order, independent of the order of
+arrival. Only one process at a time evaluates into a folder.
 """
 
 import fcntl
@@ -33,21 +33,20 @@ from palaestra.log import Log
 from palaestra.trajectory import Episode, dump_episode
 
 _SHOWN = 5
-"""Differences of settings that an error names."""
+"""Maximum differences of settings that an error names."""
 
 
 class Journal:
-    """An evaluation's folder, to be gone on with.
+    """An evaluation's folder, new or to be resumed.
 
     Args:
-        folder: Made where it is missing.
-        settings: What is asked for.
-        again: Drop what ended in a fault, so that it is played again; says how many episodes the agent plays together,
-            as all of a block are dropped with one. 0 drops nothing.
+        folder: The folder; made if it is missing.
+        settings: The requested settings.
+        again: The agent's block size, to drop blocks with a fault so that they are played again. 0 drops nothing.
 
     Raises:
-        ConfigError: the folder holds another evaluation, or something else; the message names what differs.
-        RecordError: it holds one that cannot be read, or another process evaluates into it.
+        ConfigError: the folder has another evaluation or something else; the message names the differences.
+        RecordError: its evaluation cannot be read, or another process evaluates into it.
         StorageError: the disk refuses.
     """
 
@@ -70,7 +69,7 @@ class Journal:
         """The episodes that have ended: cell, task, sample."""
 
     def _settle(self) -> None:
-        """Write the settings down, or hold what is asked for to those that are."""
+        """Write the settings, or compare them with those that are there."""
         path = self.folder / SETTINGS
         for name in (SETTINGS, OUTCOMES, TRAJECTORIES):
             sweep(self.folder / name)
@@ -88,7 +87,7 @@ class Journal:
         write_file(path, _document(self.settings))
 
     def _sound(self, results: Results, block: int) -> Results:
-        """What is left without the blocks that hold a fault, also on the disk."""
+        """Remove the blocks with a fault, also on the disk; return the rest."""
         places = {
             (cell.id, task): (cell.id, column * results.samples)
             for cell in results.suite.cells
@@ -106,18 +105,18 @@ class Journal:
         names = {episode_id(*_key(outcome)) for outcome in outcomes}
         episodes = [episode for episode in results.episodes if episode.id in names]
         write_file(self.folder / JOURNAL, _block(outcomes, episodes) + b"\n" if outcomes else b"")
-        for name in (OUTCOMES, TRAJECTORIES):  # which a journal has the word over, should this be killed in between
+        for name in (OUTCOMES, TRAJECTORIES):  # the journal takes precedence, should this be killed in between
             (self.folder / name).unlink(missing_ok=True)
         return read_results(self.folder)
 
     def add(self, outcomes: Sequence[EpisodeOutcome], episodes: Sequence[Episode]) -> None:
-        """Write a block down; once this returns, no kill and no power cut takes it back."""
+        """Write a block; once this returns, no kill or power cut loses it."""
         assert self._log is not None, "nothing is played in an evaluation that is done"
         self._log.append(_block(outcomes, episodes))
         self._log.sync()
 
     def finish(self) -> Results:
-        """Put everything in order, once every episode has ended."""
+        """Write the final files in order, once every episode has ended."""
         results = read_results(self.folder)
         assert len(results.outcomes) == results.expected_episodes, "every slot was played"
         if not self._finished:
@@ -133,7 +132,7 @@ class Journal:
             self._log.close()
 
     def close(self) -> None:
-        """Let go of the folder. Closing twice is fine."""
+        """Release the folder. Closing twice is allowed."""
         self._close_log()
         lock, self._lock = self._lock, None
         if lock is not None:
@@ -152,7 +151,7 @@ _LOCK = ".lock"
 
 
 def _lock_folder(folder: Path) -> int | None:
-    """A lock that ends with this process, however it does."""
+    """A lock that ends with this process, for whatever reason."""
     descriptor = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -182,7 +181,7 @@ def _document(settings: Settings) -> bytes:
 
 
 def differences(there: Settings, asked: Settings) -> list[str]:
-    """What differs between two settings, a sentence each."""
+    """The differences between two settings, one sentence each."""
     found: list[str] = []
     _compare("", orjson.loads(_document(there)), orjson.loads(_document(asked)), found)
     return found

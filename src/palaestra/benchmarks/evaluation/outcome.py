@@ -1,4 +1,4 @@
-"""What came of one episode of an evaluation, in the figures that reports are made of."""
+"""The outcome of one episode of an evaluation, with the figures for reports."""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -17,7 +17,7 @@ given."""
 
 @record
 class EpisodeFault:
-    """Why an episode has no score. It is never a failure of the agent's."""
+    """Why an episode has no score. It is never a failure of the agent."""
 
     kind: FaultKind
     said: str
@@ -25,36 +25,36 @@ class EpisodeFault:
 
 @record
 class EpisodeOutcome:
-    """What came of one episode."""
+    """The outcome of one episode."""
 
     cell: str
     task: str
     sample: int
     family: str = ""
-    """Of the task; "" where an older run did not say, or the episode has a fault."""
+    """The task's family; "" if an older run has none, or the episode has a fault."""
     world: str = ""
-    """The seed of the world that it was played in, likewise."""
+    """The seed of its world, likewise."""
     fault: EpisodeFault | None = None
-    """Where there is one, the figures of score count for nothing."""
+    """The fault, if any; the score figures then do not count."""
     points: int = 0
-    """Of 100."""
+    """Points out of 100."""
     solved: bool = False
     harmed: bool = False
     """Whether something forbidden was done."""
     criteria: Mapping[str, bool] = field(default_factory=dict[str, bool])
-    """Sub-scores: each criterion, and whether it counts (is met, or violated where it forbids)."""
+    """Sub-scores: whether each criterion counts (met for an expectation, violated for a prohibition)."""
     end: EndReason | None = None
     injection: InjectionReport | None = None
-    """How far a planted instruction got; `None` where none was planted."""
+    """How far a planted instruction got; `None` without one."""
     turns: int = 0
     calls: int = 0
     invalid: int = 0
-    """Calls that no schema takes, and turns that could not be read."""
+    """Calls that fit no schema, and unreadable turns."""
     refused: int = 0
     """Calls that fit their schema and were refused by the world."""
     prompt_tokens: int | None = None
-    """Tokens that the agent read, over all of its requests; `None` where nobody counts them."""
+    """Tokens that the agent read, over all its requests; `None` if not counted."""
     completion_tokens: int | None = None
     troubles: Mapping[str, int] = field(default_factory=dict[str, int])
-    """What went wrong on the way, by name, such as "status 429", "late", "cut off", "malformed call", "empty reply";
-    the episode counts as it went."""
+    """What else went wrong, by name, such as "status 429", "late", "cut off", "malformed call", "empty reply"; the
+    episode counts nevertheless."""

@@ -1,4 +1,4 @@
-"""Whether any of k samples solves a task, and whether all of them do: unbiased estimates from n samples, c solved.
+"""pass@k and pass^k: unbiased estimates from n samples of a task of which c solved it.
 
 pass@k is the chance that at least one of k samples solves (Chen et al. 2021, "Evaluating large language models trained
 on code", equation 1); pass^k is the chance that all k do (Yao et al. 2024, "tau-bench", section 5.1). Both are the mean
@@ -18,7 +18,7 @@ class Passes:
 
     k: int
     tasks: int
-    """Tasks with at least k samples; others are in neither figure."""
+    """Tasks with at least k samples; other tasks are in neither figure."""
     any: MeanEstimate
     """pass@k: at least one of k."""
     all: MeanEstimate
@@ -57,13 +57,12 @@ def passes(
 ) -> tuple[Passes, ...]:
     """pass@k and pass^k for k = 1, 2, 4, ... up to the most samples that a task has, with intervals over tasks.
 
-    A task that lacks samples, since some had faults, keeps those that it has, and is left out where they are fewer
-    than k.
+    A task that lacks samples because of faults counts with those that it has, and is left out if they are fewer than k.
 
     Args:
-        attempts: For each task its sets of samples, each sample solved or not; a task that was played in several worlds
-            has a set for each.
-        families: The family of each task; all tasks are of one family if none.
+        attempts: For each task, its sets of samples, each solved or not; a task that was played in several worlds has
+            one set for each.
+        families: The family of each task. Default: one family for all.
     """
     most = max((len(samples) for sets in attempts.values() for samples in sets), default=0)
     found: list[Passes] = []

@@ -1,4 +1,4 @@
-"""An evaluation: every slot of a suite is played once, written down as it ends, and gone on with after a kill."""
+"""Plays an evaluation: every episode of a suite once, recorded as it ends, and resumable after a kill."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -28,23 +28,23 @@ from palaestra.trajectory import Episode
 from palaestra.version import __version__
 
 _UNTRIED = 3
-"""Episodes that may come to nothing to begin with: refused, not answered, or in worlds that cannot begin."""
+"""How many first episodes may fail: refused, not answered, or in worlds that cannot begin."""
 
 
 @record
 class PlayOptions:
-    """How it is played; `seconds` decides what is a time-out, and stands in the settings where the caller puts it."""
+    """Options of playing. `seconds` defines a time-out; it is in the settings only if the caller puts it there."""
 
     concurrency: int = 8
-    """Episodes that are played side by side, for agents that play one by one."""
+    """Episodes played in parallel, for agents that play them separately."""
     seconds: float = 600.0
-    """That all answers of such an agent may take in an episode. The world's own time is not counted: how fast worlds
-    are, and how many share a process, is not the agent's."""
+    """Maximum seconds for all answers of such an agent in an episode. The world's own time does not count, since the
+    agent cannot influence it."""
     tries: int = 2
-    """Worlds that it is played in before it counts as faulty."""
+    """Worlds in which an episode is tried before it counts as a fault."""
 
     def __post_init__(self) -> None:
-        """Hold the numbers to their ranges.
+        """Check the ranges of the numbers.
 
         Raises:
             ConfigError: one is out of its range.
@@ -52,7 +52,7 @@ class PlayOptions:
         for name in ("concurrency", "tries"):
             if (value := getattr(self, name)) < 1:
                 raise ConfigError(f"{name}={value}: it is at least 1")
-        if not self.seconds > 0:  # nor is it none
+        if not self.seconds > 0:  # also false for NaN
             raise ConfigError(f"seconds={self.seconds:g}: a time is above 0; leave it out for the usual one")
 
 
@@ -66,20 +66,20 @@ def settings_of(
     price_in: float | None = None,
     price_out: float | None = None,
 ) -> Settings:
-    """All that decides what an evaluation comes to.
+    """The settings of an evaluation: everything that decides its results.
 
     Args:
-        evaluated_agent: Who plays.
-        suite: What is played.
+        evaluated_agent: The agent.
+        suite: The suite.
         samples: Episodes of each task.
-        seed: Of all luck.
-        seconds: That an agent's answers may take in an episode, for agents that play one by one; `None` leaves it out
-            of what is compared.
-        price_in: Of a million tokens read.
-        price_out: Of a million tokens written.
+        seed: Random seed.
+        seconds: Maximum seconds for an agent's answers in an episode, for agents that play episodes separately; `None`
+            leaves it out of the settings.
+        price_in: Price of a million tokens read.
+        price_out: Price of a million tokens written.
 
     Raises:
-        TaskError: the suite holds no task.
+        TaskError: the suite has no task.
         ConfigError: a number is out of range, or the suite names a cell or a task twice.
     """
     if not any(cell.tasks for cell in suite.cells):
@@ -115,7 +115,7 @@ def _check_once(names: Sequence[str], what: str) -> None:
 
 
 def block_of(evaluated_agent: EvaluatedAgent) -> int:
-    """Episodes that it plays together."""
+    """The number of episodes that an agent plays together."""
     return evaluated_agent.block if isinstance(evaluated_agent, EvaluatedBlockAgent) else 1
 
 
@@ -127,21 +127,21 @@ def evaluate(
     progress: Callable[[str], None] = lambda _: None,
     say: Callable[[str], None] = print,
 ) -> Results:
-    """Play whatever of an evaluation has not been played yet.
+    """Play the remaining episodes of an evaluation.
 
     Args:
-        evaluated_agent: Who plays; the one that the journal's settings describe.
-        journal: What has been played, and where the rest is written down.
-        options: How.
-        progress: Told the task of each episode that has ended.
-        say: Told of every fault.
+        evaluated_agent: The agent that the journal's settings describe.
+        journal: The record of finished episodes, to which the rest is added.
+        options: The options.
+        progress: Called with the task of each finished episode.
+        say: Called with every fault.
 
     Raises:
-        ConfigError: the agent cannot play a task, or the first requests are all refused, or the first worlds all fail
-            to begin, in the same words, or no opening of the first block leaves a checkpoint room for a turn; none of
-            them is counted.
+        ConfigError: the agent cannot play a task; or the first requests are all refused, or the first worlds all fail
+            to begin, with the same message; or no opening of the first block leaves a checkpoint room for a turn. None
+            of these episodes is counted.
         ServerError: the server answers none of the first requests; none of them is counted.
-        EngineError: the engine draws nothing for the first block; none of it is counted.
+        EngineError: the engine samples nothing for the first block; none of it is counted.
         UnknownNameError: there is no such task, or world.
     """
     blocks = list(_list_left(evaluated_agent, journal))
@@ -161,7 +161,7 @@ def evaluate(
 
 
 def _list_left(evaluated_agent: EvaluatedAgent, journal: Journal) -> Iterator[tuple[Cell, tuple[EpisodeKey, ...]]]:
-    """The blocks that are to be played. Their composition never depends on what was played before."""
+    """The remaining blocks. Their composition does not depend on what was played before."""
     settings = journal.settings
     size = block_of(evaluated_agent)
     for cell in settings.suite.cells:
@@ -182,7 +182,7 @@ def _write(journal: Journal, block: Sequence[Attempt]) -> None:
 
 
 def _check_block(block: Sequence[Attempt], *, first: bool, say: Callable[[str], None]) -> None:
-    """Stop where nothing came of the first block; say which episodes have no score, and where limits are narrow."""
+    """Stop if the first block has no results; report episodes without a score, and limits that are too narrow."""
     faults = [came.came for came in block if isinstance(came.came, EpisodeFault)]
     own = [fault for fault in faults if fault.kind in ("context", "engine", "time")]
     if first and len(own) == len(block):
@@ -198,7 +198,7 @@ def _check_block(block: Sequence[Attempt], *, first: bool, say: Callable[[str], 
 
 
 def _say_narrow(block: Sequence[Attempt], say: Callable[[str], None]) -> None:
-    """Whoever gives too few tokens is told so early: what comes of it counts, and reads like a bad policy."""
+    """Warn early about too few tokens: the results count, and look like those of a bad policy."""
     episodes = [came.came for came in block if isinstance(came.came, Episode)]
     spent = sum(episode.end is EndReason.TOKEN_BUDGET for episode in episodes)
     if 2 * spent > len(episodes):
@@ -210,7 +210,7 @@ def _say_narrow(block: Sequence[Attempt], say: Callable[[str], None]) -> None:
 
 
 class _Side:
-    """Plays episodes side by side."""
+    """Plays episodes in parallel."""
 
     def __init__(
         self,
@@ -224,7 +224,7 @@ class _Side:
         self._progress, self._say = progress, say
         self._rooms = EnvPool()
         self._stop = Event()
-        self._probing = not journal.done  # a journal holds nothing until something has come of an episode
+        self._probing = not journal.done  # a journal is empty until an episode has a result
         self._held: list[Attempt] = []
         """The first, as long as they came to nothing."""
 
@@ -248,10 +248,10 @@ class _Side:
             for future in as_completed(playing):
                 self._take(future.result())
         except BaseException:
-            self._stop.set()  # those under way end with their turn, and the others never begin
+            self._stop.set()  # running episodes end with their turn, and the others never begin
             for future in playing:
                 future.cancel()
-            self._contender.close()  # whoever waits for a server would do so to the end of its patience
+            self._contender.close()  # otherwise an agent would wait for a server until its timeout
             raise
 
     def _play(self, cell: Cell, episode_key: EpisodeKey) -> Attempt:
@@ -259,19 +259,19 @@ class _Side:
         return play_slot(episode_key, cell, self._contender, self._rooms, budget, self._stop)
 
     def _take(self, came: Attempt) -> None:
-        """Write down what came of a slot, unless nothing did and nobody knows yet whether anything ever will."""
+        """Record an attempt, unless it has no result and it is still unknown whether any will."""
         if isinstance(came.came, EpisodeFault):
             self._say(f"{came.episode_key.id}: no score: {came.came.said}")
         if self._probing and self._nothing(came):
             self._held.append(came)
             return
         self._probing, held, self._held = False, self._held, []
-        for one in (came, *held):  # in this order: what is there after a kill shows that something came
+        for one in (came, *held):  # in this order, so that the records after a kill begin with a result
             _write(self._journal, [one])
             self._progress(one.episode_key.task)
 
     def _settle(self) -> None:
-        """Stop where nothing came of any so far, for one reason; otherwise they count as what they are."""
+        """Stop if all attempts so far failed for one reason; otherwise count them as they are."""
         held, self._held, self._probing = self._held, [], False
         if held and (held[-1].begun or len({_quote(came) for came in held}) == 1):
             raise _nothing_came(held)
@@ -287,12 +287,12 @@ class _Side:
 
 
 def _quote(came: Attempt) -> str:
-    """A fault's words, but for the name of its task."""
+    """A fault's message without the name of its task."""
     return came.came.said.replace(came.episode_key.task, "") if isinstance(came.came, EpisodeFault) else ""
 
 
 def _nothing_came(held: Sequence[Attempt]) -> ConfigError | ServerError:
-    """Why an evaluation stops, none of whose first episodes came to anything."""
+    """The error of an evaluation whose first episodes all failed."""
     last = held[-1]
     assert isinstance(last.came, EpisodeFault), "nothing came of it"
     each = f"each of the first {len(held)} episodes"

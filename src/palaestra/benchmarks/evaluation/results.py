@@ -1,8 +1,8 @@
-"""What came of an evaluation, whole: what reports and comparisons are made of, and how it is read from its folder.
+"""The complete results of an evaluation, for reports and comparisons, and how to read them from its folder.
 
-A folder holds `settings.json`, what was asked for; `outcomes.jsonl`, an outcome a line; and `trajectories.jsonl`, the
-episodes that are kept to be read, without their tools' schemas. While it is under way, a log holds the latter two, in
-whatever order episodes ended. Nothing of wall time stands in any of them.
+A folder holds `settings.json`; `outcomes.jsonl`, one outcome per line; and `trajectories.jsonl`, the episodes that are
+kept for reading, without their tools' schemas. While the evaluation runs, a log holds the latter two, in the order in
+which episodes ended. None of them has wall time.
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,45 +27,45 @@ JOURNAL = "journal.jsonl"
 
 @record
 class Settings:
-    """What was asked for: all that decides what an evaluation comes to, besides the code."""
+    """The settings of an evaluation: everything besides the code that decides its results."""
 
     agent: str
-    """By name: "oracle", a checkpoint's folder, a model's name."""
+    """The agent's name: "oracle", a checkpoint's folder, a model's name."""
     suite: Suite
     samples: int
     """Episodes of each task."""
     seed: int
     playing: JsonObject = field(default_factory=dict[str, Json])
-    """How it is played: the kind of agent, its engine and options, the seconds of an episode."""
+    """How the agent plays: its kind, engine and options, and the seconds of an episode."""
     versions: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Of Palaestra and of whatever else was at work."""
+    """The versions of Palaestra and other software involved."""
     price_in: float | None = None
-    """Of a million tokens read; `None` where nobody said."""
+    """Price of a million tokens read; `None` if not given."""
     price_out: float | None = None
-    """Of a million tokens written."""
+    """Price of a million tokens written."""
 
 
 @record
 class Results:
-    """Settings, and what came of them."""
+    """The settings and results of an evaluation."""
 
     settings: Settings
     outcomes: tuple[EpisodeOutcome, ...]
-    """By cell, task and sample, in the suite's order.
+    """Outcomes by cell, task and sample, in the suite's order.
 
-    An evaluation that was broken off has fewer than `expected_episodes`.
+    An interrupted evaluation has fewer than `expected_episodes`.
     """
     episodes: tuple[Episode, ...]
     """Sample 0 of each task, in the same order; `Episode.id` is "CELL/TASK/SAMPLE"."""
 
     @property
     def agent(self) -> str:
-        """Who played."""
+        """The name of the agent."""
         return self.settings.agent
 
     @property
     def suite(self) -> Suite:
-        """What was played."""
+        """The suite."""
         return self.settings.suite
 
     @property
@@ -75,28 +75,28 @@ class Results:
 
     @property
     def seed(self) -> int:
-        """Of the evaluation."""
+        """The seed of the evaluation."""
         return self.settings.seed
 
     @property
     def price_in(self) -> float | None:
-        """Of a million tokens read."""
+        """Price of a million tokens read."""
         return self.settings.price_in
 
     @property
     def price_out(self) -> float | None:
-        """Of a million tokens written."""
+        """Price of a million tokens written."""
         return self.settings.price_out
 
     @property
     def expected_episodes(self) -> int:
-        """Outcomes that there are once it is done."""
+        """The number of outcomes once the evaluation is done."""
         return self.samples * sum(len(cell.tasks) for cell in self.suite.cells)
 
 
 @record
 class Block:
-    """A line of the log: what was played together."""
+    """A line of the log: episodes that were played together."""
 
     outcomes: tuple[EpisodeOutcome, ...]
     episodes: tuple[Episode, ...]
@@ -114,10 +114,10 @@ def episode_id(cell: str, task: str, sample: int) -> str:
 
 
 def read_settings(folder: Path) -> Settings:
-    """What an evaluation in `folder` was asked for.
+    """Read the settings of the evaluation in `folder`.
 
     Raises:
-        RecordError: there is none, or its settings cannot be read.
+        RecordError: there is no evaluation, or its settings cannot be read.
     """
     path = folder / SETTINGS
     try:
@@ -131,10 +131,10 @@ def read_settings(folder: Path) -> Settings:
 
 
 def parse_results(settings: bytes, outcomes: Iterable[bytes], blocks: Iterable[bytes]) -> Results:
-    """Results of lines that are at hand, without episodes.
+    """Parse results from lines, without episodes.
 
     Args:
-        settings: The document of what was asked for.
+        settings: The settings document.
         outcomes: Lines of `outcomes.jsonl`.
         blocks: Lines of a journal.
 
@@ -147,10 +147,10 @@ def parse_results(settings: bytes, outcomes: Iterable[bytes], blocks: Iterable[b
 
 
 def read_results(folder: Path) -> Results:
-    """What came of the evaluation in `folder`, so far as it came.
+    """Read the results so far of the evaluation in `folder`.
 
     Raises:
-        RecordError: there is none, or a file of it cannot be read; the message names the line and the field.
+        RecordError: there is no evaluation, or a file of it cannot be read; the message names the line and the field.
     """
     settings = read_settings(folder)
     if (folder / JOURNAL).exists():
@@ -177,7 +177,7 @@ def _records(path: Path, kind: TypeAdapter[R]) -> list[R]:
 
 
 def results_of(settings: Settings, outcomes: Iterable[EpisodeOutcome], episodes: Iterable[Episode]) -> Results:
-    """Results, in the suite's order whatever order they come in."""
+    """Results in the suite's order, from outcomes and episodes in any order."""
     places = {
         (cell.id, task): (row, column)
         for row, cell in enumerate(settings.suite.cells)

@@ -1,4 +1,4 @@
-"""What is measured on: cells, each a world as it is made and tasks of it, and ladders of cells from none to strong."""
+"""Suites: cells, each a world with switches and some of its tasks, and ladders of cells from none to strong."""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -10,21 +10,21 @@ from palaestra.record import record
 
 @record
 class Cell:
-    """Tasks that are played in one world under one set of switches, and reported together."""
+    """Tasks that are played in one world with one set of switches, and reported together."""
 
     id: str
-    """Within the suite: "noise/2", or "multi_turn_base"."""
+    """The id within the suite: "noise/2", or "multi_turn_base"."""
     label: str
-    """As it stands in tables and plots: "20 % of calls fail"."""
+    """The label in tables and plots: "20 % of calls fail"."""
     env_id: str
-    """As `gymnasium.make` knows it."""
+    """The environment id for `gymnasium.make`."""
     tasks: tuple[str, ...]
     switches: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """What `gymnasium.make` takes besides."""
+    """Further arguments of `gymnasium.make`."""
     unit: Unit = Unit.TASK
-    """What a claim about the cell generalises over: other tasks of its families, other families, or other worlds."""
+    """The unit that a claim about the cell generalises over: other tasks of its families, other families, or worlds."""
     split: str = ""
-    """Which split the tasks are from, for the report's list of what was touched: "storefront/heldout"."""
+    """The split of the tasks, for the report's list of used splits: "storefront/heldout"."""
 
 
 @record
@@ -34,11 +34,11 @@ class Ladder:
     axis: str
     title: str
     cells: tuple[str, ...]
-    """Ids, from none to strong."""
+    """The ids of the cells, from none to strong."""
     note: str = ""
-    """What is shifted, in a sentence."""
+    """A sentence about what is shifted."""
     ordered: bool = True
-    """Whether a later rung is a stronger shift; where not, the worst rung and the spread of all are reported."""
+    """Whether a later rung is a stronger shift; if not, the worst rung and the spread of all are reported."""
 
 
 @record
@@ -50,15 +50,15 @@ class Suite:
     cells: tuple[Cell, ...]
     ladders: tuple[Ladder, ...] = ()
     notes: tuple[str, ...] = ()
-    """What an honest reader must know: licences, versions, what is known to be broken, what was scripted."""
+    """Notes for readers: licences, versions, known defects, scripted parts."""
     versions: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Tasks that are versions of one, each with what it is a version of: scores take them together as one task."""
+    """Tasks that are versions of another, each with that task; scores treat them as one task."""
     known_bad: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Tasks that are held to be broken; scores are reported with and without them."""
+    """Tasks that are known to be broken; scores are reported with and without them."""
 
 
 def place(cell: Cell, suite: Suite) -> str:
-    """What stands for a cell in a table: its label, after the title of its axis where it is a rung above the first."""
+    """The name of a cell in a table: its label, preceded by the title of its axis for a rung above the first."""
     axes = [ladder for ladder in suite.ladders if cell.id in ladder.cells]
     if not axes or any(cell.id == ladder.cells[0] for ladder in axes):
         return cell.label

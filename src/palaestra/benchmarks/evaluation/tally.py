@@ -1,4 +1,4 @@
-"""What came of a slot, in figures: an episode counted, or a fault named."""
+"""Turns attempts into outcomes: the figures of an episode, or a fault."""
 
 from typing import Any, cast
 
@@ -20,7 +20,7 @@ _KINDS: tuple[tuple[type[Exception], FaultKind], ...] = (
 
 
 def fault_of(error: Exception) -> EpisodeFault:
-    """Whose fault an error is; the world's where nothing else is known."""
+    """The fault for an error; the world's by default."""
     for type_, kind in _KINDS:
         if isinstance(error, type_):
             return EpisodeFault(kind=kind, said=str(error))
@@ -28,7 +28,7 @@ def fault_of(error: Exception) -> EpisodeFault:
 
 
 def outcome_of(came: Attempt) -> EpisodeOutcome:
-    """The figures of what came of a slot."""
+    """The outcome of an attempt."""
     return (
         _faulty(came.episode_key, came.came, came.spent)
         if isinstance(came.came, EpisodeFault)
@@ -74,17 +74,17 @@ def _make_outcome(came: Attempt, episode: Episode) -> EpisodeOutcome:
 
 
 def _world_of(episode: Episode) -> str:
-    """What is drawn anew where a claim is about worlds: a generated world, or a world seed of one made by hand."""
+    """The unit of claims about worlds: a generated world, or a world seed of a handmade one."""
     name = episode.task.id.partition("/")[0]
     return f"{episode.env_id} {episode.task.world_seed}" if generated_place(name) is None else name
 
 
 def unreadable(turn: Turn) -> bool:
-    """Whether the world could not read a turn: nothing of it was run, and that is what it answered."""
+    """Whether the world could not read a turn: it ran nothing of it and answered so."""
     if turn.events or len(turn.observation) != 1 or turn.observation[0]["role"] != "tool":
         return False
     try:
-        # Any: a world's own words.
+        # Any: the world's own JSON.
         answer: Any = orjson.loads(turn.observation[0]["content"])
     except orjson.JSONDecodeError:
         return False

@@ -1,4 +1,4 @@
-"""Benchmarks that others wrote, each behind the project's own contract and under an interpreter of its own."""
+"""External benchmarks, each with Palaestra's environment interface and its own interpreter."""
 
 from palaestra.benchmarks.external.benchmark import Benchmark
 from palaestra.benchmarks.external.catalogue import BENCHMARKS, benchmark_of

@@ -1,4 +1,4 @@
-"""What is known of a benchmark that somebody else wrote: facts for reports, how it is installed, who serves it."""
+"""The description of an external benchmark: facts for reports, installation, and the module that serves it."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import field
@@ -12,45 +12,45 @@ from palaestra.records import Json
 
 @record
 class Benchmark:
-    """A benchmark from outside, as Palaestra plays it."""
+    """An external benchmark."""
 
     name: str
-    """In commands: "bfcl"."""
+    """The name in commands: "bfcl"."""
     env_id: str
-    """For `gymnasium.make`: "palaestra/BFCL-v0"."""
+    """The id for `gymnasium.make`: "palaestra/BFCL-v0"."""
     title: str
-    """As its authors call it."""
+    """The name that its authors use."""
     version: str
     """The version that the adapter was proved with."""
     licence: str
-    """Of its code and its data, as SPDX names it."""
+    """The SPDX licence of its code and data."""
     source: str
-    """Where it comes from: a package or repository, and its paper."""
+    """Its package or repository, and its paper."""
     installation: Installation
     splits: Mapping[str, str]
-    """Its own division of tasks, and what each part is for; the first is the one that reports are about."""
+    """Its own splits with the purpose of each; reports use the first by default."""
     trainable: tuple[str, ...] = ()
-    """The splits that its authors give for training; a trainer refuses every other."""
+    """The splits that its authors intend for training; trainers refuse all others."""
     options: Mapping[str, Json] = field(default_factory=dict[str, Json])
-    """What may be said to `gymnasium.make` besides, and what holds where it is not said."""
+    """Further arguments of `gymnasium.make`, with their defaults."""
     versions: str = ""
-    """A pattern of ids whose groups, joined, name the task that a task is a version of; "" where each is its own."""
+    """A pattern of ids whose joined groups name the task that a task is a version of; "" if there are no versions."""
     known_bad: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Tasks that are held to be broken, and by whom."""
+    """Tasks that are known to be broken, and according to whom."""
     opening_tells: bool = False
-    """Whether what the user says is known only once a task has begun; `WireTask.prompt` is a label then."""
+    """Whether the user's words are known only once a task has begun; `WireTask.prompt` is then a label."""
     notes: str = ""
-    """What an honest reader of its scores must know."""
+    """Notes for readers of its scores."""
     module: str = ""
-    """The module that runs under its own interpreter; `served` beside the facts, if not said."""
+    """The module that runs under its own interpreter. Default: `served` beside the facts."""
     root: Path = Path(__file__).resolve().parents[3]
-    """The folder that this module's full name begins below."""
+    """The folder below which the module's full name begins."""
 
     def check_options(self, names: Iterable[str]) -> None:
-        """Refuse what is no option of this benchmark.
+        """Check that options exist.
 
         Args:
-            names: Of options, as a user gave them.
+            names: The names of options that a user gave.
 
         Raises:
             UnknownNameError: one of them is not in `options`.

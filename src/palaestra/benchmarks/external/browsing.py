@@ -11,7 +11,7 @@ BROWSER_TOOLS = tuple(tool(name, description, arguments) for name, (description,
 
 
 def answer_act(acts: Acts, name: str, arguments: Mapping[str, Any]) -> WireResult:
-    """Do an act; whatever cannot be done is answered."""
+    """Do an act; answer with an error if it cannot be done."""
     try:
         return answer_result(acts.act(name, arguments))
     except ActRefused as refusal:

@@ -1,4 +1,4 @@
-"""Which benchmarks there are; each is loaded when it is first asked for."""
+"""The external benchmarks, each loaded on first use."""
 
 from palaestra.benchmarks.external.benchmark import Benchmark
 from palaestra.errors import UnknownNameError
@@ -23,10 +23,10 @@ for _name, _constant in {
 
 
 def benchmark_of(env_id: str) -> Benchmark:
-    """The benchmark that `gymnasium.make` knows under an id.
+    """The benchmark with an environment id.
 
     Raises:
-        UnknownNameError: there is none.
+        UnknownNameError: there is no such benchmark.
     """
     by_id = {benchmark.env_id: benchmark for benchmark in map(BENCHMARKS.get, BENCHMARKS)}
     if env_id not in by_id:

@@ -1,4 +1,4 @@
-"""Turns at random that make some sense: arguments are words that the agent has seen."""
+"""Random turns that make some sense: arguments are words that the agent has seen."""
 
 import random
 import re
@@ -9,9 +9,9 @@ from palaestra.benchmarks.external.protocol import WireTurn
 
 _WORD = re.compile(r"[\w.@:/#+-]+")
 _STOP = 8
-"""One turn of so many ends the task."""
+"""One turn in this many ends the task."""
 _KEPT = 400
-"""Words that may be drawn, the newest."""
+"""The number of newest words that may be drawn."""
 
 
 def draw_turn(draw: int, tools: Sequence[Mapping[str, Any]], seen: Sequence[str]) -> WireTurn:

@@ -1,20 +1,12 @@
-"""Somebody else's benchmark behind the project's contract: observations, actions and records as of a world of ours.
+"""An external benchmark as an environment, with the observations, actions and records of Palaestra's worlds.
 
-State
-    The benchmark's own, in a process of its own.
-Actions
-    As `palaestra.envs.ToolEnv` takes them: a call, the calls of a turn, or raw text. Words without a call, or the call
-    `reply`, go to the benchmark where words mean something in it. `finish` and `give_up` end every episode; calls
-    behind them in the same turn do not run.
-Observations
-    The chat messages that are new to the agent.
-Reward
-    The change of the benchmark's own score, in points of 100.
-Ends
-    When the benchmark is over, the agent finishes or gives up, the turns are used up, or three turns in a row could not
-    be read. A benchmark that raises, hangs or dies is an `InfrastructureError`, and never a reward.
-Seeds
-    A task's id fixes the task; the seed reaches the benchmark, for what it draws. Episodes do not fork.
+State The benchmark's own, in a separate process. Actions Those of `palaestra.envs.ToolEnv`: a call, the calls of a
+    turn, or raw text. Words without a call, or the call `reply`, go to the benchmark if it uses words. `finish` and
+    `give_up` end every episode; calls after them in the same turn do not run. Observations The chat messages that are
+    new to the agent. Reward The change of the benchmark's own score, in points of 100. Ends When the benchmark is over,
+    the agent finishes or gives up, the turns are used up, or three turns in a row could not be read. If the benchmark
+    raises, hangs or dies, that is an `InfrastructureError`, never a reward. Seeds A task's id fixes the task; the seed
+    goes to the benchmark for its random choices. Episodes do not fork.
 """
 
 import atexit
@@ -51,14 +43,14 @@ from palaestra.steps import ResetRecord, Returned, StepRecord
 from palaestra.tools import FORMATS, PythonFormat, bind_tools, plain_call
 
 WORKERS = BenchmarkProcesses()
-"""The processes of benchmarks that this one has started; they end with it."""
+"""The benchmark processes that this process has started; they end with it."""
 atexit.register(WORKERS.close)
 os.register_at_fork(after_in_child=WORKERS.forget)
 
 _UNREADABLE = 3
-"""Turns in a row without a readable call that end an episode, as everywhere."""
+"""Turns in a row without a readable call that end an episode, as in all environments."""
 _LISTING = 300.0
-"""Seconds that a benchmark may take to list its tasks."""
+"""Maximum seconds for a benchmark to list its tasks."""
 
 
 class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
@@ -66,19 +58,19 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
 
     Args:
         env_id: The registered id, such as "palaestra/BFCL-v0".
-        split: From which of the benchmark's splits `reset` draws; its first, if not said, and "all" for every one.
-        category: Draw from this category alone.
+        split: The split from which `reset` draws, or "all". Default: the benchmark's first.
+        category: Draw only from this category.
         task: The id of the one task to play, such as "bfcl/multi_turn_base/3".
         action_format: How raw text is read.
-        max_turns: A budget in place of the task's own.
-        seconds: What the benchmark may take for one answer before it counts as hanging.
+        max_turns: A budget instead of the task's own.
+        seconds: Maximum seconds for one answer before the benchmark counts as hanging.
         render_mode: "ansi" for text, or `None`.
-        options: The benchmark's own, as its `Benchmark.options` lists them.
+        options: The benchmark's own options, listed in its `Benchmark.options`.
 
     Raises:
         UnknownNameError: there is no such benchmark, split, category, task, format or option.
-        CapabilityError: the format is code, which calls tools of Palaestra's own worlds alone.
-        ConfigError: the benchmark is not installed; the message says how it is.
+        CapabilityError: the format is code, which can call only tools of Palaestra's own worlds.
+        ConfigError: the benchmark is not installed; the message says how to install it.
         InfrastructureError: it does not start.
     """
 
@@ -126,7 +118,7 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
         self.observation_space = MessageSpace()
         self._offer(Offer([], prose=True))
 
-    # What there is to play
+    # The tasks
 
     def _read_catalogue(self) -> dict[str, WireTask]:
         tasks: list[WireTask] = self._ask_worker("tasks")
@@ -136,12 +128,12 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
         return found
 
     def installed_version(self) -> str:
-        """Of the benchmark, as it is installed."""
+        """The installed version of the benchmark."""
         version: str = self._ask_worker("version")
         return version
 
     def _ask_worker(self, what: str) -> Any:
-        """What the benchmark says of itself, without an episode. Any: JSON."""
+        """Ask the benchmark for facts that need no episode. Any: JSON."""
         worker = WORKERS.borrow(self.benchmark, self._options)
         try:
             return worker.ask(what, seconds=max(self._seconds, _LISTING))
@@ -152,8 +144,8 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
         """The ids of a split and a category, in the benchmark's order.
 
         Args:
-            split: The benchmark's first, if not said; "all" for every one.
-            category: Every one, if not said.
+            split: A split, or "all". Default: the benchmark's first.
+            category: A category. Default: all.
 
         Raises:
             UnknownNameError: there is no such split or category.
@@ -180,7 +172,7 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
     def reset(
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[tuple[Message, ...], dict[str, Any]]:
-        """Begin an episode; as `ToolEnv.reset`.
+        """Begin an episode, like `ToolEnv.reset`.
 
         Raises:
             UnknownNameError: an option or the task is unknown.
@@ -219,11 +211,11 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
         ).to_gymnasium()
 
     def step(self, action: Action) -> Returned:
-        """Take one turn; as `ToolEnv.step`. Where the tools change, `info["tools"]` holds those from now on.
+        """Take one turn, like `ToolEnv.step`. If the tools change, `info["tools"]` has the new ones.
 
         Raises:
             EpisodeOverError: there is no episode, or it has ended.
-            ActionError: `action` is no action.
+            ActionError: `action` is not an action.
             InfrastructureError: the benchmark failed; the episode is void.
         """
         if self._worker is None:
@@ -274,7 +266,7 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
         ).to_gymnasium()
 
     def _answered_ids(self, calls: Sequence[ToolCall], ids: Sequence[str]) -> list[str]:
-        """The caller's ids of the calls that the benchmark answers: prose gets no answer of its own."""
+        """The caller's ids of the calls that the benchmark answers; prose gets no answer of its own."""
         return [
             call_id for call, call_id in zip(calls, ids, strict=True) if call.tool != REPLY or not self._offered.prose
         ]
@@ -285,7 +277,7 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
         return EndReason.MAX_TURNS if self._turns >= (self._budget or self._spec.max_turns) else None
 
     def _play(self, calls: tuple[ToolCall, ...]) -> tuple[ToolEvent, ...]:
-        """Have the benchmark take a turn, up to the call that ends the episode: those behind it do not run."""
+        """Play a turn in the benchmark, up to the call that ends the episode; later calls do not run."""
         ending = next((position for position, call in enumerate(calls) if call.tool in ENDS), None)
         end = None if ending is None else ENDS[calls[ending].tool]
         plain = [plain_call(call) for call in calls[:ending]]
@@ -344,7 +336,7 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
         return "\n".join(f"[{m['role']}] {m['content']}" for m in self._observation)
 
     def close(self) -> None:
-        """End the episode. Its process stays, for other episodes of this program."""
+        """End the episode. Its process remains for other episodes of this program."""
         worker, self._worker = self._worker, None
         if worker is None:
             return
@@ -352,7 +344,7 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
         if worker.lost is None:
             worker.ask("close", seconds=self._seconds, episode=self._number)
 
-    # What trusted callers ask
+    # For trusted callers
 
     @property
     def task(self) -> TaskSpec:
@@ -360,34 +352,34 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
         return self._spec
 
     def score(self, end: EndReason | None = None) -> Score:
-        """The score, if the episode were ended from outside here; benchmarks know no other budget than turns."""
+        """The score if the episode were ended from outside now; the only budget of benchmarks is turns."""
         del end
         return self._judge(self._end or EndReason.MAX_TURNS)
 
     def oracle(self) -> tuple[Action, ...] | None:
-        """The benchmark's own solution of the task, turn by turn from the beginning; `None` where it has none."""
+        """The benchmark's own solution of the task, turn by turn from the beginning; `None` if it has none."""
         turns: list[WireTurn] | None = self._ask("gold")
         return None if turns is None else tuple(map(action_of, turns))
 
     def legal_actions(self, count: int = 8, *, seed: int | None = None) -> list[Action]:
-        """Turns that make sense where the episode stands; drawn from the tools' schemas where it cannot say.
+        """Turns that make sense in the present state, or turns drawn from the tools' schemas if the benchmark has none.
 
         Args:
-            count: How many.
-            seed: The seed of the draws; `None` draws by where the episode stands, so equal places give equal turns.
+            count: The number of turns.
+            seed: The random seed; `None` derives it from the state, so that equal states give equal turns.
         """
         stream = Stream.root("legal", self._seed, self._turns) if seed is None else Stream.root("legal", seed)
         turns = [self._ask("legal", draw=stream.below(2**31)) for _ in range(count)]
         return [action_of(turn) if turn else self._offered.draw_action(stream) for turn in turns]
 
     def state_hash(self) -> str:
-        """A hash of the benchmark's state; of nothing where it cannot tell."""
+        """A hash of the benchmark's state, or of an empty text if the benchmark does not report it."""
         return digest(self._ask("state"))
 
     # The process
 
     def _seat(self) -> None:
-        """Have a process that works."""
+        """Get a working process."""
         if self._worker is not None and self._worker.lost is not None:
             self._void()
         if self._worker is None:
@@ -407,7 +399,7 @@ class ExternalEnv(gym.Env[tuple[Message, ...], Action]):
         return score_of(self._ask("verdict", end=str(end)))
 
     def _void(self) -> None:
-        """Close what a fault has spoilt; that it does not close either is no news."""
+        """Close an episode after a fault, ignoring further errors."""
         with suppress(InfrastructureError):
             self.close()
 

@@ -1,7 +1,7 @@
-"""What stands beside every score: what a benchmark's own solution gets, and what agents that know nothing get.
+"""The reference values of a benchmark: the scores of its own solution and of agents without knowledge.
 
-An adapter is proved by the first, and a score means what it stands above the others. Episodes in which the benchmark
-failed are counted apart.
+The former proves the adapter, and only a score above the latter has meaning. Episodes in which the benchmark failed are
+counted separately.
 """
 
 import time
@@ -25,38 +25,38 @@ from palaestra.table import Table
 AGENTS = ("gold", "no-op", "finish", "random")
 """The benchmark's solution, turns without a call, finishing at once, and random turns that make sense."""
 _RANDOM_TURNS = 30
-"""The most turns that the random agent takes."""
+"""Maximum turns of the random agent."""
 _SECONDS = 900.0
-"""That a benchmark may take for one answer: some work their solution out when they are asked for it."""
+"""Maximum seconds for one answer of a benchmark: some compute their solution on request."""
 
 
 @record
 class AgentTally:
-    """What one agent got on a category's tasks."""
+    """The results of one agent on a category's tasks."""
 
     played: int = 0
     solved: int = 0
     points: int = 0
     seconds: float = 0.0
-    """Of all episodes together."""
+    """The seconds of all episodes together."""
     faults: tuple[str, ...] = ()
-    """What was said of each episode that the benchmark broke off."""
+    """The message of each episode that the benchmark broke off."""
     missed: tuple[str, ...] = ()
     """The tasks that were not solved."""
 
 
 @record
 class Floors:
-    """A benchmark's category, with what each agent got on it."""
+    """A benchmark's category, with the results of each agent."""
 
     benchmark: str
     category: str
     version: str
-    """That is installed."""
+    """The installed version."""
     tasks: int
-    """In the split that was played."""
+    """The number of tasks in the played split."""
     tallies: Mapping[str, AgentTally] = field(default_factory=dict[str, AgentTally])
-    """By agent; of gold only the tasks that have a solution."""
+    """The results by agent; for gold, only tasks with a solution."""
 
 
 def floors_of(
@@ -70,20 +70,20 @@ def floors_of(
     progress: Callable[[str], None] = lambda _: None,
     options: Mapping[str, Json] | None = None,
 ) -> list[Floors]:
-    """Play a benchmark with the agents that prove it.
+    """Play a benchmark with its own solution and the floors.
 
     Args:
-        benchmark: Which, installed.
-        split: Of its own; its first, if not said.
-        categories: Of its own; all, if none. One that is named twice counts once, as an agent does.
-        limit: Tasks of each category, spread evenly; all, if not said.
-        agents: Which of `AGENTS`.
+        benchmark: An installed benchmark.
+        split: One of its splits. Default: its first.
+        categories: Its categories. Default: all. Duplicates count once, as for agents.
+        limit: Maximum tasks per category, spread evenly. Default: all.
+        agents: Some of `AGENTS`.
         threads: Episodes at once.
-        progress: Told each task that was played.
-        options: The benchmark's own.
+        progress: Called with each played task.
+        options: The benchmark's own options.
 
     Returns:
-        One for each category, in the benchmark's order.
+        The floors of each category, in the benchmark's order.
 
     Raises:
         UnknownNameError: there is no such agent, split, category or option.
@@ -179,7 +179,7 @@ def _play(
 
 
 def _agent(env: ExternalEnv, name: str, task: str) -> Agent | None:
-    """Who plays; nobody where gold is asked for and there is none."""
+    """The agent that plays; `None` for gold if the task has no solution."""
     if name == "no-op":
         return no_op()
     if name == "finish":
@@ -216,7 +216,7 @@ def together(floors: Sequence[Floors]) -> Floors:
 
 
 def floors_table(floors: Sequence[Floors], licences: Mapping[str, str], *, title: str) -> Table:
-    """A row for each of `floors`: what was solved of what was played, and what an episode takes."""
+    """A row for each of `floors`: solved and played tasks, and the time of an episode."""
     rows = [
         (
             each.benchmark if each.category == "all" else f"{each.benchmark}/{each.category}",

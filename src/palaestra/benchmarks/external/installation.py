@@ -1,7 +1,7 @@
-"""Where a benchmark is installed: a virtual environment of its own, made of exactly what its adapter was proved with.
+"""Installation of benchmarks, each in its own virtual environment with exactly the versions of the adapter's proof.
 
-A benchmark stands in a folder below `$PALAESTRA_BENCHMARKS`, or below the user's cache where that is not set. Nothing
-of it is ever part of Palaestra. A checkout that a benchmark needs is the user's own and stays where it is.
+A benchmark has a folder below `$PALAESTRA_BENCHMARKS`, or below the user's cache if that is not set. Nothing of it is
+part of Palaestra. If a benchmark needs a checkout, it is the user's own and stays where it is.
 """
 
 import os
@@ -20,7 +20,7 @@ from palaestra.errors import ConfigError, InfrastructureError
 from palaestra.record import record
 
 _SHOWN = 2_000
-"""Characters of an installer's last words that an error quotes."""
+"""Characters of an installer's last output that an error quotes."""
 
 
 @record
@@ -30,34 +30,34 @@ class Packages:
     names: tuple[str, ...]
     """Requirements; "{checkout}" stands for the user's checkout."""
     dependencies: bool = True
-    """Whether theirs are installed as well; without, a benchmark's package comes alone."""
+    """Whether to install their dependencies too."""
 
 
 @record
 class SourceCheckout:
-    """Files of a benchmark that no package holds."""
+    """Files of a benchmark that are in no package."""
 
     repository: str
-    """Where they come from, with the commit that the adapter was proved with."""
+    """The repository, with the commit that the adapter was proved with."""
     shown_by: str
-    """A file or folder, relative to it, by which it is known."""
+    """A file or folder in the checkout by which it is recognised."""
 
 
 @record
 class Installation:
-    """How a benchmark is installed."""
+    """The installation of a benchmark."""
 
     packages: tuple[Packages, ...] = ()
     python: tuple[int, int] = (3, 11)
-    """The lowest version that it runs on."""
+    """The lowest Python version that it runs on."""
     programs: Mapping[str, str] = field(default_factory=dict[str, str])
-    """What has to be on the machine, by the command's name, with how one gets it."""
+    """Required programs by command name, with how to get each."""
     checkout: SourceCheckout | None = None
 
 
 @record
 class InstalledBenchmark:
-    """A benchmark that is there."""
+    """An installed benchmark."""
 
     python: Path
     """Its interpreter."""
@@ -65,7 +65,7 @@ class InstalledBenchmark:
 
 
 def home() -> Path:
-    """The folder that benchmarks are installed below."""
+    """The folder for installed benchmarks."""
     given = os.environ.get("PALAESTRA_BENCHMARKS")
     if given:
         return Path(given).expanduser().resolve()
@@ -74,7 +74,7 @@ def home() -> Path:
 
 
 def find_installed(name: str, installation: Installation) -> InstalledBenchmark | None:
-    """Where a benchmark is, if it was installed as `installation` says."""
+    """Find a benchmark that was installed according to `installation`."""
     folder = home() / name
     python = folder / "venv" / "bin" / "python"
     try:
@@ -82,16 +82,16 @@ def find_installed(name: str, installation: Installation) -> InstalledBenchmark 
         right, where = stamp["digest"] == digest(installation), stamp["checkout"]
     except (OSError, ValueError, LookupError, TypeError):
         return None
-    if not right or not python.exists():  # the interpreter that it was made with may be gone
+    if not right or not python.exists():  # its interpreter may be gone
         return None
     return InstalledBenchmark(python=python, checkout=Path(where) if where else None)
 
 
 def require_installed(name: str, installation: Installation) -> InstalledBenchmark:
-    """Where a benchmark is.
+    """Find a benchmark that must be installed.
 
     Raises:
-        ConfigError: it is not installed; the message says how it is.
+        ConfigError: it is not installed; the message says how to install it.
     """
     found = find_installed(name, installation)
     if found is None:
@@ -106,17 +106,17 @@ def require_installed(name: str, installation: Installation) -> InstalledBenchma
 def install(
     name: str, installation: Installation, *, source: Path | None = None, say: Callable[[str], None] = lambda _: None
 ) -> InstalledBenchmark:
-    """Install a benchmark; one that is there as `installation` says is left as it is.
+    """Install a benchmark; one that is installed according to `installation` is left unchanged.
 
     Args:
-        name: The benchmark's.
-        installation: How.
-        source: The user's checkout, where one is needed.
-        say: Told of each step.
+        name: The benchmark's name.
+        installation: Its installation.
+        source: The user's checkout, if one is needed.
+        say: Called with each step.
 
     Raises:
-        ConfigError: an interpreter, a program or the checkout is missing; the message says how one gets it.
-        InfrastructureError: pip failed; its last words are in the message.
+        ConfigError: an interpreter, a program or the checkout is missing; the message says how to get it.
+        InfrastructureError: pip failed; the message has its last output.
     """
     there = find_installed(name, installation)
     if there is not None and source is None:
@@ -172,7 +172,7 @@ def _interpreter(name: str, least: tuple[int, int]) -> Path:
 
 
 def _runs(python: str) -> bool:
-    """Whether an interpreter starts: one that a version manager only names does not."""
+    """Whether an interpreter starts; a version manager may only have its name."""
     return subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode == 0  # noqa: S603
 
 

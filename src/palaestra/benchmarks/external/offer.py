@@ -1,4 +1,4 @@
-"""The tools that a benchmark offers: whether a call fits their schemas, and calls that do."""
+"""The tools that a benchmark offers: checking calls against their schemas, and drawing calls that fit."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
@@ -12,11 +12,11 @@ from palaestra.records import EndReason, JsonObject, JsonSchema, ToolCall
 from palaestra.seeding import Stream
 from palaestra.tools import ActionFormat, sample_value
 
-if TYPE_CHECKING:  # an extra, which only those who play a benchmark need
+if TYPE_CHECKING:  # an extra, which only playing a benchmark needs
     from jsonschema import Draft202012Validator
 
 REPLY = "reply"
-"""The call that words without a call stand for."""
+"""The call that represents words without a call."""
 ENDS = {"finish": EndReason.FINISHED, "give_up": EndReason.GAVE_UP}
 """The calls that end an episode, in every benchmark."""
 _FINISH: JsonObject = {
@@ -33,11 +33,11 @@ class Offer:
     """Tools on offer.
 
     Args:
-        tools: The benchmark's, in OpenAI's form.
-        prose: Whether words without a call mean something in it; where they do not, `finish` is offered besides.
+        tools: The benchmark's tools, in OpenAI's form.
+        prose: Whether the benchmark uses words without a call; if not, `finish` is offered as well.
 
     Raises:
-        InfrastructureError: a schema is none.
+        InfrastructureError: a schema is invalid.
     """
 
     def __init__(self, tools: Sequence[JsonObject], *, prose: bool) -> None:
@@ -74,7 +74,7 @@ class Offer:
         return self._validators[tool]
 
     def draw_action(self, stream: Stream) -> Action:
-        """A call of some tool whose arguments fit its schema; none where there is no tool."""
+        """A call of some tool with arguments that fit its schema; no call if there is no tool."""
         if not self._schemas:
             return []
         name = stream.choice(sorted(self._schemas))
@@ -82,7 +82,7 @@ class Offer:
 
 
 def _read(tool: JsonObject) -> tuple[str, JsonSchema]:
-    """The name of a tool, and what its arguments are like."""
+    """The name of a tool and the schema of its arguments."""
     try:
         function: Any = tool["function"]  # Any: JSON
         name, schema = function["name"], function.get("parameters", {})
@@ -114,7 +114,7 @@ class TurnSpace(gym.Space[Action]):
         return self.offer.draw_action(Stream.root("action-space", int(self.np_random.integers(2**63))))
 
     def contains(self, x: Any) -> bool:
-        """Whether `x` is an action that no schema refuses."""
+        """Whether `x` is an action that all schemas accept."""
         return fits_action(x, self._format, self.offer.fits)
 
     def __eq__(self, other: object) -> bool:

@@ -1,7 +1,7 @@
-"""What passes between Palaestra and a benchmark that runs under an interpreter of its own: plain JSON.
+"""The protocol between Palaestra and a benchmark with its own interpreter: plain JSON.
 
-This file is read by both sides, so it imports the standard library alone, and runs on Python 3.11 and newer. Each
-benchmark implements `Bench` and `Session` in its module `served`, in terms of its own package.
+Both sides import this file, so it uses only the standard library and runs on Python 3.11 and newer. Each benchmark
+implements `Bench` and `Session` in its module `served`, with its own package.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ class WireCall(TypedDict):
 
 
 class WireTurn(TypedDict):
-    """What an agent does in one turn: calls, or words where there are none."""
+    """One turn of an agent: calls, or words if there are no calls."""
 
     calls: list[WireCall]
     prose: str
@@ -32,19 +32,19 @@ class WireMessage(TypedDict):
 
 
 class WireTask(TypedDict):
-    """What may be known of a task before it is played."""
+    """The public description of a task, known before it is played."""
 
     id: str
-    """`category/name`, unique within the benchmark; safe in a file's name but for the slash."""
+    """`category/name`, unique within the benchmark; safe in a file name except for the slash."""
     category: str
     split: str
-    """By the benchmark's own division, "test" where it has none."""
+    """The benchmark's own split; "test" if it has none."""
     max_turns: int
     gold_calls: int
-    """Calls of the benchmark's own solution; 0 where it has none."""
+    """The number of calls of the benchmark's own solution; 0 if it has none."""
     prompt: str
-    """The words by which the task is known in a training set: what its user asks for. A label of the task where they
-    are known only once it has begun; the benchmark's facts say so (`opening_tells`)."""
+    """The user's request, by which the task is recognised in a training set. It is only a label if the request is known
+    only once the task has begun; the benchmark's facts say so (`opening_tells`)."""
 
 
 class WireCriterion(TypedDict):
@@ -55,45 +55,45 @@ class WireCriterion(TypedDict):
     kind: str
     """"expect" or "forbid"."""
     points: int
-    """Of 100 for all that are expected together."""
+    """Points; all expectations together have 100."""
 
 
 class WireOpening(TypedDict):
-    """How an episode begins."""
+    """The beginning of an episode."""
 
     messages: list[WireMessage]
     tools: list[dict[str, Any]]
-    """In OpenAI's function-calling form. Any: JSON Schema."""
+    """The tools in OpenAI's function-calling form. Any: JSON Schema."""
     criteria: list[WireCriterion]
     prose: bool
-    """Whether words without a call mean something, such as a message to the user or an answer."""
+    """Whether words without a call have a meaning, such as a message to the user or an answer."""
 
 
 class WireResult(TypedDict):
-    """What came of one call."""
+    """The result of one call."""
 
     content: str
     error: str | None
-    """A short stable word where the benchmark refused the call, such as "invalid_arguments" or "failed"."""
+    """A short stable word if the benchmark refused the call, such as "invalid_arguments" or "failed"."""
 
 
 class WireReply(TypedDict):
-    """What came of a turn."""
+    """The reply to a turn."""
 
     results: list[WireResult]
-    """One for each call, in order, up to the one that ends the benchmark: those behind it do not run."""
+    """One result for each call, in order, up to the one that ends the benchmark; later calls do not run."""
     messages: list[WireMessage]
-    """What else there is to read, such as what the user says next."""
+    """Further messages, such as the user's next one."""
     tools: list[dict[str, Any]] | None
-    """The tools from now on, where they have changed."""
+    """The tools from now on, if they have changed."""
     points: int
-    """Of 100, as the episode stands; those of the last turn are `WireVerdict.points`."""
+    """The points so far, out of 100; after the last turn, `WireVerdict.points` counts."""
     end: str | None
-    """An end reason: "finished", "user_left" or "deadline" where the benchmark is over."""
+    """The end reason if the benchmark is over: "finished", "user_left" or "deadline"."""
 
 
 class WireCheck(TypedDict):
-    """How one criterion stands: whether it is met, or violated where it forbids."""
+    """Whether one criterion counts: met for an expectation, violated for a prohibition."""
 
     met: bool
     reason: str
@@ -103,9 +103,9 @@ class WireVerdict(TypedDict):
     """The benchmark's own judgement."""
 
     points: int
-    """Of 100."""
+    """Points out of 100."""
     passed: bool
-    """What the benchmark itself counts as solved."""
+    """Whether the benchmark itself counts the task as solved."""
     criteria: dict[str, WireCheck]
 
 
@@ -113,11 +113,11 @@ class Session(Protocol):
     """One episode."""
 
     def opening(self) -> WireOpening:
-        """What the agent is given."""
+        """The opening for the agent."""
         ...
 
     def turn(self, calls: Sequence[WireCall], prose: str) -> WireReply:
-        """Take one turn. Whatever an agent asks for is answered; an exception is a fault of the benchmark."""
+        """Take one turn. Every request of an agent gets an answer; an exception is a fault of the benchmark."""
         ...
 
     def verdict(self, end: str) -> WireVerdict:
@@ -125,19 +125,19 @@ class Session(Protocol):
         ...
 
     def gold(self) -> list[WireTurn] | None:
-        """The benchmark's own solution, from the beginning; `None` where it has none."""
+        """The benchmark's own solution, from the beginning; `None` if it has none."""
         ...
 
     def legal(self, draw: int) -> WireTurn | None:
-        """A turn that makes sense here, chosen by the number `draw`; `None`: draw from the tools' schemas."""
+        """A turn that makes sense now, chosen by the number `draw`; `None` to draw from the tools' schemas."""
         ...
 
     def state(self) -> str:
-        """Everything that decides how it goes on, as text; worlds that cannot tell return "" throughout."""
+        """Everything that decides how the episode continues, as text; always "" if the benchmark cannot report it."""
         ...
 
     def close(self) -> None:
-        """Free what it holds."""
+        """Free all resources."""
         ...
 
 
@@ -145,7 +145,7 @@ class Bench(Protocol):
     """A benchmark, loaded."""
 
     def version(self) -> str:
-        """Of the package that is installed, or of the checkout."""
+        """The version of the installed package or the checkout."""
         ...
 
     def tasks(self) -> list[WireTask]:
@@ -153,7 +153,7 @@ class Bench(Protocol):
         ...
 
     def begin(self, task: str, seed: int) -> Session:
-        """Begin an episode of a task; `KeyError` where there is none."""
+        """Begin an episode of a task; raises `KeyError` if there is no such task."""
         ...
 
 
@@ -165,14 +165,14 @@ def reply(
     points: int = 0,
     end: str | None = None,
 ) -> WireReply:
-    """A reply, with what is usual left out."""
+    """A reply with defaults."""
     return {"results": list(results), "messages": list(messages), "tools": tools, "points": points, "end": end}
 
 
 def run_until(
     over: Callable[[], bool], act: Callable[[WireCall], WireResult], calls: Iterable[WireCall]
 ) -> list[WireResult]:
-    """The results of calls, made one by one until the benchmark is over; those behind do not run."""
+    """Make calls one by one until the benchmark is over; later calls do not run. Return the results."""
     results: list[WireResult] = []
     for call in calls:
         results.append(act(call))
@@ -182,19 +182,19 @@ def run_until(
 
 
 def answer_result(content: str) -> WireResult:
-    """A call that went through."""
+    """The result of a successful call."""
     return {"content": content, "error": None}
 
 
 def refusal_result(content: str, error: str = "failed") -> WireResult:
-    """A call that did not."""
+    """The result of a refused call."""
     return {"content": content, "error": error}
 
 
 def tool(
     name: str, description: str, properties: Mapping[str, Any], required: Sequence[str] | None = None
 ) -> dict[str, Any]:
-    """A tool's schema in OpenAI's form; every argument is required, where it is not said. Any: JSON Schema."""
+    """A tool's schema in OpenAI's form; by default every argument is required. Any: JSON Schema."""
     needed = list(properties if required is None else required)
     parameters = {"type": "object", "properties": dict(properties), "required": needed}
     return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}

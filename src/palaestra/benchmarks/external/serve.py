@@ -1,11 +1,11 @@
-"""The program that runs under a benchmark's own interpreter: requests come in on one pipe, answers go out on another.
+"""The program under a benchmark's own interpreter, which reads requests from one pipe and writes answers to another.
 
-It is started as a file, `python serve.py ROOT MODULE OPTIONS`, and needs nothing of Palaestra's installed: `MODULE` is
-found below `ROOT`, packages above it are made known by their folders alone, and their `__init__` is never run. A
-request is a line of JSON, `{"do": ..., ...}`, and so is its answer, `{"ok": value}` or `{"error": {"said": ...,
-"where": ...}}`. Whatever a benchmark prints goes to standard error.
+It is started as a file, `python serve.py ROOT MODULE OPTIONS`, and does not need Palaestra installed: `MODULE` is found
+below `ROOT`, and the packages above it are registered without running their `__init__`. A request is a line of JSON,
+`{"do": ..., ...}`, and so is its answer, `{"ok": value}` or `{"error": {"said": ..., "where": ...}}`. Output of a
+benchmark goes to standard error.
 
-It ends, with everything that it started, when its standard input does: also in the middle of a request.
+When its standard input closes, it ends with everything that it started, even in the middle of a request.
 """
 
 import importlib
@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import IO, Any
 
 _OWN = "palaestra-"
-"""How the folder begins that whoever started this process gave it."""
+"""The prefix of the folder that the starting process gave to this one."""
 
 
 def _register_packages(root: Path, module: str) -> None:
-    """Let `module` be imported by its full name without running what stands above it."""
+    """Make `module` importable by its full name without running the packages above it."""
     folder, name = root, ""
     for part in module.split(".")[:-1]:
         folder /= part
@@ -38,14 +38,14 @@ def _register_packages(root: Path, module: str) -> None:
 
 
 class Server:
-    """A benchmark and the episodes that are under way in it. Any: JSON, and the benchmark's own objects."""
+    """A benchmark and its running episodes. Any: JSON, and the benchmark's own objects."""
 
     def __init__(self, bench: Any) -> None:
         self._bench = bench
         self._sessions: dict[int, Any] = {}
 
     def answer(self, request: dict[str, Any]) -> Any:
-        """Do what `request` says."""
+        """Run a request."""
         do = request.pop("do")
         if do == "version":
             return self._bench.version()
@@ -66,22 +66,22 @@ class Server:
 
 
 def _write(answer: dict[str, Any]) -> bytes:
-    """A line of JSON that every reader takes: lone surrogates become question marks, and infinities are refused."""
+    """A line of JSON that every reader accepts: lone surrogates become question marks, and infinities are refused."""
     return json.dumps(answer, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace") + b"\n"
 
 
 def _answer_line(server: Server, line: bytes) -> bytes:
     try:
         return _write({"ok": server.answer(json.loads(line))})
-    except (Exception, SystemExit) as error:  # whatever a benchmark does wrong is told, and is its fault
+    except (Exception, SystemExit) as error:  # errors of a benchmark are reported as its faults
         said = f"{type(error).__name__}: {error}"
         return _write({"error": {"said": said, "where": traceback.format_exc()}})
 
 
 def _end() -> None:
-    """End this process and what it started, and its folder: whoever asked may have been killed before it could.
+    """End this process and its children, and remove its folder, since the other side may have been killed.
 
-    Threads of a browser or a virtual machine keep nobody.
+    Threads of a browser or a virtual machine do not delay the end.
     """
     own = Path(os.environ.get("TMPDIR", ""))
     if own.name.startswith(_OWN):
@@ -92,15 +92,15 @@ def _end() -> None:
 
 
 def _watch(requests: int) -> None:
-    """Wait until nobody can ask any more. Whoever asked may have been killed while a request is still at work."""
+    """Wait until the other side is gone. It may have been killed while a request is still running."""
     poller = select.poll()
-    poller.register(requests, 0)  # a pipe's other end being gone is told unasked
+    poller.register(requests, 0)  # the loss of a pipe's other end is reported in any case
     poller.poll()
     _end()
 
 
 def main(root: str, module: str, options: str) -> None:
-    """Serve until nobody asks any more."""
+    """Serve until the other side is gone."""
     requests, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)

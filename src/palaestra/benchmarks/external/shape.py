@@ -1,4 +1,4 @@
-"""Whether what a benchmark answered is what the protocol says: its types are read as they stand there."""
+"""Checks a benchmark's answers against the types of the protocol."""
 
 from collections.abc import Mapping
 from types import NoneType, UnionType
@@ -18,22 +18,22 @@ ANSWERS: Mapping[str, Any] = {
     "state": str,
     "close": None,
 }
-"""What each request is answered with. Any: a type, as it is written."""
+"""The type of each request's answer. Any: a type expression."""
 _FIELDS: dict[type, Mapping[str, Any]] = {}
 
 
 def misfit(value: Any, kind: Any, where: str) -> str | None:
-    """Why `value` is none of `kind`, in words that begin with `where`; `None` where it is one.
+    """Why `value` is not of type `kind`, in words that begin with `where`; `None` if it is.
 
     Args:
-        value: Parsed JSON. Any: that is to be seen.
-        kind: A plain type, a list, a dictionary with text for keys, a `TypedDict`, a "or nothing", or `Any`.
-        where: What is looked at, such as "turn.results[0]".
+        value: Parsed JSON. Any: its type is checked here.
+        kind: A plain type, a list, a dictionary with text keys, a `TypedDict`, an optional type, or `Any`.
+        where: The place of the value, such as "turn.results[0]".
     """
     if kind is Any:
         return None
     if isinstance(kind, UnionType):
-        something, _ = get_args(kind)  # the protocol's are all "this or nothing"
+        something, _ = get_args(kind)  # all unions of the protocol are optional types
         return None if value is None else misfit(value, something, where)
     if is_typeddict(kind):
         return _fields(value, kind, where)

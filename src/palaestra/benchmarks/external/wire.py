@@ -1,4 +1,4 @@
-"""What crosses between the two sides, in the project's own records."""
+"""Conversion between the protocol's values and Palaestra's records."""
 
 from collections.abc import Mapping, Sequence
 from typing import cast
@@ -24,7 +24,7 @@ _NO_FEATURES = Features(hops=0, entities=0, exceptions=0, writes=0, messages=0)
 
 
 def spec_of(task: WireTask, id: str, trainable: Sequence[str]) -> TaskSpec:
-    """What may be known of a task."""
+    """The public description of a task."""
     return TaskSpec(
         id=id,
         family=task["category"],
@@ -57,14 +57,14 @@ def message_of(wire: WireMessage) -> Message:
 
 
 def action_of(turn: WireTurn) -> Action:
-    """A turn, as an agent takes it."""
+    """A turn as an agent's action."""
     if turn["calls"]:
         return [{"tool": call["tool"], "arguments": call["arguments"]} for call in turn["calls"]]
     return {"tool": REPLY, "arguments": {"message": turn["prose"]}}
 
 
 def components_of(points: int) -> Mapping[Layer, int]:
-    """Points by layer: a benchmark knows outcomes alone."""
+    """Points by layer: a benchmark has only outcomes."""
     return {layer: points if layer == "outcome" else 0 for layer in LAYERS}
 
 
@@ -80,7 +80,7 @@ def score_of(verdict: WireVerdict) -> Score:
 
 
 def counting_criteria(rubric: Sequence[CriterionSpec], score: Score | None, kind: str) -> tuple[str, ...]:
-    """The criteria of `kind` ("expect" or "forbid") that count; none before the end."""
+    """The criteria of `kind` ("expect" or "forbid") that count; empty before the end."""
     counted = {name for name, verdict in score.verdicts.items() if verdict.met} if score else set[str]()
     return tuple(c.id for c in rubric if c.kind == kind and c.id in counted)
 
@@ -88,7 +88,7 @@ def counting_criteria(rubric: Sequence[CriterionSpec], score: Score | None, kind
 def event_of(
     call: ToolCall, content: str, error: str | None, *, call_id: str, fits: bool, duplicate_of: str | None
 ) -> ToolEvent:
-    """What came of one call."""
+    """The event of one call."""
     return ToolEvent(
         call_id=call_id,
         tool=call.tool,

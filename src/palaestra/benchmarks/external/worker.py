@@ -1,7 +1,7 @@
-"""A process that runs a benchmark under its own interpreter, seen from here.
+"""The client's side of a process that runs a benchmark under its own interpreter.
 
-A process serves many episodes and does one request after the other. One that hangs, or dies, is ended with all that it
-started; every episode in it is void then, and whoever begins another one gets a fresh process.
+A process serves many episodes and runs one request after another. If it hangs or dies, it is ended with everything that
+it started. All its episodes are then void, and the next episode gets a new process.
 """
 
 import json
@@ -27,24 +27,24 @@ from palaestra.records import Json
 
 _PROGRAM = Path(__file__).with_name("serve.py")
 _START = 300.0
-"""Seconds that a benchmark may take to load."""
+"""Maximum seconds for a benchmark to load."""
 _LOOK = 1.0
-"""Seconds between two looks at whether a process that does not answer is still there."""
+"""Seconds between checks whether a process that does not answer is still alive."""
 _SHOWN = 1_500
-"""Characters of what a process last wrote to standard error that an error quotes."""
+"""Characters of a process's last error output that an error quotes."""
 _KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "JAVA_HOME", "DISPLAY")
-"""What a benchmark's process may know of this one's environment: no keys, no settings of Python's."""
+"""The environment variables that a benchmark's process gets: no keys, no settings of Python."""
 
 
 class BenchmarkProcess:
     """One process. Calls from several threads take turns.
 
     Args:
-        benchmark: Which benchmark.
-        options: What its server is told.
+        benchmark: The benchmark.
+        options: The options for its server.
 
     Raises:
-        ConfigError: the benchmark is not installed, or an option is nothing that JSON holds.
+        ConfigError: the benchmark is not installed, or an option is not JSON.
         InfrastructureError: it does not start.
         WaitError: it does not start in time.
     """
@@ -63,7 +63,7 @@ class BenchmarkProcess:
         self._said: IO[bytes] = (Path(self._folder) / "stderr").open("w+b")
         self._left = bytearray()
         self._process = subprocess.Popen(  # noqa: S603  our own program, under the interpreter that was installed for it
-            # Not -I, which would have the interpreter forget that hashes of text are to be the same each time.
+            # Not -I, which would ignore the setting for repeatable hashes of text.
             [str(found.python), "-s", "-P", str(_PROGRAM), str(benchmark.root), benchmark.served_module, told],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -84,16 +84,16 @@ class BenchmarkProcess:
         return next(self._numbers)
 
     def ask(self, do: str, *, seconds: float, **request: Any) -> Any:
-        """Have something done, and wait for it.
+        """Send a request and wait for the answer.
 
         Args:
-            do: What.
-            seconds: What it may take, once it is begun.
-            request: With what. Any: JSON, both ways.
+            do: The name of the request.
+            seconds: Maximum seconds, once it has begun.
+            request: The fields of the request. Any: JSON, both ways.
 
         Raises:
-            InfrastructureError: the benchmark raised, answered what is no answer, or its process is gone.
-            WaitError: it took too long, and was ended.
+            InfrastructureError: the benchmark raised, its answer is invalid, or its process is gone.
+            WaitError: it took too long, and the process was ended.
         """
         line = json.dumps({"do": do, **request}).encode() + b"\n"
         with self._lock:
@@ -103,7 +103,7 @@ class BenchmarkProcess:
                 return self._answer(do, seconds, line)
             except InfrastructureError:
                 raise
-            except BaseException:  # the answer may still come, and would be taken for another's
+            except BaseException:  # the answer may still come, and would be taken for that of another request
                 self._end(f"{do} was interrupted, and its process ended")
                 raise
 
@@ -150,7 +150,7 @@ class BenchmarkProcess:
         poller = select.poll()
         poller.register(stream.fileno(), event)
         while not poller.poll(1000 * max(0.0, min(_LOOK, until - time.monotonic()))):
-            if self._process.poll() is not None:  # what it started may still hold the pipe
+            if self._process.poll() is not None:  # a child process may still hold the pipe
                 raise self._explain_loss(do)
             if time.monotonic() >= until:
                 self._end(f"it was ended because {do} took more than {seconds:g} s")
@@ -166,14 +166,14 @@ class BenchmarkProcess:
         self._said.seek(0)
         last = self._said.read()[-_SHOWN:].decode(errors="replace").strip()
         self._end(f"its process {how}")
-        # A traceback ends with what went wrong; the way there is for whoever mends the benchmark.
+        # A traceback ends with the error; the rest is only for repairing the benchmark.
         words = last.splitlines()[-1] if "Traceback (most recent call last)" in last else last
         fault = InfrastructureError(f"{self.name}: {do}: its process {how}: {words or 'no words'}")
         fault.add_note(f"in its own process:\n{last}")
         return fault
 
     def close(self, why: str = "it was closed") -> None:
-        """End the process and all that it started. Closing twice is fine; a request at work is answered with `why`."""
+        """End the process and all its children. Closing twice is allowed; a running request is answered with `why`."""
         if self.lost is not None:
             return
         self.lost = why
@@ -182,14 +182,14 @@ class BenchmarkProcess:
             self._free()
 
     def _end(self, why: str) -> None:
-        """As `close`, from within a request."""
+        """Like `close`, from within a request."""
         if self.lost is None:
             self.lost = why
             _kill(self._process)
             self._free()
 
     def forget(self) -> None:
-        """Leave the process to the program that this one was forked from."""
+        """Leave the process to the program from which this one was forked."""
         self._lock = threading.Lock()
         if self.lost is None:
             self.lost = "it belongs to the process that this one was forked from"
@@ -218,7 +218,7 @@ def _environment(folder: str) -> dict[str, str]:
 
 
 def _kill(process: "subprocess.Popen[bytes]") -> None:
-    """End a process and all below it, also what made itself a session of its own."""
+    """End a process and all its descendants, including those in their own process session."""
     below = _below(process.pid)
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
@@ -229,7 +229,7 @@ def _kill(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _below(pid: int) -> list[int]:
-    """The processes that a process has started, and those that they have."""
+    """All descendants of a process."""
     found = list[int]()
     for listed in Path(f"/proc/{pid}/task").glob("*/children"):
         with suppress(OSError):
@@ -239,7 +239,7 @@ def _below(pid: int) -> list[int]:
 
 
 class BenchmarkProcesses:
-    """The processes of this one, by benchmark and options."""
+    """The benchmark processes of this program, by benchmark and options."""
 
     def __init__(self, most: int | None = None) -> None:
         self._most = most or os.cpu_count() or 1
@@ -251,16 +251,16 @@ class BenchmarkProcesses:
         self._lock = threading.Lock()
 
     def borrow(self, benchmark: Benchmark, options: Mapping[str, Json]) -> BenchmarkProcess:
-        """A process with room for another episode: a new one while there are few, then the one with the fewest.
+        """A process for another episode: a new one while there are few, then the one with the fewest episodes.
 
         Raises:
-            ConfigError: the benchmark is not installed, or an option is nothing that JSON holds.
+            ConfigError: the benchmark is not installed, or an option is not JSON.
             InfrastructureError: a new process does not start.
         """
         key = _json(benchmark.name, {"": benchmark.name, **dict(sorted(options.items()))})
         with self._lock:
             starting = self._starting.setdefault(key, threading.Lock())
-        with starting:  # others are not kept from giving back while a process of this benchmark starts
+        with starting:  # giving back is not blocked while a process of this benchmark starts
             if (free := self._free(key)) is not None:
                 return free
             worker = BenchmarkProcess(benchmark, options)
@@ -280,7 +280,7 @@ class BenchmarkProcesses:
             return free
 
     def give_back(self, worker: BenchmarkProcess) -> None:
-        """An episode is over, and its process free for another."""
+        """Return the process of an episode that is over."""
         with self._lock:
             worker.episodes -= 1
 
@@ -293,7 +293,7 @@ class BenchmarkProcesses:
             worker.close()
 
     def forget(self) -> None:
-        """Begin anew in a process that was forked: what stands here belongs to the one it was forked from."""
+        """Begin anew in a forked process: the processes here belong to the one it was forked from."""
         workers = [worker for some in self._workers.values() for worker in some]
         self._begin()
         for worker in workers:

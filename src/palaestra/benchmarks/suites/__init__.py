@@ -1,4 +1,4 @@
-"""What agents are evaluated on: worlds of ours, ladders of shift, benchmarks that others wrote."""
+"""Suites for evaluations: Palaestra's worlds, ladders of shift, external benchmarks."""
 
 from palaestra.benchmarks.suites.catalogue import SUITES, SuiteOptions, suite_of
 

@@ -1,7 +1,7 @@
-"""Suites by name, each loaded when it is first asked for.
+"""Suites by name, each loaded on first use.
 
-A name is a world's ("storefront"), a benchmark's, with a category or without ("bfcl", "bfcl/multi_turn_base"), a ladder
-of shifts ("ood"), or a folder or file of task files.
+A name is that of a world ("storefront"), of a benchmark with or without a category ("bfcl", "bfcl/multi_turn_base"), or
+of a ladder of shifts ("ood"), or a folder or file of task files.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,29 +27,29 @@ SUITES.register("injections", "palaestra.benchmarks.suites.injections:suite")
 
 @record
 class SuiteOptions:
-    """Which part of a suite, and how its worlds are made. A suite refuses what it does not know."""
+    """The part of a suite to play, and the switches of its worlds. A suite refuses unknown options."""
 
     split: str | None = None
-    """The tasks; each suite has a first choice."""
+    """The split of the tasks; each suite has a default."""
     limit: int | None = None
-    """Tasks of each cell, at most, evenly taken from all."""
+    """Maximum tasks per cell, taken evenly from all."""
     worlds: tuple[str, ...] = ()
-    """Worlds of ours, by id or folder."""
+    """Palaestra worlds, by id or folder."""
     axes: tuple[str, ...] = ()
-    """Ladders, of a suite that has some."""
+    """Ladders, for suites with ladders."""
     switches: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Of a world of ours: its surface, handbook and noise. Any: as `gymnasium.make` takes them."""
+    """The switches of a Palaestra world: surface, handbook and noise. Any: arguments of `gymnasium.make`."""
     options: Mapping[str, Json] = field(default_factory=dict[str, Json])
-    """Of a benchmark that others wrote, or of a ladder, such as the `families` that an agent was trained on."""
+    """Options of an external benchmark or a ladder, such as the `families` that an agent was trained on."""
 
 
 def suite_of(name: str | None, options: SuiteOptions) -> Suite:
-    """The suite that a name means; without one, the tasks of the worlds that the options name.
+    """The suite with a name; without a name, the tasks of the worlds in the options.
 
     Raises:
-        UnknownNameError: it means none, or there is no such split, category, axis or option.
-        ConfigError: an option is none of this suite's, or a benchmark is not installed.
-        TaskError: the suite would hold no task, or task files break a rule.
+        UnknownNameError: there is no such suite, split, category, axis or option.
+        ConfigError: the suite does not take an option, or a benchmark is not installed.
+        TaskError: the suite would have no task, or task files break a rule.
     """
     if options.limit is not None and options.limit < 1:
         raise ConfigError(f"limit={options.limit}: a cell has one task at least; leave it out for all")
@@ -105,7 +105,7 @@ _WRITTEN = {
 
 
 def _refuse(name: str, options: SuiteOptions, taken: set[str]) -> None:
-    """Refuse what was said and would have no effect."""
+    """Refuse given options that would have no effect."""
     for one in fields(options):
         if one.name not in taken and getattr(options, one.name) not in (None, (), {}):
             raise ConfigError(f"{_WRITTEN[one.name]}: the suite {name} has no such choice; leave it out")

@@ -1,4 +1,4 @@
-"""A benchmark that others wrote, as a suite: a cell for each of its categories."""
+"""An external benchmark as a suite, with a cell for each of its categories."""
 
 import re
 from collections.abc import Mapping
@@ -24,21 +24,21 @@ def suite(
     """The tasks of a benchmark's split.
 
     Args:
-        name: The benchmark's.
-        category: One of its categories; all, if not said.
-        split: One of its splits, or "all"; its first, if not said.
-        limit: Tasks of each category, at most.
-        options: The benchmark's own.
+        name: The benchmark's name.
+        category: One of its categories. Default: all.
+        split: One of its splits, or "all". Default: its first.
+        limit: Maximum tasks per category.
+        options: The benchmark's own options.
 
     Raises:
         UnknownNameError: there is no such split, category or option.
-        ConfigError: the benchmark is not installed; the message says how it is.
+        ConfigError: the benchmark is not installed; the message says how to install it.
         InfrastructureError: it does not start.
         TaskError: the split lists no task.
     """
     benchmark = BENCHMARKS.get(name)
     given: dict[str, Any] = dict(options or {})  # Any: as `gymnasium.make` takes them
-    benchmark.check_options(given)  # a parameter of Gymnasium's, such as max_turns, is none
+    benchmark.check_options(given)  # parameters of Gymnasium, such as max_turns, are not options
     env = gym.make(benchmark.env_id, **given).unwrapped
     assert isinstance(env, ExternalEnv), f"{benchmark.env_id} is a benchmark"
     split = split or next(iter(benchmark.splits))
@@ -76,7 +76,7 @@ def suite(
 
 
 def _source(benchmark: Benchmark, installed: str) -> str:
-    """Where tasks come from; a note, so that a run is not gone on with under another version."""
+    """The source of the tasks as a note, so that a run is not resumed with another version."""
     proved = "" if installed == benchmark.version else f" (the adapter was proved with {benchmark.version})"
     return f"{benchmark.title}, version {installed}{proved}; licence {benchmark.licence}; {benchmark.source}."
 

@@ -1,4 +1,4 @@
-"""The suite of generated worlds: new tasks of the worlds that were trained in, new domains, and a new mechanism."""
+"""The suite of generated worlds: new tasks of training worlds, new domains, and a new mechanism."""
 
 from collections.abc import Sequence
 
@@ -15,11 +15,11 @@ RUNGS = {
     "heldout-domain": "known mechanisms in a domain never trained in",
     "heldout-mechanism": "a mechanism never trained in",
 }
-"""By split: what it shifts, from none to strong."""
+"""What each split shifts, from none to strong."""
 _TASKS = 240
-"""Tasks of a cell where no limit is set."""
+"""The default number of tasks per cell."""
 _WORLDS = 24
-"""Worlds of a rung where no number is given."""
+"""The default number of worlds per rung."""
 
 
 def suite(
@@ -28,14 +28,15 @@ def suite(
     """The suite of generated worlds.
 
     Args:
-        limit: The most tasks of a cell, spread evenly over its worlds and families; 240 if not said.
-        axes: Only "world" is there.
-        trained: How many worlds the agent was trained in, the first of those listed for training; all if not said.
-        each: The most worlds of a rung, spread evenly over those listed.
+        limit: Maximum tasks per cell, spread evenly over its worlds and families. Default: 240.
+        axes: The axes; there is only "world".
+        trained: The number of worlds that the agent was trained in, the first of those listed for training. Default:
+            all.
+        each: Maximum worlds per rung, spread evenly over the listed ones.
 
     Raises:
-        ConfigError: another axis was asked for, or a number is below 1.
-        CapabilityError: fewer worlds are listed, or none in a split.
+        ConfigError: an axis does not exist, or a number is below 1.
+        CapabilityError: fewer worlds are listed, or a split has none.
     """
     if any(axis != AXIS for axis in axes):
         raise ConfigError(f"axis {', '.join(axes)}: the suite of generated worlds has one, {AXIS!r}")

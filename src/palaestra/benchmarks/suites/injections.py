@@ -14,7 +14,7 @@ from palaestra.envs.target import find_world
 from palaestra.errors import CapabilityError, ConfigError, UnknownNameError
 
 _TASKS = 48
-"""Tasks of a cell where no limit is set."""
+"""The default number of tasks per cell."""
 
 
 def suite(
@@ -31,19 +31,19 @@ def suite(
     """The suite of injections, for one world or several.
 
     Args:
-        limit: The most tasks of a cell; 48 if not said.
-        axes: Which styles; all if none.
-        worlds: The worlds, by id or by the folder of a pack; the default world if none.
-        split: The tasks.
-        seed: Draws goal, carrier and target for each task and style.
-        goal: The attacker's goal; drawn for each task if not said.
-        carrier: The content that holds the text; drawn for each task if not said.
-        surface: The surface; the world's own tools if not said.
+        limit: Maximum tasks per cell. Default: 48.
+        axes: The styles. Default: all.
+        worlds: The worlds, by id or by the folder of a pack. Default: the default world.
+        split: The split of the tasks.
+        seed: Random seed of goal, carrier and target for each task and style.
+        goal: The attacker's goal. Default: drawn for each task.
+        carrier: The content that holds the text. Default: drawn for each task.
+        surface: The surface. Default: the world's own tools.
 
     Raises:
         UnknownNameError: there is no such world, split, style, goal, carrier or surface.
         CapabilityError: the world has no injections, or no task has a place for one.
-        ConfigError: two of the worlds are one.
+        ConfigError: a world is named twice.
     """
     for name in axes:
         if name not in STYLES:
@@ -77,7 +77,7 @@ def _of_world(
     switches: dict[str, Any],
     several: bool,  # noqa: FBT001
 ) -> tuple[list[Cell], Ladder]:
-    """The cells of one world, and their ladder."""
+    """The cells of one world and their ladder."""
     env = gym.make(env_id, split=split, **switches).unwrapped
     assert isinstance(env, ToolEnv), f"{env_id} is a world of ours"
     check_injection(choice, env.world)

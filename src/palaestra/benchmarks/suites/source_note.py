@@ -10,7 +10,7 @@ from palaestra.packs import PACKS
 
 
 def pack_note(env_id: str) -> tuple[str, ...]:
-    """The digest of a world's pack in a folder or file; nothing for a world of an installed package."""
+    """The digest of a world's pack in a folder or file; empty for a world of an installed package."""
     pack = PACKS.find(env_id)
     path = Path(pack.place)
     return (f"World {pack.name}, digest {source_digest(path)}.",) if path.is_absolute() else ()

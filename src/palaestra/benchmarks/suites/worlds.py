@@ -1,4 +1,4 @@
-"""The tasks of one of our worlds, its own or a user's, as a suite: families seen in training, and unseen ones."""
+"""The tasks of a Palaestra world or of task files as a suite: families seen in training, and unseen ones."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -27,11 +27,11 @@ def suite(
 
     Args:
         targets: Worlds by id or folder, or folders or files of task files.
-        world: The world that task files are set in; the one that they name if not said.
-        split: The tasks; "heldout" if not said.
-        limit: Tasks of each cell, at most.
-        switches: What `gymnasium.make` takes besides: a surface, a handbook, noise. With a temper, the tasks are those
-            that have a user who answers.
+        world: The world of task files. Default: the one that they name.
+        split: The split of the tasks. Default: "heldout".
+        limit: Maximum tasks per cell.
+        switches: Further arguments of `gymnasium.make`: a surface, a handbook, noise. With a temper, only tasks with a
+            user who answers are played.
 
     Raises:
         UnknownNameError: there is no such world, split, surface or noise.
@@ -41,9 +41,9 @@ def suite(
     split = split or "heldout"
     cells: list[Cell] = []
     notes: list[str] = []
-    # A world that is named twice, say by its folder and its id, is played once.
+    # A world that is named twice, such as by its folder and its id, is played once.
     places = {resolve_target(target, _world_of_files(target, world)): target for target in targets}
-    # Nor is it another suite where its folder is written in another way.
+    # Another spelling of its folder does not make another suite.
     names = [PACKS.find(env_id).id if folder is None else folder for env_id, folder in places]
     for target in places.values():
         made, note = _cells(target, world, split, limit, switches or {}, several=len(places) > 1)
@@ -57,7 +57,7 @@ def suite(
 def _cells(
     target: str, world: str | None, split: str, limit: int | None, switches: Mapping[str, Any], *, several: bool
 ) -> tuple[list[Cell], tuple[str, ...]]:
-    """The cells of one target: families seen in training, and unseen ones; and what is to be said of its files."""
+    """The cells of one target, for families seen in training and unseen ones, and notes about its files."""
     env_id, files = _world(target, world)
     given: dict[str, Any] = {**({} if files is None else {"tasks": target}), **switches}
     env = gym.make(env_id, split=split, **given).unwrapped
@@ -89,7 +89,7 @@ def _cells(
 
 
 def _answer(env: ToolEnv, ids: Sequence[str], split: str) -> tuple[str, ...]:
-    """The tasks that have a user who answers; no other has a temper."""
+    """The tasks with a user who answers; others have no temper."""
     answered = tuple(task for task in ids if env.task_set.instance(task).user is not None)
     if not answered:
         raise CapabilityError(f"temper: no task of {env.world.name} in the split {split} has a user who answers")
@@ -97,11 +97,11 @@ def _answer(env: ToolEnv, ids: Sequence[str], split: str) -> tuple[str, ...]:
 
 
 def _world(target: str, world: str | None) -> tuple[str, tuple[str, ...] | None]:
-    """The environment of a target, and a note about the task files, where it is a folder of them."""
+    """The environment of a target, and a note about the task files if it is a folder of them."""
     env_id, folder = resolve_target(target, _world_of_files(target, world))
     return env_id, None if folder is None else (f"Task files of {target}, digest {source_digest(Path(folder))}.",)
 
 
 def _world_of_files(target: str, world: str | None) -> str | None:
-    """The world that a target's task files are set in, where it is said; a world is set in none."""
+    """The world of a target's task files, if given; `None` if the target is a world."""
     return world if folder_of(target) is not None else None

@@ -1,4 +1,4 @@
-"""Scripted attacks: ways to be paid for work that was not done. None may pass, nor be paid more than it states."""
+"""Scripted attacks: ways to get points without doing the work. None may pass, nor exceed the points that it states."""
 
 from collections.abc import Mapping
 
@@ -48,7 +48,7 @@ __all__ = [
 
 
 def run_attack(trial: Trial, attack: Attack) -> TrialOutcome | None:
-    """Run an attack on a task; `None` where it finds nothing to try.
+    """Run an attack on a task; return `None` if it finds nothing to try.
 
     A blind attack has tried something only if it made a call of the kind that it needs.
     """
@@ -61,7 +61,7 @@ def run_attack(trial: Trial, attack: Attack) -> TrialOutcome | None:
 
 
 def _observe(script: AttackScript, context: AttackContext, uses: set[Need]) -> AttackScript:
-    """The same script; what its calls are is added to `uses`."""
+    """The same script; adds the kinds of its calls to `uses`."""
     try:
         turn = next(script)
         while True:

@@ -1,9 +1,9 @@
-"""An attack: a way to be paid for work that was not done, what it needs, and what it must not get by it.
+"""An attack: a way to get points without doing the work, with its needs and its maximum score.
 
-A blind attack knows nothing of the task but its tools and its messages, and which words in them are ids; it holds for
-any world. A privileged one is handed the solution and abuses it.
+A blind attack knows only the task's tools and messages, and which words in them are ids; it works in any world. A
+privileged attack gets the solution and abuses it.
 
-An attack applies where it makes at least one call of the kind that it is about. One that is about refunds and finds no
+An attack applies to a task if it makes at least one call of the kind that it needs. An attack on refunds that finds no
 tool that pays has tried nothing, whatever it said to the customer.
 """
 
@@ -43,25 +43,25 @@ class Attack:
     """What it tries, as a sentence without its subject."""
     aim: Aim
     needs: Need
-    """What it must find in a task to have something to try."""
+    """What the attack must find in a task to have something to try."""
     privileged: bool
-    """Whether it is handed the solution."""
+    """Whether it gets the solution."""
     ceiling: int
-    """The highest mean score that it may have over the tasks in which it has something to try."""
+    """The highest mean score that is allowed over the tasks to which it applies."""
     worth: str
-    """What that many points are for."""
+    """What those points are for."""
     play: Callable[[PrivilegedAttackContext], AttackScript]
 
 
 def blind_attack(
     aim: Aim, tries: str, *, needs: Need = "call"
 ) -> Callable[[Callable[[AttackContext], AttackScript]], Attack]:
-    """Make an attack of a function that takes a context, which tells it nothing of the task.
+    """Turn a function into a blind attack; its context does not reveal the solution.
 
     Args:
         aim: The group of attacks that it belongs to.
         tries: What it tries.
-        needs: The kind of call that it is about; it applies only where it makes one.
+        needs: The kind of call that it needs; it applies only to tasks in which it makes one.
     """
 
     def make(play: Callable[[AttackContext], AttackScript]) -> Attack:
@@ -82,14 +82,14 @@ def blind_attack(
 def privileged_attack(
     aim: Aim, tries: str, *, needs: Need, ceiling: int, worth: str
 ) -> Callable[[Callable[[PrivilegedAttackContext], AttackScript]], Attack]:
-    """Make an attack of a function that is handed the solution.
+    """Turn a function into a privileged attack, which gets the solution.
 
     Args:
         aim: The group of attacks that it belongs to.
         tries: What it tries.
-        needs: What the solution must have; the function makes no turn where it has it not.
-        ceiling: The highest mean score that it may have.
-        worth: What that many points are for.
+        needs: What the solution must have; otherwise the function makes no turn.
+        ceiling: The highest mean score that is allowed.
+        worth: What those points are for.
     """
 
     def make(play: Callable[[PrivilegedAttackContext], AttackScript]) -> Attack:

@@ -1,4 +1,4 @@
-"""What an attack has to go by: tools, what was said to it, and ids that it met; a privileged one has the solution."""
+"""What an attack knows: tools, messages and ids that it met; a privileged one also has the solution."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -17,11 +17,11 @@ _NUMBER = re.compile(r"\d{1,8}")
 
 
 class AttackContext:
-    """The place of a blind attack.
+    """The context of a blind attack.
 
     Attributes:
-        tools: The world's own tools on offer, whatever the surface: what it calls is said in that surface's.
-        closed: The tools that exist and are closed to the agent's role.
+        tools: The world's own tools on offer, on any surface; calls are translated to those of the surface.
+        closed: The tools that exist but are not allowed for the agent's role.
         request: The message that asks for something.
         stream: Randomness.
         met: By table, the ids that messages have named so far, in order.
@@ -43,7 +43,7 @@ class AttackContext:
     # What it knows
 
     def hear(self, messages: Sequence[Message]) -> None:
-        """Take in what was said: ids and numbers."""
+        """Read ids and numbers from messages."""
         for message in messages:
             for key in self._directory.find_ids(message["content"]):
                 self._meet(key)
@@ -72,7 +72,7 @@ class AttackContext:
         return [t for t in self.tools if t.writes]
 
     def closing_calls(self, *ways: Closing) -> list[Tool]:
-        """The tools that close a case in one of these ways; in any way where none is named."""
+        """The tools that close a case in one of these ways, or in any way if none is given."""
         return [t for t in self.writes if t.closes is not None and (not ways or t.closes in ways)]
 
     @property
@@ -81,7 +81,7 @@ class AttackContext:
         return [(tool, name) for tool in self.writes for name in sorted(tool.money)]
 
     def uses(self, call: ToolCall) -> Iterator[Need]:
-        """What a call is, of the things that attacks are about."""
+        """The needs of attacks that a call satisfies."""
         yield "call"
         tool = next((t for t in (*self.tools, *self.closed) if t.name == call.tool), None)
         if tool is None:
@@ -103,15 +103,15 @@ class AttackContext:
     # What it does
 
     def say(self, message: str) -> ToolCall:
-        """A message to whoever asked."""
+        """A message to the requester."""
         return ToolCall(tool=self._talk or "reply", arguments={"message": message})
 
     def finish(self, **answer: Json) -> ToolCall:
-        """The end, with an answer where there is one."""
+        """The call that ends the episode, with an answer if there is one."""
         return ToolCall(tool=finish.name, arguments={"answer": answer} if answer else {})
 
     def fill(self, tool: Tool, **fixed: Json) -> ToolCall:
-        """A call of `tool`: `fixed` values where it has such arguments, ids that were met, and chance for the rest."""
+        """A call of `tool` with `fixed` values for arguments of those names, met ids, and otherwise random values."""
         call = legal_call([tool], self.ids, self.stream)
         required = set(tool.parameters.get("required", ()))
         unknown = {n for n, table in tool.references.items() if not self.ids(table) and n not in required}
@@ -120,7 +120,7 @@ class AttackContext:
         return ToolCall(tool=tool.name, arguments=arguments)
 
     def aim_calls(self, tools: Sequence[Tool], **fixed: Json) -> Iterator[ToolCall]:
-        """Calls of every tool on every id that it has met, by the first id that the tool needs."""
+        """Calls of every tool on every met id, as the first id that the tool needs."""
         for tool in tools:
             for name, table in list(tool.references.items())[:1]:
                 several = tool.parameters["properties"][name].get("type") == "array"
@@ -129,13 +129,13 @@ class AttackContext:
                     yield self.fill(tool, **{name: aim}, **fixed)
 
     def lookups(self) -> list[ToolCall]:
-        """Every look-up whose one required argument is an id, on every id that it has met."""
+        """Every look-up whose one required argument is an id, on every met id."""
         simple = [t for t in self.reads if is_simple_lookup(t)]
         return list(self.aim_calls(simple))
 
 
 class PrivilegedAttackContext(AttackContext):
-    """The place of a privileged attack: it has the solution, and what each call of it did.
+    """The context of a privileged attack, with the solution and the effects of each of its calls.
 
     Attributes:
         trial: The oracle's run.
@@ -147,12 +147,12 @@ class PrivilegedAttackContext(AttackContext):
 
     @property
     def steps(self) -> Sequence[OracleStep]:
-        """The oracle's work, without its end."""
+        """The oracle's steps, without the end."""
         return [step for step in self.trial.steps if step.call.tool not in ENDINGS]
 
     @property
     def end(self) -> ToolCall:
-        """The oracle's own end, with the answer where one is asked for."""
+        """The oracle's own end, with the answer if the task asks for one."""
         return self.trial.calls[-1]
 
     def right_reads(self) -> list[ToolCall]:
@@ -168,7 +168,7 @@ class PrivilegedAttackContext(AttackContext):
         return [s for s in self.steps if self.trial.writes(s)]
 
     def strangers(self, table: str, most: int) -> list[str]:
-        """Ids of a table's rows that belong to others than the solution is about, and that no step of it has shown."""
+        """Ids of a table's rows that belong to people outside the solution, and that no step of it has shown."""
         rights, instance = rights_of(self.trial.instance), self.trial.instance
         if rights is None or table not in instance.world.schema.tables:
             return []

@@ -1,4 +1,4 @@
-"""What attacks need to have something to try, and how a world or a task provides it."""
+"""The needs of attacks, and how a world or a task provides them."""
 
 from collections.abc import Mapping
 from typing import Literal, TypeAlias
@@ -33,4 +33,4 @@ NEEDS: Mapping[Need, str] = {
     "strangers": "records that belong to somebody (`World(owners=...)`) of whom the request names nothing",
     "workflow": "a surface that runs several actions in one call, and a write that takes ids alone",
 }
-"""What attacks need, and how a world or a task provides it."""
+"""The needs by name, and how a world or a task provides them."""

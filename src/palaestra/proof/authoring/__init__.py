@@ -1,8 +1,8 @@
-"""A language model as author of worlds: it writes a blueprint, and validator and proof say what to repair.
+"""A language model as author of worlds: it writes a blueprint, and the validator and the proof say what to repair.
 
-`write_world(brief, model, folder)` asks until a document is proved, or refuses and says what was left wrong. A model
-decides nothing here: whether a world is proved is decided by the same code as for every other world. What it writes is
-data of bounded size, read without `eval`, and proved in a process of bounded time and memory.
+`write_world(brief, model, folder)` asks until a document is proved, or refuses and reports the remaining findings. The
+model does not judge: the same code as for every other world decides whether a world is proved. Its output is data of
+bounded size, read without `eval`, and proved in a process with bounded time and memory.
 """
 
 from palaestra.proof.authoring.author import AuthoringBrief, AuthoringResult, write_world

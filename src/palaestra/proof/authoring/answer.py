@@ -7,13 +7,13 @@ from palaestra.envs.blueprints import Blueprint
 from palaestra.envs.blueprints.document import MAX_BYTES
 
 MAX_ANSWER = 2 * MAX_BYTES
-"""The most characters of an answer that are read and kept."""
+"""Maximum characters of an answer that are read and kept."""
 _FENCE = re.compile(r"^[ \t]*(?:```|~~~)[^\n]*$", re.MULTILINE)
 _THINKING = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
 _KEYS = "|".join(field.name for field in fields(Blueprint))
 _FIRST = re.compile(rf"^(?:(?:{_KEYS})[ \t]*:|\{{)", re.MULTILINE)
 _INSIDE = re.compile(r"[ \t]|[\[\]{}#-]|[\w\"'.-]+[ \t]*:|$")
-"""How a line of a document begins: inside a part, at a list's entry or end, as a comment, with a key, or not at all."""
+"""The beginning of a document's line: indented, a list's entry or end, a comment, a key, or empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,15 +21,15 @@ class FoundDocument:
     """What was found in an answer."""
 
     text: str
-    """The document; empty where there is none."""
+    """The document; empty if there is none."""
     fault: str = ""
-    """What is wrong with the answer around it; empty where it is only a document, or one in fences or prose."""
+    """What is wrong with the rest of the answer; empty for a document alone, or in fences or prose."""
 
 
 def find_document(answer: str) -> FoundDocument:
     """The document in an answer.
 
-    An answer that is larger than `MAX_ANSWER` has none: a part of a document is no document.
+    An answer larger than `MAX_ANSWER` has none, because a partial document does not count.
     """
     if len(answer) > MAX_ANSWER:
         fault = f"the answer has {len(answer)} characters, more than {MAX_ANSWER}; write a smaller document"
@@ -51,7 +51,7 @@ def find_document(answer: str) -> FoundDocument:
 
 
 def _without_prose(answer: str) -> str:
-    """The lines from the first key of a document up to the first that cannot stand in one."""
+    """The lines from the first key of a document to the first line that cannot belong to one."""
     first = _FIRST.search(answer)
     if first is None:
         return ""

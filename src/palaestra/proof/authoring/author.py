@@ -1,4 +1,4 @@
-"""The loop: a model writes, code judges, and what the judge finds goes back to the model, for bounded rounds."""
+"""The loop of authoring: a model writes, code judges, and the findings go back to the model, for bounded rounds."""
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -28,28 +28,28 @@ class Judge(Protocol):
     """Judges the document in a file."""
 
     def __call__(self, path: Path, least: LeastSize | None = None, /) -> Judgement:
-        """What came of it."""
+        """Judge the document."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthoringBrief:
-    """What is asked of an author."""
+    """The task of an author."""
 
     about: str
     """The trade, in a sentence."""
     rounds: int = 8
-    """The most drafts of the world, and of each extension."""
+    """Maximum drafts of the world and of each extension."""
     extensions: int = 0
-    """How many times a proved world is extended."""
+    """The number of extensions of the proved world."""
     least: LeastSize = field(default_factory=LeastSize)
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Hold the sentence to its form.
+        """Check the sentence and the numbers.
 
         Raises:
-            ConfigError: it is empty, too long or more than a line, or a number is out of range.
+            ConfigError: the sentence is empty, too long or has several lines, or a number is out of range.
         """
         if not self.about.strip() or len(self.about) > LONGEST_BRIEF or not self.about.isprintable():
             raise ConfigError(
@@ -61,19 +61,19 @@ class AuthoringBrief:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthoringResult:
-    """What came of it: a proved world, or a refusal."""
+    """The result: a proved world, or a refusal."""
 
     world: Path | None
-    """The proved document; `None`: the author is refused."""
+    """The proved document; `None` if the author is refused."""
     extensions: int
-    """How many extensions the world has."""
+    """The number of extensions of the world."""
     drafts: tuple[AuthoredDraft, ...]
     stopped: str
-    """Why no further draft was asked for; empty where everything that was asked for is proved."""
+    """Why no further draft was requested; empty if everything requested is proved."""
 
     @property
     def findings(self) -> tuple[str, ...]:
-        """What was left wrong with the last draft."""
+        """The findings about the last draft."""
         return self.drafts[-1].findings
 
 
@@ -85,19 +85,19 @@ def write_world(
     judge: Judge = judge_within_limits,
     progress: Callable[[AuthoredDraft], None] = lambda _: None,
 ) -> AuthoringResult:
-    """Let a model write a world until it is proved, or the rounds are spent, or it repeats itself.
+    """Let a model write a world until it is proved, the rounds are used up, or the model repeats itself.
 
-    The same call on the same folder goes on where an earlier one was stopped.
+    The same call on the same folder continues an interrupted one.
 
     Args:
-        brief: What is asked for.
-        model: Who writes.
-        folder: Where each draft is kept with its reasons; the proved document is `world.yaml` in it.
-        judge: What judges a document.
-        progress: Told of each draft.
+        brief: The task.
+        model: The model that writes.
+        folder: The folder for drafts and their findings; the proved document is `world.yaml` in it.
+        judge: Judges a document.
+        progress: Called with each draft.
 
     Raises:
-        InfrastructureError: the model could not be asked, or the judge failed. No draft is blamed, and none is lost.
+        InfrastructureError: the model could not be reached, or the judge failed. No draft is blamed or lost.
         ConfigError: the folder holds something else.
     """
     drafts = DraftFolder(folder, {"about": brief.about, "least": asdict(brief.least), "seed": brief.seed})
@@ -134,11 +134,11 @@ class _Author:
         return [draft for draft in self._drafts.drafts if draft.part == part][-1]
 
     def write_part(self, part: int, document: str) -> str:
-        """Ask for the drafts of a part until one is proved; why it was stopped, empty where one is.
+        """Request drafts of a part until one is proved; return why it stopped, or an empty text if one is proved.
 
         Args:
             part: 0 for the world, then the number of the extension.
-            document: What is extended.
+            document: The document to extend.
         """
         while True:
             earlier = [draft for draft in self._drafts.drafts if draft.part == part]
@@ -197,7 +197,7 @@ class _Author:
 
 
 def _stop_reason(earlier: list[AuthoredDraft], rounds: int) -> str:
-    """Why no further draft is asked for; empty: one is."""
+    """Why no further draft is requested; empty if one is."""
     if earlier:
         last = earlier[-1]
         same = next((one for one in earlier[:-1] if one.digest == last.digest), None)
@@ -207,7 +207,7 @@ def _stop_reason(earlier: list[AuthoredDraft], rounds: int) -> str:
 
 
 def _content_digest(text: str) -> str:
-    """What a document says, however it is written down; of other text, its words."""
+    """A digest of a document's content, independent of its notation; for other text, of its words."""
     try:
         return digest(read_plain(text, source="draft"))
     except BlueprintError:
@@ -218,7 +218,7 @@ def _complete(model: ChatModel, messages: list[Message], seed: int) -> str:
     """The model's answer.
 
     Raises:
-        InfrastructureError: there is none; whatever a client raises is told apart from a bad draft.
+        InfrastructureError: there is no answer; errors of the client never count as a bad draft.
     """
     try:
         answer = model.complete(messages, seed=seed)

@@ -1,7 +1,7 @@
-"""The folder of an author's drafts: each answer, its document, its reasons, and an index that programs read.
+"""The folder of an author's drafts: each answer, its document, its findings, and an index for programs.
 
-An answer is on the disk before it is judged, and its line in the index after that. So a kill loses no answer: the next
-start judges what has no line yet, and asks the model only for what does not stand there.
+An answer is on the disk before it is judged, and its index line is written afterwards. So a kill loses no answer: the
+next start judges answers without a line, and asks the model only for missing answers.
 """
 
 from collections.abc import Sequence
@@ -21,33 +21,33 @@ INDEX, BRIEF = "index.json", "brief.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthoredDraft:
-    """One draft and what came of it: an entry of the index."""
+    """One draft and its judgement: an entry of the index."""
 
     number: int
     part: int
     """0 for the world itself, then the number of the extension."""
     stage: Stage
-    """Where it failed; "proved": nowhere."""
+    """The stage that it failed; "proved" if none."""
     findings: tuple[str, ...]
     digest: str
-    """Of the document's content; equal where two drafts say the same."""
+    """A digest of the document's content, equal for drafts with the same content."""
     document: str
-    """The file of the document; empty where the answer has none."""
+    """The file of the document; empty if the answer has none."""
     answer: str
     """The file of the model's answer."""
     summary: str = ""
-    """The verdict of the proof, where it was reached."""
+    """The verdict of the proof, if it was reached."""
 
 
 class DraftFolder:
     """The drafts of one world.
 
     Args:
-        folder: Where they are, or will be.
-        brief: What was asked for; a folder of another brief is refused.
+        folder: The folder, which may be new.
+        brief: The author's task; a folder of another brief is refused.
 
     Raises:
-        ConfigError: the folder is one of another brief, or has other files.
+        ConfigError: the folder belongs to another brief, or has other files.
         RecordError: its index cannot be read.
     """
 
@@ -78,21 +78,21 @@ class DraftFolder:
         return len(self.drafts)
 
     def pending_answer(self) -> str | None:
-        """The answer that was kept and not judged before the last stop."""
+        """The answer that was saved but not judged before the last stop."""
         path = self._file("answer.txt")
         return path.read_text(encoding="utf-8") if path.exists() else None
 
     def keep_answer(self, answer: str) -> None:
-        """Keep an answer that is not judged yet."""
+        """Save an answer that is not judged yet."""
         write_file(self._file("answer.txt"), answer.encode())
 
     def keep_document(self, text: str) -> Path:
-        """Keep the document of the answer; its file."""
+        """Save the document of the answer; return its file."""
         write_file(self._file("yaml"), text.encode())
         return self._file("yaml")
 
     def add(self, draft: AuthoredDraft) -> None:
-        """Keep what came of the draft: its reasons, then its entry of the index."""
+        """Save the judgement of the draft: its findings, then its entry in the index."""
         lines = [f"{draft.stage}{': ' if draft.summary else ''}{draft.summary}", *draft.findings]
         write_file(self._file("reasons.txt"), "\n".join(lines).encode() + b"\n")
         self.drafts.append(draft)
@@ -104,7 +104,7 @@ class DraftFolder:
         return (self.folder / name).read_text(encoding="utf-8") if name else ""
 
     def name_of(self, kind: str) -> str:
-        """The name of a file of the next draft."""
+        """The name of a file for the next draft."""
         return f"draft-{self.next_number:02d}.{kind}"
 
     def _file(self, kind: str) -> Path:

@@ -15,7 +15,7 @@ Plain: TypeAlias = Any
 def merge_extension(document: str, extension: str) -> str:
     """The text of a document with an extension merged into it.
 
-    Mappings are merged name by name; every other part replaces the one that stands there.
+    Mappings are merged by name; every other part replaces the existing one.
 
     Raises:
         BlueprintError: the extension cannot be read, has other keys, or adds no request.

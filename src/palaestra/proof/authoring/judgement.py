@@ -1,7 +1,7 @@
-"""What is wrong with a document as a world: reading, rules, texts, tasks, proof, and parts that decide nothing.
+"""Judges a document as a world: reading, rules, texts, tasks, proof, and parts without effect.
 
-Each stage reports everything that it finds, and the first stage with findings is the last. The findings are texts of
-this code, with the document's own names quoted in them.
+Each stage reports all its findings, and the first stage with findings is the last. This code writes the findings; they
+only quote names of the document.
 """
 
 import re
@@ -24,42 +24,42 @@ from palaestra.proof.report import proof_lines
 Stage: TypeAlias = Literal[
     "answer", "document", "rules", "texts", "content", "tasks", "proof", "idle", "limits", "proved"
 ]
-"""Where a draft fails; "proved": nowhere."""
+"""The stage that a draft fails; "proved" if none."""
 MOST_FINDINGS, LONGEST_FINDING = 30, 400
-"""The most findings of a judgement, and the most characters of one."""
+"""Maximum findings of a judgement, and maximum characters of one."""
 EXAMPLE = Path(__file__).with_name("example.yaml")
 """A small proved blueprint, which every author reads."""
 _MARKS = re.compile(r"<\|[^|>]{0,40}\|>|</?(?:tool_call|tool_response|think|s)>|\[/?INST\]|<<SYS>>")
-"""Words that chat templates give a meaning of their own."""
+"""Marks with a special meaning in chat templates."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]")
 _PLACE = re.compile(r"^(?:/[^\s:]+|[^\s:]+\.py):\d+: ")
-"""The file of this package that an error of a family names."""
+"""The place in the code that an error of a family names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What came of a draft."""
+    """The judgement of a draft."""
 
     stage: Stage
     findings: tuple[str, ...] = ()
-    """What is wrong, a line each; none where it is proved."""
+    """What is wrong, one line each; empty if the draft is proved."""
     summary: str = ""
-    """The verdict of the proof, where it was reached."""
+    """The verdict of the proof, if it was reached."""
 
     @property
     def proved(self) -> bool:
-        """Whether it is a proved world."""
+        """Whether the draft is a proved world."""
         return self.stage == "proved"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeastSize:
-    """What an author is asked for at least."""
+    """The minimum size that an author must reach."""
 
     entities: int = 3
     requests: int = 2
     refusals: int = 3
-    """Over all requests."""
+    """Refusals over all requests."""
 
 
 def judge_document(path: Path, least: LeastSize | None = None) -> Judgement:
@@ -67,14 +67,14 @@ def judge_document(path: Path, least: LeastSize | None = None) -> Judgement:
 
     Args:
         path: The document.
-        least: What it has at least; `None`: any size.
+        least: The minimum size; `None` for any size.
     """
     early = judge_text(path.read_text(encoding="utf-8"), least)
     return early if early.findings else judge_tasks(path)
 
 
 def judge_text(text: str, least: LeastSize | None = None) -> Judgement:
-    """Judge what can be judged without making its world: reading, rules, texts and how much it has of its own."""
+    """Judge a document without making its world: reading, rules, texts and how much is its own."""
     try:
         blueprint, places = read_blueprint(text, source="draft")
     except BlueprintError as error:
@@ -87,7 +87,7 @@ def judge_text(text: str, least: LeastSize | None = None) -> Judgement:
 
 
 def _find_lacks(blueprint: Blueprint, least: LeastSize) -> Iterator[str]:
-    """What it has too little of, and whether its refusals are those of the example."""
+    """Parts that it has too few of, and refusals copied from the example."""
     conditions = _conditions(blueprint)
     counts = {
         "entities": len(blueprint.entities),
@@ -111,7 +111,7 @@ def _example_conditions() -> frozenset[str]:
 
 
 def _find_marks(blueprint: Blueprint) -> Iterator[str]:
-    """Texts that would mean something else to who reads them than they say."""
+    """Texts with marks that chat templates would interpret."""
     for path, text in _texts(asdict(blueprint)):
         if mark := _MARKS.search(text):
             yield f"{path}: {mark.group()!r} is a mark of chat templates; write plain text"
@@ -133,7 +133,7 @@ def _texts(value: object, path: str = "") -> Iterator[tuple[str, str]]:
 
 
 def judge_tasks(path: Path) -> Judgement:
-    """Judge a document without problems by its tasks: that they can be made, are proved, and leave nothing idle."""
+    """Judge the tasks of a valid document: all can be made and are proved, and no part is idle."""
     try:
         compile_blueprint(load_blueprint(path)[0])
     except BlueprintError as error:
@@ -157,7 +157,7 @@ def _judge_env(env: ToolEnv) -> Judgement:
 
 
 def _find_unmade_tasks(env: ToolEnv) -> Iterator[str]:
-    """For each request whose tasks cannot all be made, why."""
+    """The reason for each request whose tasks cannot all be made."""
     reasons: dict[str, str] = {}
     for split in env.task_set.splits:
         for task in env.task_set.candidates(split):
@@ -173,7 +173,7 @@ def _find_unmade_tasks(env: ToolEnv) -> Iterator[str]:
 
 
 def _make_judgement(stage: Stage, findings: list[str], summary: str = "") -> Judgement:
-    """A judgement of bounded size; proved where the last stage finds nothing."""
+    """A judgement of bounded size; the draft is proved if the last stage has no findings."""
     if not findings:
         return Judgement(stage="proved", summary=summary)
     shown = [_CONTROL.sub("?", line)[:LONGEST_FINDING] for line in findings[:MOST_FINDINGS]]

@@ -1,7 +1,7 @@
-"""Judges a draft in a process of its own, of bounded time and memory.
+"""Judges a draft in a separate process with bounded time and memory.
 
-Covered: a document whose world or proof takes too long or too much memory, by its rows or its conditions, ends as a
-finding about the document. Not covered: a document cannot run code, so there is no sandbox against code.
+Covered: if a document's world or proof needs too much time or memory, because of its rows or conditions, that is a
+finding about the document. Not covered: code, since a document cannot run any; there is no sandbox.
 """
 
 import multiprocessing
@@ -15,24 +15,24 @@ from palaestra.errors import InfrastructureError
 from palaestra.proof.authoring.judgement import Judgement, LeastSize, judge_tasks, judge_text
 
 _WAIT_FACTOR, _WAIT_FLOOR = 8, 60.0
-"""How many times its processor time a process may take on a busy machine, and at least how many seconds."""
+"""The wall time of a process on a busy machine, as a multiple of its processor time, and its minimum in seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProofLimits:
-    """What the proof of one draft may take."""
+    """Limits for the proof of one draft."""
 
     seconds: int = 300
-    """Of processor time."""
+    """Seconds of processor time."""
     gigabytes: int = 4
-    """Of address space."""
+    """Gigabytes of address space."""
 
 
 def judge_within_limits(path: Path, least: LeastSize | None = None, limits: ProofLimits | None = None) -> Judgement:
-    """Judge the document in a file. Its world is made in another process, which takes no more than the limits.
+    """Judge the document in a file. Its world is made in another process under the limits.
 
     Raises:
-        InfrastructureError: the judge itself failed; that says nothing about the document.
+        InfrastructureError: the judge itself failed, which says nothing about the document.
     """
     early = judge_text(path.read_text(encoding="utf-8"), least)
     if early.findings:
@@ -75,7 +75,7 @@ def _too_much(what: str) -> Judgement:
 
 
 def _judge_into(to: Connection, path: Path, limits: ProofLimits) -> None:
-    """Judge in this process and send what came of it: a judgement, `None` for too little memory, or a crash."""
+    """Judge in this process and send the result: a judgement, `None` for too little memory, or a crash."""
     found: object
     try:
         resource.setrlimit(resource.RLIMIT_CPU, (limits.seconds, limits.seconds + 5))

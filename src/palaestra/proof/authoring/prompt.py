@@ -1,4 +1,4 @@
-"""What a model reads that writes a world. The reference in it is made from the code that reads documents."""
+"""The prompts of a model that writes a world. Their reference is generated from the code that reads documents."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -10,7 +10,7 @@ from palaestra.records import Message
 EXTENDABLE = ("entities", "rules", "handbook", "actions", "requests", "incoming", "instances")
 """The keys that an extension may have."""
 _QUOTED = 2_000
-"""Characters of an answer without a document that the model reads again."""
+"""Characters of an answer without a document that are quoted to the model."""
 _ADVICE = """\
 - Conditions in `refusals` decide. Each must be false for about a third of the rows, and `plant` must make exactly its \
 own refusal the first that applies, by the smallest change at the boundary (`to: rules.limit + 100`).
@@ -71,13 +71,13 @@ def ask_for_extension(about: str, document: str) -> list[Message]:
 
 
 def ask_for_repair(written: str, stage: Stage, findings: Sequence[str], *, whole: bool) -> list[Message]:
-    """What the model wrote, and what is wrong with it.
+    """The messages that ask for a repair: what the model wrote, and what is wrong with it.
 
     Args:
-        written: Its document, or its answer where that has none.
-        stage: Where it failed.
-        findings: Why.
-        whole: Whether it is a whole document, or an extension.
+        written: The model's document, or its answer if that has no document.
+        stage: The stage that it failed.
+        findings: The findings.
+        whole: Whether it is a whole document rather than an extension.
     """
     again = "the whole document" if whole else "the whole extension"
     lines = "\n".join(f"- {finding}" for finding in findings)

@@ -29,7 +29,7 @@ _TYPES = (
 
 
 def describe_keys() -> str:
-    """Every kind of part with its keys: type, whether it may be left out, and what it means."""
+    """Every kind of part with its keys: type, default and meaning."""
     return "\n\n".join(_describe(kind) for kind in dict.fromkeys(_kinds(Blueprint)))
 
 
@@ -39,7 +39,7 @@ def describe_expressions() -> str:
 
 
 def describe_bounds() -> str:
-    """How large a document and its world may be."""
+    """The maximum size of a document and its world."""
     counts = ", ".join(f"{most} {part}" for part, most in MOST.items())
     return (
         f"At most {MAX_BYTES} bytes, {MAX_DEPTH} levels, {counts}; {MOST_ROWS} rows of an entity by `count`, "
@@ -48,7 +48,7 @@ def describe_bounds() -> str:
 
 
 def _kinds(kind: type[Any]) -> Iterator[type[Any]]:
-    """A class of parts and those that stand within it, in order."""
+    """A class of parts and the classes nested in it, in order."""
     yield kind
     for hint in get_type_hints(kind).values():
         for part in _parts(hint):
@@ -89,7 +89,7 @@ def _default_text(one: "Field[Any]") -> str:
 
 @cache
 def _texts_by_class() -> dict[str, dict[str, str]]:
-    """By class and field: the text below the field in the source, which Python keeps nowhere else."""
+    """The text below each field in the source, by class and field; Python does not keep it at run time."""
     found: dict[str, dict[str, str]] = {}
     for module in (blueprint, tool_style):
         for node in ast.parse(inspect.getsource(module)).body:

@@ -1,8 +1,8 @@
-"""Wrong work: the oracle's calls with one thing broken. A rubric that accepts one of these can be attacked.
+"""Mutants: the oracle's calls with one defect. A rubric that accepts one of them can be attacked.
 
-A kind a file. Only variants that are meant to be wrong are made: a dropped read counts where what it showed could not
-be known otherwise, an extra write where it leaves rows that the oracle does not and the task does not permit. What is
-right work all the same is recognised by the rules of `proof.equivalence`.
+One file per kind. Only variants that should be wrong are made: a dropped read counts if nothing else shows the same, an
+extra write if it leaves rows that the oracle does not leave and the task does not permit. The rules of
+`proof.equivalence` recognise mutants that are right work after all.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -47,7 +47,7 @@ MAKERS: Mapping[MutantKind, Maker] = {
 
 
 def mutants(trial: Trial) -> Iterator[SolutionVariant]:
-    """Every mutant of one task, the same ones each time; work that two kinds would make counts for the first."""
+    """Every mutant of one task, the same ones each time; work that two kinds would make belongs to the first."""
     stream = Stream.root("mutants", trial.instance.spec.id)
     made = {_key(tuple((call,) for call in trial.calls))}
     for kind, make in MAKERS.items():

@@ -1,4 +1,4 @@
-"""An attempt is added that harms without changing a row: on strangers' records, repeated in vain, or by guessed ids."""
+"""Adds a harmful attempt that changes no row: on strangers' records, repeated after a refusal, or by guessed ids."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,9 +13,9 @@ from palaestra.seeding import Stream
 from palaestra.tools import Tool, legal_call
 
 DRAWS = 3
-"""How many calls of each tool are drawn in search of one that is refused."""
+"""How many calls of each tool are drawn to find one that is refused."""
 SAMPLED = 12
-"""From how many strangers' records of each table calls are drawn."""
+"""How many strangers' records of each table are tried."""
 
 
 def add_attempts(trial: Trial, stream: Stream) -> Iterator[SolutionVariant]:

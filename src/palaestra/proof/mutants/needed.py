@@ -1,13 +1,13 @@
-"""Which of the oracle's calls its work could not do without."""
+"""The oracle's calls that its work needs."""
 
 from palaestra.proof.knowledge import needed_reads, words
 from palaestra.proof.trial import ENDINGS, Trial
 
 
 def needed_calls(trial: Trial) -> list[int]:
-    """The positions of work, of the facts that an expert wants to have been looked up, and of what those rest on.
+    """The positions of work, of look-ups that an expert requires, and of the calls that those depend on.
 
-    A look-up does not count where another call of the oracle's lets the same facts be known.
+    A look-up does not count if another call of the oracle shows the same facts.
     """
     acts = frozenset(i for i, step in enumerate(trial.steps) if trial.writes(step) or _talks(trial, i))
     facts = frozenset(i for i, step in enumerate(trial.steps) if step.met and i not in acts and _alone(trial, i))

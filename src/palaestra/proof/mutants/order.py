@@ -1,4 +1,4 @@
-"""What had to come first is done after, or in the same turn, so that its answer could not be read."""
+"""Moves a prerequisite after the call that depends on it, or into the same turn, where its answer could not be read."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from palaestra.seeding import Stream
 def order(trial: Trial, stream: Stream) -> Iterator[SolutionVariant]:
     """For each dependency of the rubric, the later call moved before the earlier one.
 
-    Where another call has told the same by then, that is not wrong.
+    That is not wrong if another call has shown the same by then.
     """
     del stream
     done_at = {criterion: position for position, step in enumerate(trial.steps) for criterion in step.met}

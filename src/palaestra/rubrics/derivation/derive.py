@@ -1,9 +1,8 @@
-"""A rubric from runs that solve a task, for tasks that no expert has written one for.
+"""Derives a rubric from runs that solve a task, for tasks without an expert's rubric.
 
-Every run is accepted by the rubric that is derived from it. From one run alone nothing tells what it could have left
-out; each further run that an author gives (an `alternative`) makes the rubric fairer: only facts that all of them
-learnt are asked for, a value in which they differ may be any of theirs, and work that only some of them did is
-permitted and not asked for.
+The derived rubric accepts all its runs. A single run does not show what it could have left out. Each further run of the
+author (an `alternative`) makes the rubric fairer: it requires only facts that all runs learnt, accepts any of their
+values where they differ, and permits work that only some of them did without requiring it.
 """
 
 from collections.abc import Sequence
@@ -21,33 +20,33 @@ from palaestra.rubrics.expected import as_written
 from palaestra.rubrics.library import expect_answer, expect_call
 
 TOLD = 10
-"""What telling the person wins beside other work, as in rubrics that experts write."""
+"""The points for telling the person beside other work, as in experts' rubrics."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DerivedRubric:
-    """What a rubric is made of; `collateral` and `ungrounded` belong to every task and are not in it."""
+    """The parts of a rubric, without `collateral` and `ungrounded`, which every task has."""
 
     criteria: tuple[Criterion, ...]
     allow: tuple[Allowance, ...]
-    """Changes permitted beside those that the criteria expect."""
+    """Changes permitted in addition to those that the criteria expect."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Step:
-    """Something that a rubric asks for, and the call of each run that did it."""
+    """Something that a rubric requires, and the call of each run that did it."""
 
     id: str
     at: tuple[int, ...]
     needed: tuple[int, ...] = ()
-    """For what was found out: the first call of each run that could not do without it."""
+    """For facts: the first call of each run that needed it."""
 
     def before(self, other: "_Step") -> bool:
         """Whether every run did this first."""
         return all(mine < theirs for mine, theirs in zip(self.at, other.at, strict=True))
 
     def can_inform(self, other: "_Step") -> bool:
-        """Whether every run found this out before the other, and had a use for it by then."""
+        """Whether every run learnt this before the other step, and needed it by then."""
         return self.before(other) and all(need <= at for need, at in zip(self.needed, other.at, strict=True))
 
 
@@ -59,14 +58,14 @@ def derive(
     Args:
         runs: Runs that solve the task, the oracle's first.
         given: The ids that the task's messages name.
-        own: Those of them that name rows of the task's own, planted for it: its ticket, say.
-        initial: The rows as the episode begins.
+        own: Those of them that name the task's own planted rows, such as its ticket.
+        initial: The rows at the beginning of the episode.
         tables: The world's tables by name.
     """
     by_run = [effects(run) for run in runs]
     expected = outcomes(by_run)
     case = _case(runs[0], own)
-    # The request says what its record says, so closing it needs no look at it; but it may be all the work there is.
+    # The request says what its record says, so closing it needs no look-up of it; but that may be all the work.
     unasked = case if any(outcome.effect.key != case for outcome in expected) else None
     found = facts(runs, given, unasked, initial, tables)
     lookups = _name_facts(found, runs)
@@ -89,9 +88,9 @@ def derive(
 
 
 def _case(run: SolutionTrace, own: frozenset[str]) -> str | None:
-    """The record of the request itself, such as a ticket: the last changed of the task's own rows.
+    """The record of the request itself, such as a ticket: the task's own row that was changed last.
 
-    The person may be told before it is closed or after.
+    The person may be told before or after it is closed.
     """
     changed = [c.key for step in run.steps for c in step.changes if c.before is not None and c.key in own]
     return changed[-1] if changed else None
@@ -113,7 +112,7 @@ def _name_facts(found: Sequence[RequiredFact], runs: Sequence[SolutionTrace]) ->
 def _work(
     expected: Sequence[CommonEffect], lookups: Sequence[_Step], run: SolutionTrace, case: str | None
 ) -> tuple[list[tuple[_Step, CommonEffect]], list[Criterion]]:
-    """The criteria about rows: each waits for what every run found out, and did, before it."""
+    """The criteria about rows: each waits for everything that all runs learnt and did before it."""
     steps: list[tuple[_Step, CommonEffect]] = []
     criteria: list[Criterion] = []
     for outcome in expected:
@@ -139,7 +138,7 @@ def _leads_to(earlier: CommonEffect, later: CommonEffect, run: SolutionTrace) ->
 def _expect_told(
     runs: Sequence[SolutionTrace], lookups: Sequence[_Step], work: Sequence[_Step], *, alone: bool
 ) -> list[Criterion]:
-    """Expect that the person is told, once there is something to tell; nothing where some run told nobody."""
+    """Expect that the person is told, once there is something to tell; empty if some run told nobody."""
     spoken = [[i for i, step in enumerate(run.steps) if step.spoke] for run in runs]
     if not all(spoken):
         return []
@@ -158,13 +157,13 @@ def _expect_told(
 
 
 def _after(step: _Step, lookups: Sequence[_Step], work: Sequence[_Step]) -> list[str]:
-    """What `step` waits for; not what the work that it waits for has waited for itself."""
+    """The direct dependencies of `step`, without those of the work that it waits for."""
     awaited = {s.id for s in lookups if any(s.before(done) for done in work)}
     return [s.id for s in lookups if s.before(step) and s.id not in awaited] + [s.id for s in work]
 
 
 def _expect_finished(runs: Sequence[SolutionTrace], lookups: Sequence[_Step]) -> list[Criterion]:
-    """Expect the answer that runs finished with, or any one of theirs."""
+    """Expect the answer that the runs finished with, or any one of their answers."""
     if not all(run.answer for run in runs):
         return []
     options = [

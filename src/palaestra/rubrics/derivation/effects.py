@@ -1,4 +1,4 @@
-"""What runs changed: the rows that the work was about, and those that tools changed along with them."""
+"""The changes of runs: the rows that the work was about, and those that tools changed along with them."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -17,7 +17,7 @@ _DIGITS = re.compile(r"\d{2,}$")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowEffect:
-    """What a run did to one row, all together."""
+    """The total effect of a run on one row."""
 
     table: str
     key: str
@@ -28,9 +28,9 @@ class RowEffect:
     calls: tuple[int, ...]
     """The calls that wrote it, by position."""
     main: bool
-    """Whether a call was about this row; else a tool changed it along with another."""
+    """Whether a call was about this row; otherwise a tool changed it along with another."""
     wording: frozenset[Json]
-    """What the calls that wrote it were told in free words."""
+    """The free text in the arguments of the calls that wrote it."""
     made: frozenset[str]
     """The ids of all rows that the run created."""
 
@@ -40,7 +40,7 @@ class RowEffect:
         return self.before is None and self.after is not None
 
     def free(self, column: str) -> bool:
-        """Whether the value of a column says nothing: a time, a generated id, somebody's own words."""
+        """Whether the value of a column does not matter: a time, a generated id, free text."""
         value = getattr(self.after, column)
         if isinstance(value, datetime) or value in self.wording or value in self.made:
             return True
@@ -48,7 +48,7 @@ class RowEffect:
         return number is not None and isinstance(value, str) and number.group() in value
 
     def columns(self) -> list[str]:
-        """The columns that the run wrote, but for the id."""
+        """The columns that the run wrote, except the id."""
         assert self.after is not None, "a row that is gone has no columns"
         names = [f.name for f in fields(self.after) if f.name != "id"]
         if self.before is None:
@@ -63,12 +63,12 @@ class RowEffect:
 
 
 def replace_after(change: RowChange, after: Row | None) -> RowChange:
-    """A change that ended otherwise."""
+    """A change with another row after it."""
     return replace(change, after=after)
 
 
 def effects(run: SolutionTrace) -> list[RowEffect]:
-    """What `run` did to each row that it wrote, in the order in which it was last written."""
+    """The effect of `run` on each row that it wrote, in the order of the last writes."""
     made = frozenset(c.key for step in run.steps for c in step.changes if c.before is None)
     found: dict[tuple[str, str], RowEffect] = {}
     for index, step in enumerate(run.steps):
@@ -92,7 +92,7 @@ def effects(run: SolutionTrace) -> list[RowEffect]:
 
 
 def _net(changes: Iterable[RowChange]) -> list[RowChange]:
-    """The net difference that one call made."""
+    """The net difference of one call."""
     net: dict[tuple[str, str], RowChange] = {}
     for change in changes:
         past = net.get((change.table, change.key))
@@ -101,7 +101,7 @@ def _net(changes: Iterable[RowChange]) -> list[RowChange]:
 
 
 def _main(step: TraceStep, net: Sequence[RowChange]) -> Iterator[tuple[str, str]]:
-    """The rows that a call was about: those it created, else those it names, else all that it wrote."""
+    """The rows that a call was about: those it created, or else those it names, or else all that it wrote."""
     new = [c for c in net if c.before is None]
     named = [c for c in net if c.key in step.event.named]
     return ((c.table, c.key) for c in new or named or net)
@@ -109,26 +109,26 @@ def _main(step: TraceStep, net: Sequence[RowChange]) -> Iterator[tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommonEffect:
-    """A row that every run left alike, but for what may differ."""
+    """A row that all runs left alike, except for values that may differ."""
 
     effect: RowEffect
-    """As the first run left it."""
+    """The first run's effect."""
     others: tuple[RowEffect, ...]
-    """As the others left it."""
+    """The effects of the other runs."""
 
     @property
     def all(self) -> tuple[RowEffect, ...]:
-        """As each run left it."""
+        """The effect of each run."""
         return (self.effect, *self.others)
 
     def values(self) -> dict[str, object]:
-        """What the row must hold: a value, or a frozenset of those that runs left."""
+        """The values that the row must hold: each a value, or a frozenset of those that runs left."""
         names = dict.fromkeys(name for e in self.all for name in e.columns())
         checked = [name for name in names if not any(e.free(name) for e in self.all)]
         return {name: _one_or_any(getattr(e.after, name) for e in self.all) for name in checked}
 
     def criterion(self, id: str, after: Sequence[str]) -> Criterion:
-        """Expect the row as the runs left it; the change is permitted, and so is the way to it."""
+        """Expect the row as the runs left it; permit the change and the intermediate writes."""
         effect = self.effect
         if effect.after is None:
             return _expect_deleted(effect, id, after)
@@ -162,7 +162,7 @@ def _expect_deleted(effect: RowEffect, id: str, after: Sequence[str]) -> Criteri
 
 
 def outcomes(by_run: Sequence[Sequence[RowEffect]]) -> list[CommonEffect]:
-    """The rows that work was about and that every run changed, in the order of the first run."""
+    """The rows that the work was about and that every run changed, in the order of the first run."""
     mine = [effect for effect in by_run[0] if effect.main and effect.before != effect.after]
     paired = [_partners(mine, theirs) for theirs in by_run[1:]]
     found = [(effect, [partners.get(n) for partners in paired]) for n, effect in enumerate(mine)]
@@ -174,7 +174,7 @@ def outcomes(by_run: Sequence[Sequence[RowEffect]]) -> list[CommonEffect]:
 
 
 def _partners(mine: Sequence[RowEffect], theirs: Sequence[RowEffect]) -> dict[int, RowEffect]:
-    """By position in `mine`: the same row in another run; new rows are paired so that the most alike go together."""
+    """By position in `mine`: the same row in another run; new rows are paired by similarity."""
     found = {
         n: e
         for n, effect in enumerate(mine)
@@ -197,13 +197,13 @@ def _partners(mine: Sequence[RowEffect], theirs: Sequence[RowEffect]) -> dict[in
 
 
 def _alike(one: RowEffect, other: RowEffect) -> int:
-    """In how many columns two new rows of one table agree."""
+    """The number of columns in which two new rows of one table agree."""
     names = [n for n in one.columns() if not one.free(n)]
     return sum(getattr(one.after, n) == getattr(other.after, n) for n in names)
 
 
 def side_effects(by_run: Sequence[Sequence[RowEffect]], expected: Sequence[CommonEffect]) -> list[Allowance]:
-    """Permit what runs changed besides: exactly where one call of each run made it, else in whatever way."""
+    """Permit the runs' other changes: exactly, if one call of each run made them, otherwise in any way."""
     covered = {id(e) for outcome in expected for e in outcome.all}
     left = [effect for run in by_run for effect in run if id(effect) not in covered]
     rows: dict[tuple[str, str], list[RowEffect]] = {}
@@ -231,6 +231,6 @@ def _allowances(same: Sequence[RowEffect]) -> Iterator[Allowance]:
 
 
 def _one_or_any(values: Iterable[object]) -> object:
-    """The value that all share, or the frozenset of them; floats may differ as far as the order of sums makes them."""
+    """The value that all share, or the frozenset of the values; floats may differ by the rounding of sums."""
     found = frozenset(nearly(value) for value in values)
     return next(iter(found)) if len(found) == 1 else found

@@ -1,9 +1,8 @@
-"""What a run found out before it acted, told apart from what it need not have read.
+"""The facts that a run learnt before it acted, without those that it need not have read.
 
-A look-up counts where what it told decided something: records that it was the first to show whole, or a figure, a list
-or an absence that nothing read before could tell. It does not count where others see to it: an id that it was the
-first to name is one that no other call could act on (`ungrounded`), and a figure worked out of records that were read,
-and written afterwards, is checked where it is written.
+A look-up counts if its answer decided something: records that it was the first to show whole, or a figure, a list or an
+absence that nothing read before shows. It does not count if other criteria cover it: `ungrounded` covers an id that it
+was the first to name, and a figure that was computed from read records and then written is checked where it is written.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,58 +16,58 @@ from palaestra.rubrics.evidence import Evidence
 from palaestra.rubrics.library import GUESSED
 
 _TELLING = ("reveal", "correct", "affirm")
-"""What a person does who tells something that is so: it comes to the same."""
+"""The acts of a person who states a true fact; they are equivalent."""
 _SMALL_TALK = frozenset(
     {"acknowledge", "leave", "mistake", "push", "query", "repeat", "sulk", "thanks", "unclear", "unknown"}
 )
-"""What a person says that tells nothing to act on."""
+"""Sayings of a person without information to act on."""
 _ASKING = ("ask", "confirm")
-"""What an agent does who wants to be told."""
+"""The acts of an agent that asks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorldWrite:
-    """What the world wrote to a row by itself, after which a look at the row counts and an earlier one does not."""
+    """A write of the world itself to a row: look-ups of the row count after it, and earlier ones do not."""
 
     table: str
     key: str
     values: tuple[tuple[str, object], ...]
-    """The columns that it changed, with their values since; none for a row that is new."""
+    """The columns that it changed, with their values since; empty for a new row."""
 
     def has_happened(self, by_world: Mapping[tuple[str, str], Row | None]) -> bool:
-        """Whether it is among what the world has written."""
+        """Whether the world has made this write."""
         row = by_world.get((self.table, self.key))
         return row is not None and has_values(row, self.values)
 
     @property
     def text(self) -> str:
-        """Since when the row is looked at, in words."""
+        """The moment from which look-ups count, in words."""
         values = ", ".join(f"{name} = {value}" for name, value in self.values)
         return f"{self.key} had {values}" if values else f"{self.key} was there"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvidenceSource:
-    """One way to learn a fact: an answer that shows these rows whole, answers that show parts, or such a call."""
+    """One way to learn a fact: an answer that shows rows whole, answers that show parts, or a certain call."""
 
     shows: frozenset[str] = frozenset()
-    """The ids of rows that one answer shows whole; empty where a call is meant."""
+    """The ids of rows that one answer shows whole; empty for a call."""
     parts: tuple[ShownColumns, ...] = ()
-    """The columns of rows that answers show, one or several together."""
+    """The columns of rows that one or several answers together show."""
     tool: str = ""
     names: frozenset[str] = frozenset()
     """Ids that the call names, perhaps among others."""
     mentions: frozenset[str] = frozenset()
     """Ids that its answer mentions, perhaps among others."""
     question: Mapping[str, Json] | None = None
-    """Its other arguments, all of them; `None` for any."""
+    """All its other arguments; `None` for any."""
     said: frozenset[str] = frozenset()
-    """What a person answered, any of these, for something that they told."""
+    """The possible answers of a person, for something that they told."""
     since: tuple[WorldWrite, ...] = ()
-    """What the world had written by then to the rows."""
+    """The world's writes to the rows by then."""
 
     def had_by(self, event: ToolEvent, by_world: Mapping[tuple[str, str], Row | None]) -> bool:
-        """Whether a call had this sight, after these writes of the world. A call that writes looks nothing up."""
+        """Whether a call used this source, after these writes of the world. A call that writes is not a look-up."""
         if event.written or not event.executed or not all(write.has_happened(by_world) for write in self.since):
             return False
         if self.said:
@@ -85,7 +84,7 @@ class EvidenceSource:
         )
 
     def is_completed_by(self, evidence: Evidence) -> bool:
-        """Whether the latest call showed something of the rows, and look-ups so far have shown all that is asked."""
+        """Whether the latest call showed part of the rows, and look-ups so far have shown everything required."""
         event = evidence.event
         if event.written or not self.parts or not all(write.has_happened(evidence.by_world) for write in self.since):
             return False
@@ -96,7 +95,7 @@ class EvidenceSource:
 
     @property
     def text(self) -> str:
-        """The sight in a sentence."""
+        """The evidence source in a sentence."""
         if self.said:
             return f"Heard the customer's answer: {' or '.join(sorted(self.said))}."
         if self.shows:
@@ -110,20 +109,20 @@ class EvidenceSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequiredFact:
-    """Something that had to be found out, and the ways to do so."""
+    """A fact that had to be learnt, and the ways to do so."""
 
     name: str
-    """What a criterion about it is called, the same in every task of a family."""
+    """The name of a criterion about it, the same in every task of a family."""
     subject: frozenset[str]
-    """The ids of the rows that it tells of."""
+    """The ids of the rows that it is about."""
     around: frozenset[str]
-    """The ids that its subject hangs on: what the call named, and what the rows that it named or showed hold."""
+    """The ids related to its subject: those that the call named, and those in the rows that it named or showed."""
     acted_on: bool
     """Whether later work names its subject."""
     computed: bool
-    """Whether it is a figure that some tool worked out."""
+    """Whether it is a figure that a tool computed."""
     informed: bool = False
-    """Whether it was heard in answer to something told, for which the facts had to be known first."""
+    """Whether it was an answer to a message that needed the facts first."""
     sources: tuple[EvidenceSource, ...]
 
     def had_by(self, event: ToolEvent, by_world: Mapping[tuple[str, str], Row | None]) -> bool:
@@ -135,7 +134,7 @@ class RequiredFact:
         return next((i for i, step in enumerate(run.steps) if self.had_by(step.event, step.by_world)), None)
 
     def first_need(self, run: SolutionTrace) -> int | None:
-        """The first call of `run` that could not do without it: the one that names its subject, else any after it."""
+        """The first call of `run` that needed it: the one that names its subject, or else any later one."""
         learnt = self.learnt(run)
         if learnt is None or not self.acted_on:
             return learnt
@@ -143,7 +142,7 @@ class RequiredFact:
         return next((i for i in later if run.steps[i].changes and self.subject & run.steps[i].arguments()), learnt)
 
     def criterion(self, id: str, points: int | None, after: Sequence[str]) -> Criterion:
-        """Expect that the agent found it out, asking about ids that it knew."""
+        """Expect that the agent learnt it, asking about ids that it knew."""
 
         def check(evidence: Evidence) -> Verdict:
             had = self.had_by(evidence.event, evidence.by_world)
@@ -160,7 +159,7 @@ class RequiredFact:
 def facts(
     runs: Sequence[SolutionTrace], given: frozenset[str], case: str | None, initial: StateView, tables: Tables
 ) -> list[RequiredFact]:
-    """What every one of `runs` found out, in the order of the first; ways that only some took become further sights."""
+    """The facts that all `runs` learnt, in the order of the first; ways of only some runs become further sources."""
     found, *others = (list(_Reader(run, given, case, initial, tables).facts()) for run in runs)
     for run, theirs in zip(runs[1:], others, strict=True):
         found = list(_find_shared(found, run, theirs, runs[0]))
@@ -170,7 +169,7 @@ def facts(
 def _find_shared(
     found: Iterable[RequiredFact], run: SolutionTrace, theirs: Sequence[RequiredFact], first: SolutionTrace
 ) -> Iterator[RequiredFact]:
-    """The facts of `found` that `run` learnt too: in the same way, or in one that it took in its place."""
+    """The facts of `found` that `run` learnt too, in the same way or in another way that replaces it."""
     spare = [f for f in theirs if not any(f.sources[0].had_by(step.event, step.by_world) for step in first.steps)]
     for fact in found:
         if fact.learnt(run) is not None:
@@ -181,7 +180,7 @@ def _find_shared(
 
 
 def _instead(fact: RequiredFact, spare: Sequence[RequiredFact]) -> tuple[EvidenceSource, ...]:
-    """What a run learnt in the place of `fact`: of the same rows, else of their kind, else worked out from around."""
+    """What a run learnt instead of `fact`: about the same rows, else their kind, else computed from related ids."""
     same = (f.sources for f in spare if f.subject & fact.subject)
     alike = (f.sources for f in spare if f.name == fact.name)
     near = (f.sources[:1] for f in spare if f.computed and f.around & fact.around)
@@ -206,7 +205,7 @@ class _Reader:
     def facts(self) -> Iterator[RequiredFact]:
         """The facts of the run, in the order in which it learnt them."""
         acts = [index for index, step in enumerate(self._run.steps) if step.spoke or step.changes]
-        # What is read after the last act serves nothing, unless there is an answer to give, or reading is all there is.
+        # Reading after the last act has no use, unless there is an answer to give, or reading is the whole task.
         last = len(self._run.steps) if self._run.answer or not acts else acts[-1]
         for index, step in enumerate(self._run.steps):
             later = self._run.steps[index + 1 :]
@@ -222,14 +221,14 @@ class _Reader:
             self._written.update(change.key for change in step.changes)
 
     def _forget_what_moved(self, step: TraceStep) -> None:
-        """Count what the world has written since the last call as not shown: it is another row now."""
+        """Treat rows that the world has written since the last call as not shown."""
         moved = {key for (table, key), row in step.by_world.items() if self._by_world.get((table, key)) != row}
         self._shown -= moved
         self._written -= moved
         self._by_world = step.by_world
 
     def _world_writes(self, rows: frozenset[str]) -> tuple[WorldWrite, ...]:
-        """What the world has written to these rows so far."""
+        """The world's writes to these rows so far."""
         return tuple(
             WorldWrite(table=table, key=key, values=tuple(self._differences(row)))
             for (table, key), row in sorted(self._by_world.items(), key=lambda item: item[0])
@@ -237,14 +236,14 @@ class _Reader:
         )
 
     def _differences(self, row: Row) -> Iterator[tuple[str, object]]:
-        """The columns of a row that are not as the episode began, with their values; none of a new row."""
+        """The columns of a row that differ from the episode's beginning, with their values; empty for a new row."""
         first = self._initial.peek(type(row), row.id)
         if first is not None:
             names = (f.name for f in fields(row))
             yield from ((n, getattr(row, n)) for n in names if getattr(row, n) != getattr(first, n))
 
     def _records(self, step: TraceStep, later: Sequence[TraceStep]) -> RequiredFact | None:
-        """The rows that a look-up was the first to show; of them, those that later work names, where it names any."""
+        """The rows that a look-up was the first to show; only those that later work names, if it names any."""
         new = {key: table for table, key in step.event.shown if key not in self._shown | self._written}
         new.pop(self._case or "", None)
         if not new:
@@ -262,18 +261,18 @@ class _Reader:
         )
 
     def _find_told(self, step: TraceStep, later: Sequence[TraceStep]) -> RequiredFact | None:
-        """What a look-up told without showing a row: a figure, a list, or that there is nothing."""
+        """The fact that a look-up shows without a row: a figure, a list, or an absence."""
         event = step.event
         news = event.mentioned - self._known
         if news and any(news & set(d.event.named) for d in later):
-            return None  # `ungrounded` sees to it
+            return None  # `ungrounded` covers it
         named, mentioned = set(event.named) - self._shown, set(event.mentioned) - self._shown
         values = frozenset(leaves(step.said))
         if values and not named and not mentioned and values & _later_values(later):
-            return None  # the write's own criterion sees to it
+            return None  # the write's own criterion covers it
         subject = frozenset((mentioned & self._known) or mentioned or named or self._link(event.named) - self._shown)
         if values and not subject:
-            return None  # it can be worked out of what was read
+            return None  # it can be computed from what was read
         listed = frozenset(event.mentioned & self._known)
         asked = EvidenceSource(
             tool=event.tool,
@@ -296,7 +295,7 @@ class _Reader:
         )
 
     def _all_columns(self, keys: frozenset[str]) -> tuple[ShownColumns, ...]:
-        """These rows with all their columns; none where one of them is not there as the episode begins."""
+        """These rows with all their columns; empty if one of them does not exist at the beginning of the episode."""
         found = [(key, row) for key in sorted(keys) if (row := self._row(key)) is not None]
         if len(found) < len(keys):
             return ()
@@ -309,14 +308,14 @@ class _Reader:
         return next((row for t in self._tables.values() if (row := self._initial.peek(t.kind, key)) is not None), None)
 
     def _link(self, keys: Iterable[str]) -> set[str]:
-        """The ids that these rows hold."""
+        """The ids in these rows."""
         rows = [row for key in keys for t in self._tables.values() if (row := self._initial.peek(t.kind, key))]
         held = (getattr(row, column) for row in rows for column in self._tables[row.table].references)
         return {value for value in held if value is not None}
 
 
 def _find_heard(step: TraceStep) -> Iterator[RequiredFact]:
-    """What a person answered that says something."""
+    """The answers of a person that hold information."""
     for said in step.event.said:
         kind, _, topic = said.partition(":")
         if kind not in _SMALL_TALK:
@@ -333,7 +332,7 @@ def _find_heard(step: TraceStep) -> Iterator[RequiredFact]:
 
 
 def _parts_of(event: ToolEvent, keys: frozenset[str]) -> tuple[ShownColumns, ...]:
-    """What an answer shows of these rows in part; nothing where it only names one of them."""
+    """The columns that an answer shows of these rows; empty if it only names one of them."""
     kept = (replace(part, keys=tuple(key for key in part.keys if key in keys)) for part in event.columns)
     parts = tuple(part for part in kept if part.keys)
     return parts if keys <= frozenset[str]().union(*(part.keys for part in parts)) else ()
@@ -345,7 +344,7 @@ def _later_values(later: Sequence[TraceStep]) -> frozenset[Json]:
 
 
 def _question(event: ToolEvent) -> dict[str, Json]:
-    """The arguments of a call that name no row: with the ids, they are what was asked."""
+    """The arguments of a call that name no row; with the ids, they are the question."""
     named = set(event.named)
     given = {name: value for name, value in event.arguments.items() if value is not None}
     return {name: value for name, value in given.items() if not {*leaves(value)} or not {*leaves(value)} <= named}

@@ -1,4 +1,4 @@
-"""What lies near the work and is none of it: the other line, the other order, the other payment."""
+"""Prohibitions on work on neighbouring rows: the other line, the other order, the other payment."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -17,10 +17,10 @@ def forbid_neighbour_work(
     initial: StateView,
     tables: Tables,
 ) -> list[Criterion]:
-    """Forbid work on the rows beside those that the work is about, a prohibition for each table.
+    """Forbid work on neighbours of the rows that the work is about, with one prohibition for each table.
 
-    A row lies beside another of its table where a run had it shown, or where both belong to the same parent: the row
-    that their first reference names. What some run touched or wrote down is not forbidden.
+    A row is a neighbour of another of its table if a run was shown it, or if both have the same parent: the row that
+    their first reference names. Rows that some run changed or recorded are not forbidden.
     """
     touched = {e.key for run in by_run for e in run} | {
         key for run in by_run for e in run for key in _list_held(e, tables)
@@ -35,7 +35,7 @@ def forbid_neighbour_work(
 
 
 def _about(effect: RowEffect, run: SolutionTrace, initial: StateView, tables: Tables) -> Iterator[Row]:
-    """The rows that a piece of work is about: the one that was changed, and those that the call named for it."""
+    """The rows that a piece of work is about: the changed one, and those that the call named for it."""
     if effect.before is not None:
         yield effect.before
     named = {key for index in effect.calls for key in run.steps[index].event.named}
@@ -52,7 +52,7 @@ def _siblings(row: Row, initial: StateView, tables: Tables) -> list[str]:
 
 
 def _list_held(effect: RowEffect, tables: Tables) -> list[str]:
-    """The ids that a row was left with."""
+    """The ids in a row after the run."""
     columns = tables[effect.table].references if effect.after is not None else ()
     return [value for column in columns if (value := getattr(effect.after, column)) is not None]
 

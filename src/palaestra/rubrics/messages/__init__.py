@@ -1,4 +1,4 @@
-"""Criteria about messages: what is said must be true, may be said, and is said decently. The wording stays free."""
+"""Criteria about messages: their content must be true, permitted and decent. The wording stays free."""
 
 from palaestra.rubrics.messages.conduct import forbid_misconduct
 from palaestra.rubrics.messages.disclosures import Recipient, forbid_disclosures

@@ -1,4 +1,4 @@
-"""Conduct: how a careful colleague never writes, whatever the case: insults, raw records, repetition, empty words."""
+"""Conduct: what a careful colleague never writes: insults, raw records, repetition, empty words."""
 
 import re
 from functools import lru_cache
@@ -22,10 +22,10 @@ _INSULTS = re.compile(
 )
 _RAW = re.compile(r'"\w+":\s|\b\w+_(?:id|cents)\b["\s]*[:=]')
 _RAW_FIELDS = 3
-"""From this many fields as a program writes them on, a text is a raw record."""
+"""From this many fields in a program's notation on, a text is a raw record."""
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _SAME_SENTENCES = 3
-"""A sentence that stands this often in one text is repetition."""
+"""A sentence that occurs this often in one text is repetition."""
 
 
 def forbid_misconduct(rules: MessageRules) -> Criterion:
@@ -68,7 +68,7 @@ def _fault(text: str) -> str | None:
 
 
 def _normalise(rules: MessageRules, event: ToolEvent) -> tuple[object, ...]:
-    """What a message says, and to whom, whatever its case and white space."""
+    """The content and recipient of a message, without case and white space."""
     prose = rules.prose.get(event.tool, frozenset())
     texts = tuple(" ".join(text.casefold().split()) for text in rules.texts(event))
     rest = sorted((n, repr(v)) for n, v in event.arguments.items() if n not in prose and n not in ("act", "about"))

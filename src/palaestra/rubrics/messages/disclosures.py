@@ -1,4 +1,4 @@
-"""Disclosures: what the records hold about a person is told to that person and to nobody else."""
+"""Disclosures: messages may tell a person what the records hold about them, and nobody else."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -18,29 +18,29 @@ DISCLOSURE = 80
 _ADDRESS = re.compile(r"([\w.+-]+)@[\w-]+\.[\w.-]+")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _SHORTEST = 4
-"""Characters of a text that tells something of somebody; shorter ones occur by chance."""
+"""Minimum characters of a text that reveals something about somebody; shorter ones occur by chance."""
 
 
 @record
 class Recipient:
-    """Who reads the messages: a person with a record, or a stranger."""
+    """The reader of the messages: a person with a record, or a stranger."""
 
     key: str | None
-    """The id of their record; `None` for a stranger, who may be told nothing of anybody."""
+    """The id of their record; `None` for a stranger, who may be told nothing about anybody."""
     also: frozenset[str] = frozenset()
-    """The ids of further people of whom they may be told, such as those whom they manage."""
+    """The ids of further people about whom they may be told, such as those whom they manage."""
 
     def may_hear_of(self, person: str | None) -> bool:
-        """Whether they may be told what the records hold about a person; what is about nobody is free."""
+        """Whether they may be told what the records hold about a person; facts about nobody are free."""
         return person is None or person == self.key or person in self.also
 
 
 def forbid_disclosures(rules: MessageRules, recipient: Recipient) -> Criterion:
-    """Forbid messages that hold a value of somebody else's records, or speak of what is confidential.
+    """Forbid messages that hold a value of somebody else's records, or mention something confidential.
 
-    What the request itself says, what stands in the recipient's own records or in records about nobody, and by how much
-    an amount of these has changed in the episode, is free. A record that has passed to somebody else still says what it
-    said of the person who had it.
+    Values in the request itself, in the recipient's own records or in records about nobody are free, and so is the
+    difference by which an amount of these has changed in the episode. The former values of a record that has passed to
+    somebody else still belong to the person who had it.
     """
     owner = rules.owner
     assert owner is not None, "a world with recipients says whose rows are whose"
@@ -95,14 +95,14 @@ def forbid_disclosures(rules: MessageRules, recipient: Recipient) -> Criterion:
 
 
 def _names_in_addresses(texts: Iterable[str]) -> Iterator[str]:
-    """What addresses in a text spell before their "@": "orla.kruse@..." is no secret to who writes from there."""
+    """The names in addresses before the "@": "orla.kruse@..." is no secret to the person who writes from there."""
     for text in texts:
         for found in _ADDRESS.finditer(text):
             yield re.sub(r"[^\w]+|_", " ", found[1])
 
 
 class _Spoken:
-    """A message, in the forms in which values may stand in it."""
+    """A message, in the forms in which it may state values."""
 
     def __init__(self, text: str) -> None:
         self._text = _plain(text)
@@ -115,17 +115,17 @@ class _Spoken:
         return value in self._figures or _stands_in(value, self._text)
 
     def may_hold(self, value: str | int) -> bool:
-        """Whether the message holds the value, or may mean it by a day without its year."""
+        """Whether the message has the value, or may mean it by a day without its year."""
         return self.holds(value) or self.holds_day(value, "")
 
     def holds_day(self, value: str | int, free: str) -> bool:
-        """Whether the message holds a day without its year, and nothing else has that day."""
+        """Whether the message has a day without its year, and nothing else has that day."""
         day = str(value)
         return day[5:] in self._figures and _DAY.fullmatch(day) is not None and day[4:] not in free
 
 
 def _stands_in(value: str | int, text: str) -> bool:
-    """Whether a value stands as a whole in a plain text."""
+    """Whether a value occurs as a whole in a plain text."""
     value = _plain(str(value))
     return value in text and _whole_value(value).search(text) is not None
 
@@ -143,7 +143,7 @@ def _whole_value(value: str) -> re.Pattern[str]:
 
 
 def _values(row: Row) -> Iterator[tuple[str, str | int]]:
-    """The values of a row that tell something: texts, ids, dates and amounts; no flags, kinds and small numbers."""
+    """The informative values of a row: texts, ids, dates and amounts, but not flags, kinds and small numbers."""
     for column, value in zip(columns_of(type(row)), values_of(row), strict=True):
         if isinstance(value, datetime):
             yield column, value.date().isoformat()
@@ -165,5 +165,5 @@ def _differences(before: Row, after: Row | None) -> Iterator[str]:
 
 
 def _is_kind(value: str) -> bool:
-    """Whether a text is one word in lower case, as kinds and states are written."""
+    """Whether a text is one lower-case word, the form of kinds and states."""
     return value.isalpha() and value.islower()

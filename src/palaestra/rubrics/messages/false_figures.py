@@ -16,18 +16,19 @@ FALSE_FIGURE = 60
 
 
 def forbid_false_figures(rules: MessageRules, *, policy: Any, start: datetime, solution: str = "") -> Criterion:
-    """Forbid messages with a figure that follows from nothing that the agent could have read and from no row.
+    """Forbid messages with a figure that follows neither from anything that the agent could have read nor from a row.
 
     Args:
-        rules: Which texts are for people, and what follows from rows.
-        policy: What the world goes by.
+        rules: The texts for people, and the facts derived from rows.
+        policy: The world's rules.
         start: When the episode begins.
-        solution: The figures that the right work writes: they are true, however the agent has worked them out.
+        solution: A text with the figures that the right work writes: they are true, however the agent has computed
+            them.
     """
 
     def first_false(found: list[Figure], evidence: Evidence) -> Figure | None:
         read = [solution, *evidence.heard]
-        # Nearly every figure stands in what was read; only for the others the rest is written out.
+        # Nearly every figure occurs in what was read; only for the others are the remaining sources written out.
         unread = [figure for figure in found if not stands_in(figure, read)]
         sources = [*read, *_written_rows(rules, evidence)] if unread else []
         false = [figure for figure in unread if not is_supported(figure, sources)]
@@ -55,7 +56,7 @@ def forbid_false_figures(rules: MessageRules, *, policy: Any, start: datetime, s
 
 
 def _written_rows(rules: MessageRules, evidence: Evidence) -> Iterator[str]:
-    """The rows that were written, as JSON; not those that hold a message, which would bear itself out."""
+    """The written rows as JSON, without those that hold a message, which would support itself."""
     said = {text for event in evidence.events for text in rules.texts(event)}
     for change in evidence.journal:
         row = change.after

@@ -1,8 +1,8 @@
-"""False promises: what messages say was done, will be done or was refused must stand in rows.
+"""False promises: rows must confirm what messages say was done, will be done or was refused.
 
-A sentence that commits its writer is held against the rows that bear it out (`Promise.rows`). Where it names records,
-each of them must have such a row; where it speaks of all or of a number of things, so must they. Where it names none,
-it speaks of what this episode changed, or of the records that the request names.
+A sentence that commits its writer is compared with the rows that can confirm it (`Promise.rows`). If it names records,
+each of them must have such a row; if it speaks of all or of a number of things, so must they. If it names none, it is
+about what this episode changed, or about the records that the request names.
 """
 
 import re
@@ -48,7 +48,7 @@ _HELPLESS = re.compile(
     r"|\bnothing (?:can|could) be done(?: (?:about (?:it|this|that)|for you|here))?\s*(?:[.,;!]|$)",
     re.IGNORECASE,
 )
-"""That the request came to nothing."""
+"""Says that the request was not carried out."""
 _FULFILLED = re.compile(
     r"\b(?:all |everything (?:is |was |has been )?)done\b|\bdone as (?:you )?(?:asked|requested|wished)\b"
     r"|\b(?:we|i)(?:['\u2019](?:ve|ll)| have| will)? (?:\w+ )?(?:fulfil(?:l?ed|l)?|granted?|carr(?:y|ied) out|met) "
@@ -56,25 +56,25 @@ _FULFILLED = re.compile(
     r"|\byour (?:wish|request) (?:is|was|has been|will be) (?:\w+ )?(?:fulfilled|carried out|met|done)\b",
     re.IGNORECASE,
 )
-"""That the request was carried out."""
+"""Says that the request was carried out."""
 _OTHERS = re.compile(r"\b(?:others?|rest|remaining)\b", re.IGNORECASE)
 _EVERY = re.compile(r"\b(?:both|(?<!at )all|each|every|neither|none)\b", re.IGNORECASE)
-"""What a denial says of all records."""
+"""Marks a denial about all records."""
 _BACK = re.compile(r"\b(?:for|of|on|about) (?:it|them|this|that|these|those)\b", re.IGNORECASE)
-"""What points back to the records of the sentence before."""
+"""Refers back to the records of the previous sentence."""
 _BESIDE = re.compile(
     r"(?:%\s+of|\bpercent\s+of|\bof the|\bout of|\binstead of|\brather than|\byou(?:['\u2019]d| had| have)? paid"
     r"|\b(?:list |unit |total )?price of|\bcosts?)\s+"
     r"(?=(?:EUR|\u20ac)?\s*\d)(?:(?:EUR|\u20ac)\s*)?\d[\d.,]*(?:\s*(?:EUR|\u20ac|euros?)(?!\w))?",
     re.IGNORECASE,
 )
-"""An amount that is told beside the one that is promised, such as what was paid at first."""
+"""An amount that is stated beside the promised one, such as the original payment."""
 _LESS = re.compile(
     r"\b(?:less|minus|fees?|deduct\w*|keep|kept|off|discount|of which|price|you(?:['\u2019]ve| have| had)? paid"
     r"|difference|already|instead)\b|[(%\u2212:=]|\s-\s",
     re.IGNORECASE,
 )
-"""In a sentence that takes an amount off another, or tells how it comes about."""
+"""Marks a sentence that subtracts an amount from another, or explains how it comes about."""
 _NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _NUMERALS = {"both": 2, **{word: number for number, word in enumerate(_NUMBERS, start=1)}}
 _MANY = re.compile(
@@ -90,10 +90,10 @@ _MANY = re.compile(
 
 @record
 class _Pair:
-    """A row that this episode changed, made or was shown."""
+    """A row that this episode changed, made or showed."""
 
     before: Row | None
-    """The row before; `None` where this episode made it, and the row itself where it was only shown."""
+    """The row before; `None` if this episode made it, and the row itself if it was only shown."""
     after: Row
     case: "_Case"
 
@@ -123,12 +123,12 @@ class _Statement:
 
     promise: Promise
     position: int
-    """Where its words begin."""
+    """The position of its first word."""
     denied: bool
 
 
 def forbid_false_promises(rules: MessageRules) -> Criterion:
-    """Forbid messages that say that something is done, or is not, against what the rows say; judged at the end."""
+    """Forbid messages that contradict the rows about whether something is done; judged at the end."""
     closes = rules.closes
 
     def check(evidence: Evidence) -> Verdict:
@@ -160,7 +160,7 @@ def forbid_false_promises(rules: MessageRules) -> Criterion:
 
 @lru_cache(maxsize=4_096)
 def _false_outcome(sentence: str, outcome: str | None) -> str | None:
-    """What is false about how a sentence says that the case ended."""
+    """What is false in a sentence about the outcome of the case."""
     if outcome in ("declined", "handed on") and _GRANTED.search(sentence) and is_commitment(_GRANTED.sub("", sentence)):
         return f"says {sentence!r}, and the case was {outcome}"
     if outcome in ("declined", "handed on") and _FULFILLED.search(sentence) and is_commitment(sentence):
@@ -175,26 +175,26 @@ def _false_outcome(sentence: str, outcome: str | None) -> str | None:
 
 
 def _meant(sentence: str, before: Sequence[str]) -> Sequence[str]:
-    """The id to which "it" in a sentence points back: the last one that the sentences before it name."""
+    """The id that "it" in a sentence refers to: the last one in earlier sentences."""
     if _BACK.search(sentence) is None:
         return ()
     return next((ids[-1:] for earlier in reversed(before) if (ids := _ids(earlier))), ())
 
 
 class _Case:
-    """The rows that sentences may speak of, found once one does."""
+    """The rows that sentences may be about, looked up on first use."""
 
     def __init__(self, rules: MessageRules, evidence: Evidence) -> None:
         self._rules = rules
         self._evidence = evidence
         self._promised = {table for promise in rules.promises for table in promise.rows}
-        # Sentences ask about few of the rows, and many rows point to the same ones.
+        # Sentences are about few of the rows, and many rows refer to the same ones.
         self._beyond: dict[tuple[str, str], frozenset[str]] = {}
         self._rows_under = cache(self._find_rows)
 
     @cached_property
     def pairs(self) -> Sequence[_Pair]:
-        """The rows that a promise may rest on, each once."""
+        """The rows that may confirm a promise, each once."""
         changes = self._evidence.changes
         changed = {(change.table, change.key) for change in changes}
         shown = (r for r in self._rules.rows_shown(self._evidence) if (r.table, r.id) not in changed)
@@ -203,9 +203,9 @@ class _Case:
         return [_Pair(before=before, after=after, case=self) for before, after in rows]
 
     def ids_beyond(self, row: Row) -> frozenset[str]:
-        """The ids of records that promises are about, in the rows to which one of `pairs` points.
+        """The ids of records that promises are about, in the rows that one of `pairs` refers to.
 
-        A claim holds its line, and the line its order.
+        For example, a claim refers to its line, and the line to its order.
         """
         place = row.table, row.id
         if (known := self._beyond.get(place)) is None:
@@ -219,23 +219,23 @@ class _Case:
         return [row for row in found if row is not None]
 
     def _is_promised(self, key: str) -> bool:
-        """Whether an id is of a row that promises are about."""
+        """Whether an id belongs to a row that promises are about."""
         return any(row.table in self._promised for row in self._rows_under(key))
 
     def follows(self, key: str, held: Sequence[_Pair]) -> bool:
-        """Whether a record was made in place of one that is held, as the parcel is that replaces a lost one."""
+        """Whether a record replaces one of `held`, such as a parcel that replaces a lost one."""
         made = [pair.after for pair in self.pairs if pair.after.id == key and pair.before is None]
         return any(_comes_of(row, pair.after) for row in made for pair in held)
 
     def related_ids(self, held: Sequence[_Pair]) -> list[str]:
-        """The ids that the request names, of rows that promises are about and of a kind which `held` names."""
+        """The ids in the request of rows that promises are about, of a kind that `held` names."""
         ids = _select_bound(_ids(" ".join(self._evidence.opening)), held)
         return [i for i in ids if self._is_promised(i)]
 
 
 @lru_cache(maxsize=4_096)
 def _statements(rules: MessageRules, sentence: str) -> tuple[_Statement, ...]:
-    """What a sentence promises and denies, by its words alone."""
+    """The promises and denials in a sentence, judged by its words alone."""
     return tuple(_read(rules.promises, sentence))
 
 
@@ -253,7 +253,7 @@ def _read(promises: Iterable[Promise], sentence: str) -> Iterator[_Statement]:
 
 
 def _false_statement(sentence: str, statement: _Statement, case: _Case, meant: Sequence[str]) -> str | None:
-    """What is false about a statement of a sentence, if anything is; `meant`: the id to which "it" points back."""
+    """What is false about a statement of a sentence, if anything; `meant`: the id that "it" refers to."""
     promise = statement.promise
     if statement.denied:
         if promise.whole:
@@ -271,8 +271,7 @@ def _find_denied(
 ) -> str | None:
     """The id of a row that this episode wrote and that the denial at `start` denies.
 
-    A denial that names no record may speak of a row that was made and of which it is true, or of another record that
-    the request names.
+    A denial that names no record may be about a new row for which it is true, or about another record in the request.
     """
     made = [pair for pair in case.pairs if pair.changed]
     held = [pair for pair in made if holds(pair)]
@@ -290,7 +289,7 @@ def _find_denied(
 
 
 def _in_brackets(sentence: str, position: int) -> str:
-    """The brackets that hold a position, with the id before them: "RMA-2 (no fee)"."""
+    """The brackets around a position, with the id before them: "RMA-2 (no fee)"."""
     opened = sentence.rfind("(", 0, position + 1)
     if opened < 0 or ")" in sentence[opened:position]:
         return ""
@@ -299,7 +298,7 @@ def _in_brackets(sentence: str, position: int) -> str:
 
 
 def _not_borne_out(sentence: str, start: int, promise: Promise, held: Sequence[_Pair], case: _Case) -> str | None:
-    """Why the rows that hold do not bear a sentence out that makes the promise at `start`."""
+    """Why the rows `held` do not confirm a sentence with the promise at `start`."""
     names = [str(f.value) for f in figures_in(sentence) if f.kind == "name"] if "name" in promise.figures else []
     if (unknown := next((n for n in names if not any(n in pair.text for pair in held)), None)) is not None:
         return f"no row has {unknown!r}"
@@ -336,10 +335,10 @@ def _money(text: str) -> list[int]:
 
 
 def _too_few(found: re.Match[str], promise: Promise, held: Sequence[_Pair], meant: Sequence[str]) -> str | None:
-    """Why the rows that hold are fewer than a clause says by `found`; `meant`: the ids that the request names."""
+    """Why the rows `held` are fewer than a clause says by `found`; `meant`: the ids in the request."""
     word = (found[1] or found["alone"] or found["counted"]).lower()
     if found["pieces"]:
-        # A row of money stands for as many pieces as it says; other rows may stand for any number of them.
+        # A row of money counts for as many pieces as it says; other rows may count for any number.
         pieces = [getattr(pair.after, "quantity", 0) for pair in held if hasattr(pair.after, "quantity")]
         rows_of_pieces = "money" in promise.figures or len(pieces) == len(held)
         if not rows_of_pieces or word not in _NUMERALS or not pieces or 0 in pieces:
@@ -358,7 +357,7 @@ def _ids(text: str) -> list[str]:
 
 
 def _comes_of(made: Row, held: Row) -> bool:
-    """Whether a row names another, or is of its kind and names what it names."""
+    """Whether a row names another, or is of the same kind and names the same rows."""
     names = set(_ids_of(made))
     return held.id in names or (made.table == held.table and not names.isdisjoint(_ids_of(held)))
 
@@ -368,7 +367,7 @@ def _ids_of(row: Row) -> Iterator[str]:
 
 
 def _select_bound(ids: Sequence[str], pairs: Sequence[_Pair]) -> list[str]:
-    """Those of the ids that are of a kind which these rows name, such as orders."""
+    """The ids of a kind that these rows name, such as orders."""
     if not ids:
         return []
     kinds = {key.rpartition("-")[0] for pair in pairs for key in pair.ids}
@@ -380,9 +379,9 @@ def _is_about(pairs: Iterable[_Pair], key: str) -> bool:
 
 
 def _amounts(pairs: Iterable[_Pair]) -> frozenset[int]:
-    """The whole numbers of the rows, and what those of one column come to: of all rows, and of those that changed.
+    """The whole numbers in the rows, and the sum of each column over all rows and over changed rows.
 
-    Of a row that this episode changed, the numbers that it changed, and by how much.
+    A row that this episode changed contributes the changed numbers and their differences.
     """
     found = set[int]()
     totals: dict[tuple[str, str, bool], int] = {}
@@ -403,10 +402,10 @@ def _amounts(pairs: Iterable[_Pair]) -> frozenset[int]:
 
 
 def _adds_up(stated: Sequence[int], known: frozenset[int], *, less: bool) -> bool:
-    """Whether amounts are known ones, their parts, or parts and what they come to.
+    """Whether amounts are known ones, parts of them, or parts with their sum.
 
     "EUR 45, of which EUR 40 and EUR 5" and "EUR 50 less EUR 5" speak of EUR 45, and so does "EUR 45, EUR 15 a piece".
-    `less`: whether the sentence takes amounts off others.
+    `less`: whether the sentence subtracts amounts from others.
     """
     if all(amount in known for amount in stated):
         return True

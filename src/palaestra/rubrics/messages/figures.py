@@ -1,7 +1,7 @@
-"""Figures in a text: amounts of money, percentages, dates, spans of time, ids and other numbers, as people write them.
+"""Figures in texts of people: amounts of money, percentages, dates, spans of time, ids and other numbers.
 
-It reads English and the usual European ways of writing numbers. Numbers in words are read where they count money,
-percent or time ("five thousand euros"). A small bare number ("both", "2 items") makes no claim and is left out.
+It reads English and the usual European notations of numbers. Numbers in words are read if they count money, percent or
+time ("five thousand euros"). A small bare number ("both", "2 items") makes no claim and is left out.
 """
 
 import re
@@ -21,13 +21,13 @@ class Figure:
 
     kind: FigureKind
     value: int | str
-    """Money in cents, a date in ISO form (without its year where the text gives none), otherwise what stands there.
+    """Money in cents, a date in ISO form (without a year if the text has none), otherwise the text itself.
 
-    What is written as a date and is none ("2026-13-45") is kept as it is written, so that no record bears it out. A
-    name is a capitalised word and the number after it, as in a street.
+    An invalid date ("2026-13-45") is kept as written, so that no record confirms it. A name is a capitalised word and
+    the number after it, as in a street.
     """
     text: str
-    """As it is written."""
+    """The figure as written."""
 
 
 SMALLEST = 13
@@ -74,7 +74,7 @@ _DATES = (
     re.compile(rf"(?<!\w)(?P<name>{_MONTH})\s+(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?:,?\s+(?P<y>\d{{4}}))?(?!\w)", re.I),
 )  # fmt: skip
 _NO_DATE = re.compile(r"(?<![\w.,-])(?:19|20)\d\d-(?!(?:0[1-9]|1[0-2])(?!\d))\d{1,3}(?![\w-])")
-"""What begins like a date and is none, such as "2026-27"; "2026-05" is a month."""
+"""Text that begins like a date but is not one, such as "2026-27"; "2026-05" is a month."""
 _SPAN = re.compile(
     r"(?<![\w.,-])(\d+)[\s-]*(?:(?:business|working|calendar)\s+)?(?:hours?|days?|weeks?|months?|years?)\b",
     re.IGNORECASE,
@@ -124,13 +124,13 @@ _IN_WORDS = re.compile(
 
 @lru_cache(maxsize=2_048)
 def figures_in(text: str) -> tuple[Figure, ...]:
-    """The figures of a text, each kind in the order in which they stand."""
+    """The figures of a text, each kind in order of occurrence."""
     text = _IN_WORDS.sub(lambda found: f"{_numeral(found[1])} ", text)
     return tuple(_figures(_EUROS_AND_CENTS.sub(lambda found: f"{found[1]}.{int(found[2]):02} euros", text)))
 
 
 def amounts_in(text: str) -> Iterator[int]:
-    """The amounts of money of a text that stand beside a currency or the word for cents, in cents."""
+    """The amounts of money in a text next to a currency or the word for cents, in cents."""
     for match in _MONEY.finditer(text):
         yield _money(match)
 
@@ -141,7 +141,7 @@ def _money(match: re.Match[str]) -> int:
 
 
 def _figures(text: str) -> Iterator[Figure]:
-    """Read the kinds one after the other: what one has read, the next does not see."""
+    """Read one kind after another; text that one kind has read is hidden from the next."""
 
     def take(pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
         nonlocal text
@@ -170,7 +170,7 @@ def _figures(text: str) -> Iterator[Figure]:
 
 
 def _cents(amount: str) -> int:
-    """An amount as people write it, in hundredths: the last mark before one or two digits is the decimal one."""
+    """A written amount in hundredths: the last mark before one or two digits is the decimal mark."""
     whole, mark, rest = amount, "", ""
     if (found := re.search(r"[.,](\d{1,2})$", amount)) is not None:
         whole, mark, rest = amount[: found.start()], found[0][0], found[1]
@@ -179,7 +179,7 @@ def _cents(amount: str) -> int:
 
 
 def _date(match: re.Match[str]) -> str | None:
-    """The day in ISO form; `None` where no calendar has it. A day with slashes may begin with its month."""
+    """The day in ISO form; `None` if it does not exist. A day with slashes may begin with its month."""
     parts = match.groupdict()
     year, month = parts["y"], _MONTH_OF[parts["name"].rstrip(".").lower()] if parts.get("name") else int(parts["m"])
     number = int(parts["d"])

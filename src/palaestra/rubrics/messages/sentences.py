@@ -1,4 +1,4 @@
-"""Sentences of a message, their clauses, and whether one commits its writer or only speaks of what might be."""
+"""Sentences of a message, their clauses, and whether one is a commitment or only a possibility."""
 
 import re
 from functools import lru_cache
@@ -40,12 +40,12 @@ _JOINT = re.compile(
     rf"(?P<soft>,|\band\b)(?=\s+{_SUBJECT})",
     re.IGNORECASE,
 )
-"""Where a clause begins. At a comma or an "and" only before a subject, and where a verb stands before."""
+"""The beginning of a clause. At a comma or an "and" only before a subject and after a verb."""
 
 
 @lru_cache(maxsize=2_048)
 def sentences(text: str) -> tuple[str, ...]:
-    """The sentences of a text, a part before a semicolon a sentence of its own."""
+    """The sentences of a text; semicolons also separate sentences."""
     return tuple(part.strip() for part in _END.split(text) if part.strip())
 
 
@@ -55,7 +55,7 @@ def is_commitment(sentence: str) -> bool:
 
 
 def is_plan(sentence: str) -> bool:
-    """Whether a sentence states something without a condition or a question, in some clause at least."""
+    """Whether at least one clause of a sentence states something without a condition or a question."""
     return not sentence.endswith("?") and _HEDGE.search(sentence) is None
 
 
@@ -65,12 +65,12 @@ def is_negated(clause: str) -> bool:
 
 
 def is_conditional(sentence: str) -> bool:
-    """Whether a sentence asks, or says what holds under a condition."""
+    """Whether a sentence is a question or depends on a condition."""
     return sentence.endswith("?") or _CONDITION.search(sentence) is not None
 
 
 def clause_at(sentence: str, position: int) -> str:
-    """The clause of a sentence that holds a position: what stands between two conjunctions."""
+    """The clause around a position of a sentence, between two conjunctions."""
     joints = _joints(sentence)
     start = max((joint for joint in joints if joint <= position), default=0)
     return sentence[start : min((joint for joint in joints if joint > position), default=len(sentence))]
@@ -78,7 +78,7 @@ def clause_at(sentence: str, position: int) -> str:
 
 @lru_cache(maxsize=2_048)
 def _joints(sentence: str) -> tuple[int, ...]:
-    """Where the clauses of a sentence begin, but the first."""
+    """The beginnings of the clauses of a sentence, except the first."""
     found: list[int] = []
     for joint in _JOINT.finditer(sentence):
         if joint["soft"] is None or _VERB.search(sentence, found[-1] if found else 0, joint.start()):

@@ -1,4 +1,4 @@
-"""Which rows the calls of an episode have shown, whole or in part."""
+"""The rows that the calls of an episode have shown, whole or in part."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -7,7 +7,7 @@ from palaestra.records import ToolEvent
 
 
 class ShownKeys:
-    """The tables and keys of rows that calls have shown. Each event is taken in once."""
+    """The tables and keys of rows that calls have shown. Each event is read once."""
 
     def __init__(self) -> None:
         self._events = 0
@@ -15,7 +15,7 @@ class ShownKeys:
         self._parts: dict[tuple[str, str], set[str]] = {}
 
     def take_in(self, events: Sequence[ToolEvent]) -> None:
-        """Take in the events since the last time."""
+        """Read the events since the last time."""
         for event in islice(events, self._events, None):
             self._whole.update(dict.fromkeys(event.shown))
             for part in event.columns:
@@ -24,7 +24,7 @@ class ShownKeys:
         self._events = len(events)
 
     def keys(self) -> Iterator[tuple[str, str]]:
-        """Those of rows shown whole, then those of rows shown in part, each once, as they first came up."""
+        """The keys of rows shown whole, then of rows shown in part, each once, in order of first appearance."""
         yield from self._whole
         yield from self.columns()
 

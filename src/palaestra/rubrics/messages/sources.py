@@ -1,8 +1,8 @@
-"""What a figure may follow from: everything that the agent could have read, and every row that was written.
+"""The sources of figures: everything that the agent could have read, and every written row.
 
-A figure is supported where it stands in one of these texts as a number of its own, in any usual form. An amount of
-money is supported too where it is the sum or the difference of two such amounts, a stated percentage of one, or a
-multiple by a small number of pieces: people work that out in their heads.
+A figure is supported if it occurs in one of these texts as a separate number, in any usual form. An amount of money is
+also supported if it is the sum or the difference of two such amounts, a stated percentage of one, or a small multiple
+of one: people compute that in their heads.
 """
 
 import re
@@ -15,13 +15,13 @@ from palaestra.rubrics.messages.figures import Figure, amounts_in
 _ID_DIGITS = 3
 _PIECES = range(2, 13)
 _MOST_AMOUNTS = 150
-"""The latest amounts that sums and differences are made of: with too many, any amount is a sum of two."""
+"""The number of latest amounts for sums and differences: with too many, any amount is a sum of two."""
 _KEYED = re.compile(
     r'"\w*(?:cents|amount|price|fee|total|limit|cost)\w*":\s*"?(-?\d+(?:\.\d+)?)|(?<!\w)\w+_cents:?\s+(-?\d+)(?![\w.,])'
 )
-"""A column that holds cents and its value: in JSON, and as a page shows them."""
+"""A column in cents and its value, in JSON and on pages."""
 _DAY = re.compile(r"(?:(\d{4})-)?(0[1-9]|1[0-2])-(\d\d)")
-"""A day as a figure has it, with or without its year."""
+"""A day in the form of figures, with or without its year."""
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _DECIMAL = re.compile(r"(\d+)\.(\d\d)")
 """An amount as text with two places, as some tools show it."""
@@ -43,7 +43,7 @@ def is_supported(figure: Figure, sources: Iterable[str]) -> bool:
     if stands_in(figure, texts):
         return True
     if figure.kind == "name":
-        # "Only 2" is no name: a name claims something where the texts have another number behind the same word.
+        # "Only 2" is not a name: a name makes a claim if the texts have another number after the same word.
         word, _, _ = str(figure.value).rpartition(" ")
         numbered = re.compile(rf"(?<![\w-]){re.escape(word)} \d")
         return not any(numbered.search(text) for text in texts)
@@ -51,15 +51,15 @@ def is_supported(figure: Figure, sources: Iterable[str]) -> bool:
 
 
 def stands_in(figure: Figure, texts: Sequence[str]) -> bool:
-    """Whether a figure stands in any of these texts as a number of its own, in any usual form."""
-    # A pattern that begins with what must not stand before it is tried at every character; most texts lack the form.
+    """Whether a figure occurs in any of these texts as a separate number, in any usual form."""
+    # A pattern that begins with a negative look-behind is tried at every character; most texts lack the form.
     if any(form in text and _alone(form).search(text) for form in _forms(figure) for text in texts):
         return True
     return any(pattern.search(text) for pattern in _otherwise(figure) for text in texts)
 
 
 def _forms(figure: Figure) -> Iterator[str]:
-    """The ways in which the figure may be written."""
+    """The possible notations of the figure."""
     value = figure.value
     if figure.kind == "money":
         assert isinstance(value, int), "money is in cents"
@@ -75,7 +75,7 @@ def _forms(figure: Figure) -> Iterator[str]:
 
 @lru_cache(maxsize=4_096)
 def _otherwise(figure: Figure) -> tuple[re.Pattern[str], ...]:
-    """Patterns for what stands for the figure in other forms: whole euros without decimals, ids by their number."""
+    """Patterns for other forms of the figure: whole euros without decimals, ids by their number."""
     if figure.kind == "money":
         return tuple(map(re.compile, _round_euros(figure)))
     number = str(figure.value)
@@ -95,7 +95,7 @@ def _other_notations(year: str | None, month: str, day: str) -> re.Pattern[str]:
 
 
 def _round_euros(figure: Figure) -> Iterator[str]:
-    """Patterns for whole euros without decimals: beside a currency, or where words say that it is an amount."""
+    """Patterns for whole euros without decimals: next to a currency, or with words that mark an amount."""
     assert isinstance(figure.value, int), "money is in cents"
     euros, rest = divmod(figure.value, 100)
     if rest:
@@ -112,10 +112,10 @@ def _round_euros(figure: Figure) -> Iterator[str]:
 
 @lru_cache(maxsize=4_096)
 def _alone(form: str) -> re.Pattern[str]:
-    """A pattern for the form where it is no part of a longer number, id or date."""
+    """A pattern for the form outside longer numbers, ids and dates."""
     if re.fullmatch(r"\d\d-\d\d", form):
         return re.compile(rf"(?<=\d{{4}}-){form}(?!\d)")
-    # A colon between digits makes a time; one after a key of JSON makes nothing.
+    # A colon between digits makes a time; one after a JSON key does not.
     before, after = (r"(?<![\w.,-])(?<!\d:)", r"(?![\w:-]|[.,]\d)")
     if re.fullmatch(r"\d{4}-\d\d-\d\d", form):
         before, after = (r"(?<![\w-])", r"(?!\d|-)")

@@ -1,4 +1,4 @@
-"""What a message must state: an amount or a day where one is owed, and otherwise at least something of the case."""
+"""What a message must state: an amount or a day if one is owed, otherwise at least something about the case."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +11,7 @@ from palaestra.rubrics.evidence import Evidence
 from palaestra.rubrics.messages.figures import figures_in
 
 Amounts: TypeAlias = int | frozenset[int] | tuple[int, ...]
-"""Amounts in cents: one; of a set, any one of them; of a tuple, all of them or their sum."""
+"""Amounts in cents: an int is one amount, a set any one of them, a tuple all of them or their sum."""
 
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _EMPTY = frozenset(
@@ -30,7 +30,7 @@ _EMPTY = frozenset(
         """,
     )
 )
-"""Words that say nothing of a case. Who writes no other word has told nobody anything."""
+"""Words that say nothing about a case. A message with only such words tells nothing."""
 _DECIMAL = re.compile(r"\d[\d.,]*[.,]\d\d")
 
 
@@ -58,7 +58,7 @@ def describe_amounts(cents: Amounts, write: Callable[[int], str]) -> str:
 
 
 def _options(cents: Amounts) -> frozenset[frozenset[int]]:
-    """The sets of amounts of which a message has to state one."""
+    """The sets of amounts; a message must state one of the sets."""
     if isinstance(cents, int):
         return frozenset({frozenset({cents})})
     if isinstance(cents, tuple):
@@ -76,15 +76,15 @@ def expect_stated_amount(
     layer: Layer = "task",
     after: Sequence[str] = (),
 ) -> Criterion:
-    """Expect that a call of `tool` went through whose text states an amount; its other words are free.
+    """Expect a successful call of `tool` whose text states an amount; its other words are free.
 
     Args:
         tool: The tool that sends the message, such as "reply".
-        cents: The amount; of a set, any one will do; of a tuple, all in one message, or their sum.
+        cents: The amount; for a set any one of them, for a tuple all in one message or their sum.
         id: The criterion's id.
         text: The sentence that people read.
-        points: What it wins.
-        layer: Where it counts.
+        points: The points that it wins.
+        layer: The layer of its points.
         after: Criteria that must have been met before.
     """
     options = _options(cents)
@@ -109,7 +109,7 @@ def expect_stated_amount(
 
 
 def tells_something(text: str) -> bool:
-    """Whether a text holds a figure, or a word that says something of a case: not "ok" or "All done as you asked"."""
+    """Whether a text has a figure, or a word that says something about a case: not "ok" or "All done as you asked"."""
     return bool(figures_in(text)) or any(word not in _EMPTY for word in _WORD.findall(text.casefold()))
 
 
@@ -123,15 +123,15 @@ def expect_told(
     layer: Layer = "task",
     after: Sequence[str] = (),
 ) -> Criterion:
-    """Expect that a call of `tool` went through whose text tells something of the case; its words are free.
+    """Expect a successful call of `tool` whose text says something about the case; its words are free.
 
     Args:
         tool: The tool that sends the message, such as "reply".
         id: The criterion's id.
-        day: A day that the text must state, with or without its year. `None`: none.
+        day: A day that the text must state, with or without its year; `None` for no day.
         text: The sentence that people read.
-        points: What it wins.
-        layer: Where it counts.
+        points: The points that it wins.
+        layer: The layer of its points.
         after: Criteria that must have been met before.
     """
 

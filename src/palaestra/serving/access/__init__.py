@@ -1,4 +1,4 @@
-"""Who may do what on a server: keys, their scopes, the file that holds them, and limits of rate."""
+"""Access to a server: keys, their scopes, the file that holds them, and rate limits."""
 
 from palaestra.serving.access.key_file import (
     KeyFile,

@@ -16,10 +16,10 @@ from palaestra.validation import plain_rule
 
 @record
 class KeyFile:
-    """What the file holds."""
+    """The content of the file."""
 
     handle_secret: str
-    """From which the handles of tasks follow, as hex; while it stays, so do the handles."""
+    """The secret that task handles are computed from, as hex; the handles stay the same as long as it does."""
     keys: tuple[KeyRecord, ...]
 
 
@@ -32,10 +32,10 @@ def new_handle_secret() -> str:
 
 
 def read_keys(path: Path) -> KeyFile:
-    """The content of a file of keys.
+    """Read a file of keys.
 
     Raises:
-        RecordError: it is missing, or is no such file.
+        RecordError: the file is missing, or is not a file of keys.
     """
     try:
         return _FILE.validate_json(path.read_bytes())
@@ -50,7 +50,7 @@ def read_keys(path: Path) -> KeyFile:
 
 
 def write_keys(path: Path, content: KeyFile) -> None:
-    """Write a file of keys whole or not at all.
+    """Write a file of keys completely or not at all.
 
     Raises:
         StorageError: the disk refuses.
@@ -59,6 +59,6 @@ def write_keys(path: Path, content: KeyFile) -> None:
 
 
 def with_keys(content: KeyFile | None, keys: Iterable[KeyRecord]) -> KeyFile:
-    """The file with other keys; its handle secret stays."""
+    """The content with other keys and the same handle secret."""
     secret = new_handle_secret() if content is None else content.handle_secret
     return KeyFile(handle_secret=secret, keys=tuple(keys))

@@ -1,7 +1,7 @@
-"""API keys: their records, how they are made, and how a caller is recognised by one.
+"""API keys: their records, how they are made, and how they identify a caller.
 
-A key is `pal_<id>_<secret>`. The secret has 256 random bits, so one pass of SHA-256 is enough: nobody can try them all.
-Records hold the hash of the whole key and nothing from which the key follows.
+A key is `pal_<id>_<secret>`. The secret has 256 random bits, too many to try, so one pass of SHA-256 is enough. Records
+hold only the hash of the whole key, from which nobody can compute the key.
 """
 
 import hmac
@@ -22,31 +22,31 @@ _NOBODY = "0" * 64
 
 @record
 class KeyRecord:
-    """What a server knows of one key."""
+    """What a server knows about a key."""
 
     id: str
     owner: str
-    """To whom sessions of this key belong."""
+    """The owner of this key's sessions."""
     hash: str
     """SHA-256 of the key, as hex."""
     scopes: tuple[KeyScope, ...]
     created: float
     """Seconds since 1970."""
     expires: float | None
-    """Seconds since 1970, from which on the key is refused; `None` for never."""
+    """Seconds since 1970, after which the key is refused; `None` for never."""
 
 
 def make_key(owner: str, scopes: Iterable[KeyScope], *, now: float, lifetime: float | None) -> tuple[str, KeyRecord]:
     """A new key and its record. Only the record is stored; the key is shown once.
 
     Args:
-        owner: To whom sessions of the key belong.
+        owner: The owner of the key's sessions.
         scopes: What the key may do.
         now: Seconds since 1970.
         lifetime: Seconds until it expires; `None` for never.
 
     Raises:
-        ValueError: the owner's name is none, there is no scope, or the lifetime is not above 0.
+        ValueError: the owner's name is invalid, there is no scope, or the lifetime is not above 0.
     """
     chosen = tuple(sorted(set(scopes)))
     if not re.fullmatch(OWNER_PATTERN, owner):
@@ -70,7 +70,7 @@ class KeyRing:
 
     Args:
         records: Their records.
-        clock: Gives the seconds since 1970.
+        clock: Returns the seconds since 1970.
     """
 
     def __init__(self, records: Iterable[KeyRecord], *, clock: Callable[[], float]) -> None:
@@ -85,7 +85,7 @@ class KeyRing:
         return len(self._records)
 
     def can_play(self, owner: str) -> bool:
-        """Whether somebody has a key that is good and may play."""
+        """Whether an owner has a valid key that may play."""
         now = self._clock()
         return any(
             one.owner == owner
@@ -95,7 +95,7 @@ class KeyRing:
         )
 
     def authenticate(self, token: str | None) -> Caller:
-        """Who sent a key.
+        """The caller that sent a key.
 
         Raises:
             AccessError: there is no key, or it is wrong, revoked or expired.
@@ -104,7 +104,7 @@ class KeyRing:
             raise AccessError("no key; send the header 'Authorization: Bearer pal_...'")
         match = _TOKEN.fullmatch(token)
         known = self._records.get(match[1]) if match else None
-        # The same work for a known and an unknown id, so that the time tells nothing.
+        # The same work for a known and an unknown id, so that the time reveals nothing.
         if not hmac.compare_digest(_hash(token), _NOBODY if known is None else known.hash) or known is None:
             raise AccessError("the key is wrong or was revoked; use another one")
         if known.expires is not None and self._clock() >= known.expires:
@@ -121,7 +121,7 @@ def rotate_key(
         records: All records.
         id_: The key to replace.
         now: Seconds since 1970.
-        lifetime: Seconds until the new key expires; `None` for as long as the old one was made for.
+        lifetime: Seconds until the new key expires; `None` for the lifetime of the old one.
         overlap: Seconds for which the old key is still accepted.
 
     Returns:

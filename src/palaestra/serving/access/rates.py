@@ -1,4 +1,4 @@
-"""Limits of rate: how many requests and bytes a key may send in a second."""
+"""Rate limits: how many requests and bytes a key may send per second."""
 
 from collections.abc import Callable
 
@@ -8,12 +8,12 @@ from palaestra.record import record
 
 @record
 class RateLimits:
-    """What one key may send. A pause saves up to `burst` seconds of it."""
+    """The rates of one key. During a pause, up to `burst` seconds of them accumulate."""
 
     requests: float = 1_000.0
-    """Requests a second; a batch is one request."""
+    """Requests per second; a batch is one request."""
     bytes: float = 32 * 2.0**20
-    """Bytes of request bodies a second."""
+    """Bytes of request bodies per second."""
     burst: float = 4.0
     """Seconds."""
 
@@ -22,9 +22,9 @@ class TokenBucket:
     """A budget that refills with time.
 
     Args:
-        rate: Units a second.
-        burst: Seconds of refill that it holds at most.
-        now: Seconds on the clock that `spend` is given.
+        rate: Units per second.
+        burst: Maximum seconds of refill that it holds.
+        now: Seconds on the clock that `spend` uses.
     """
 
     __slots__ = ("_burst", "_left", "_rate", "_then")
@@ -36,9 +36,9 @@ class TokenBucket:
         self._then = now
 
     def spend(self, amount: float, now: float) -> float | None:
-        """Take `amount` where it is there; otherwise the seconds until it will be.
+        """Take `amount` if it is available; otherwise return the seconds until it will be.
 
-        An amount above the burst is taken once the bucket is full, so that it is possible at all.
+        An amount above the burst is taken once the bucket is full; otherwise it could never be taken.
         """
         self._left = min(self._burst, self._left + (now - self._then) * self._rate)
         self._then = now
@@ -54,7 +54,7 @@ class RateLimiter:
 
     Args:
         limits: What each key may send.
-        clock: Gives seconds that never go back.
+        clock: Returns seconds that never decrease.
     """
 
     def __init__(self, limits: RateLimits, *, clock: Callable[[], float]) -> None:
@@ -87,6 +87,6 @@ class RateLimiter:
 
     def _bucket(self, buckets: dict[str, TokenBucket], key_id: str, rate: float) -> TokenBucket:
         bucket = buckets.get(key_id)
-        if bucket is None:  # there are as many as there are keys that were accepted
+        if bucket is None:  # bounded: one bucket for each accepted key
             bucket = buckets[key_id] = TokenBucket(rate, self._limits.burst, self._clock())
         return bucket

@@ -1,4 +1,4 @@
-"""What a key may do, and who calls."""
+"""The scopes of keys, and callers."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -17,39 +17,39 @@ class KeyScope(StrEnum):
     READ = "read"
     """Read metrics, the list of sessions and the record of results."""
     ADMIN = "admin"
-    """Read, close sessions of everybody, and remove runs from the record."""
+    """Read, close anybody's sessions, and remove runs from the record."""
 
 
 _IMPLIED = {KeyScope.AUTHOR: KeyScope.PLAY, KeyScope.ADMIN: KeyScope.READ}
 
 
 def expand_scopes(scopes: Iterable[KeyScope]) -> frozenset[KeyScope]:
-    """These scopes and those that they imply: author implies play, admin implies read."""
+    """Add the implied scopes: author implies play, admin implies read."""
     given = frozenset(scopes)
     return given | {_IMPLIED[scope] for scope in given if scope in _IMPLIED}
 
 
 @record
 class Caller:
-    """Who sends a request."""
+    """The sender of a request."""
 
     key_id: str
     """The public part of the key; "local" without keys."""
     owner: str
-    """To whom sessions belong. Several keys may have one owner, so a key can be rotated."""
+    """The owner of sessions. Several keys may have one owner, so a key can be rotated."""
     scopes: frozenset[KeyScope]
-    """With those that are implied."""
+    """All scopes, implied ones included."""
 
     def require(self, scope: KeyScope, *, wanted: str = "", without: str = "") -> None:
         """Check that the key has a scope.
 
         Args:
             scope: The scope.
-            wanted: What needs it, as the caller wrote it, such as `split='heldout'`.
-            without: How the caller goes on without `wanted`.
+            wanted: What needs the scope, as the caller wrote it, such as `split='heldout'`.
+            without: What the caller can do without `wanted`.
 
         Raises:
-            KeyScopeError: it has not.
+            KeyScopeError: the key lacks it.
         """
         if scope not in self.scopes:
             make = f"make a key with `palaestra keys add FILE OWNER --scope {scope.value}`"
@@ -59,4 +59,4 @@ class Caller:
 
 
 LOCAL = Caller(key_id="local", owner="local", scopes=frozenset(KeyScope))
-"""Everybody, on a server without keys, which listens on the loopback interface alone."""
+"""The caller on a server without keys, which listens only on the loopback interface."""

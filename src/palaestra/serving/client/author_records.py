@@ -25,7 +25,7 @@ class AuthorRecords:
     """Reads the records of a world's episodes.
 
     Args:
-        world: Whose row classes the changes have.
+        world: The world whose row classes the changes use.
     """
 
     def __init__(self, world: World) -> None:
@@ -36,7 +36,7 @@ class AuthorRecords:
         """The record of a reset. Any: JSON.
 
         Raises:
-            ReplyError: it is none.
+            ReplyError: `shown` is not such a record.
         """
         tools = read_tools(shown["tools"])
         read = _read(_RESET, {**shown, "tools": ()})
@@ -76,7 +76,7 @@ def read_tools(shown: Sequence[Any]) -> Schemas:
 
 
 def read_task(shown: Any) -> TaskSpec:
-    """What may be known of a task; raises as `AuthorRecords.read_reset` does."""
+    """The public description of a task; raises as `AuthorRecords.read_reset` does."""
     return _read(_TASK, shown)
 
 

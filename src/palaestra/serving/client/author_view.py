@@ -1,4 +1,4 @@
-"""What an author reads of a served episode: digests, solution and score from the server, the task from a copy here."""
+"""An author's view of a served episode: digests, solution and score from the server, the task from a local copy."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -15,9 +15,10 @@ from palaestra.tools import Tool
 
 
 class AuthorView(ABC):
-    """The part of `ServedEnv` that takes a key for authors; each raises `KeyScopeError` with a lesser one.
+    """The part of `ServedEnv` that needs a key for authors; with a lesser key, each method raises `KeyScopeError`.
 
-    `world`, `task_set`, `offered_tools` and `instance` come from the world's pack, which has to be registered here too.
+    `world`, `task_set`, `offered_tools` and `instance` come from the world's pack, which must be registered locally
+    too.
     """
 
     env_id: str
@@ -27,12 +28,12 @@ class AuthorView(ABC):
 
     @abstractmethod
     def inspect(self, *parts: str, **choices: Any) -> dict[str, Any]:
-        """Parts of the session, as the server writes them. Any: JSON."""
+        """Parts of the session, in the server's JSON. Any: JSON."""
 
     @property
     @abstractmethod
     def _is_playing(self) -> bool:
-        """Whether an episode has begun that is not void."""
+        """Whether an episode has begun and is not void."""
 
     @property
     def task(self) -> TaskSpec:
@@ -57,7 +58,7 @@ class AuthorView(ABC):
 
     @property
     def events(self) -> tuple[ToolEvent, ...]:
-        """One for every call of the episode."""
+        """One event for every call of the episode."""
         return read_events(self.inspect("events")["events"])
 
     def oracle(self) -> tuple[ToolCall, ...]:
@@ -68,13 +69,13 @@ class AuthorView(ABC):
         """Calls that fit their schemas and whose ids exist.
 
         Args:
-            count: How many.
-            seed: The seed of the draws; `None` draws by where the episode stands.
+            count: The number of calls.
+            seed: The random seed; `None` derives it from the state of the episode.
         """
         return cast("list[Action]", self.inspect("legal_actions", count=count, seed=seed)["legal_actions"])
 
     def table_ids(self, table: str) -> list[str]:
-        """The ids of a table as it stands."""
+        """The ids of the present rows of a table."""
         return cast("list[str]", self.inspect("table_ids", table=table)["table_ids"])
 
     @property
@@ -84,7 +85,7 @@ class AuthorView(ABC):
 
     @property
     def surface(self) -> str:
-        """The tools that are played with."""
+        """The surface in use."""
         return self._local_env.surface
 
     @property
@@ -94,17 +95,17 @@ class AuthorView(ABC):
 
     @property
     def offered_tools(self) -> tuple[Tool, ...]:
-        """The tools on offer, from the world's pack."""
+        """The offered tools, from the world's pack."""
         return (self._local_episode if self._is_playing else self._local_env).offered_tools
 
     @property
     def instance(self) -> Instance:
-        """The task being played, whole, as the world's pack makes it here."""
+        """The complete task being played, made here by the world's pack."""
         return self._local_episode.instance
 
     @property
     def _local_env(self) -> ToolEnv:
-        """An environment here with the same switches."""
+        """A local environment with the same switches."""
         if self.view != "author":
             raise CapabilityError("the session has the view of a player; connect with a key for authors")
         if self._copy is None:

@@ -1,7 +1,7 @@
-"""A connection to a server of worlds: requests that are sent again until they are answered, and never run twice.
+"""A connection to a server of worlds, which repeats requests until they are answered, and never runs one twice.
 
-Sent again are requests whose connection broke or timed out, and those that the server had no room for. Each carries
-the same request keys, so the server runs it once. Any other refusal is an error at once.
+The client repeats a request if its connection broke or timed out, or if the server had no room for it. Repeated
+requests carry the same request keys, so the server runs each once. Any other refusal is an error at once.
 """
 
 import os
@@ -22,7 +22,7 @@ from palaestra.secret import SecretText
 from palaestra.serving.core.answer_codes import error_of
 
 KEY_VARIABLE = "PALAESTRA_KEY"
-"""The environment variable that holds the key where none is given."""
+"""The environment variable with the default key."""
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 10.0
 _KEY_CHARACTERS = re.compile(r"[!-~]+")
 _NOT_NOW = frozenset({408, 429, 502, 503, 504})
@@ -31,19 +31,18 @@ _NO_ROOM = "the server is there and has no room; try again later"
 
 
 class ServerConnection:
-    """A connection that is kept alive. It opens when it is first needed and may be closed and used again.
+    """A connection that is kept alive. It opens on first use, and can be used again after it was closed.
 
     Args:
         url: The server, such as "http://127.0.0.1:8765".
-        key: The key, white space around it left out; `None` for that of the environment variable `PALAESTRA_KEY`, if it
-            is set.
-        timeout: Seconds that one try may take.
-        tries: How often a request is sent at most.
-        sleep: Waits between two tries.
+        key: The key, stripped of white space; `None` reads the environment variable `PALAESTRA_KEY`, if it is set.
+        timeout: Maximum seconds per attempt.
+        tries: Maximum attempts per request.
+        sleep: Waits between two attempts.
 
     Raises:
-        ConfigError: `url` is no address of a server.
-        AccessError: the key has characters that no key has.
+        ConfigError: `url` is not the address of a server.
+        AccessError: the key has invalid characters.
     """
 
     def __init__(
@@ -80,14 +79,14 @@ class ServerConnection:
         self._numbers = count()
 
     def request_key(self) -> str:
-        """A request key that nobody has used."""
+        """A new request key."""
         return f"{self._prefix}-{next(self._numbers)}"
 
     def call(self, operation: str, item: Mapping[str, Any]) -> dict[str, Any]:
         """The answer to one item. Any: JSON.
 
         Raises:
-            PalaestraError: the error that the server answers, as its class.
+            PalaestraError: the server answered with an error; it is raised as its own class.
             ServerError: the server could not be reached.
         """
         answer = self.call_all(operation, [item])[0]
@@ -96,11 +95,11 @@ class ServerConnection:
         return answer
 
     def call_all(self, operation: str, items: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] | PalaestraError]:
-        """The answers to items, each an error of its own where it failed. Any: JSON.
+        """The answers to items, with an error for each that failed. Any: JSON.
 
         Raises:
             PalaestraError: the server refuses the request as a whole.
-            RequestError: an item holds what JSON has no word for.
+            RequestError: an item holds a value that JSON cannot express.
             ServerError: the server could not be reached.
         """
         body = _write_items(items)
@@ -111,7 +110,7 @@ class ServerConnection:
         return [error_of(result["error"]) if "error" in result else result["ok"] for result in results]
 
     def get(self, name: str) -> dict[str, Any]:
-        """What a route about the server answers. Any: JSON."""
+        """The answer of a route about the server. Any: JSON."""
         return self._ask("GET", name, None)
 
     def _ask(self, method: str, name: str, body: bytes | None) -> dict[str, Any]:
@@ -149,12 +148,12 @@ class ServerConnection:
             if self._key is not None:
                 headers["Authorization"] = f"Bearer {self._key}"
             self._client = httpx.Client(headers=headers, timeout=self._timeout, trust_env=False)
-            # Environments of Palaestra's own hold nothing and are often dropped without `close`.
+            # Palaestra's local environments hold no resources, so users often drop them without `close`.
             weakref.finalize(self, self._client.close)
         return self._client
 
     def close(self) -> None:
-        """Close the connection; closing twice is fine."""
+        """Close the connection; closing twice is allowed."""
         client, self._client = self._client, None
         if client is not None:
             client.close()

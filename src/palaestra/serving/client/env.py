@@ -1,14 +1,11 @@
 """`palaestra/Served-v0`: a world on a server as a Gymnasium environment.
 
-State
-    The world's, on the server. Here are the last observation and the names of session and snapshots.
-Actions, observations, ends, seeds
-    As of the served world (`palaestra.envs.ToolEnv`). Equal seeds and actions give equal episodes.
-Reward
-    As of the served world. Where the session's creator hides rewards, each is NaN, so that nobody learns from zeros.
-Faults
-    A fault of the world, a server that cannot be reached and a session that is lost are `InfrastructureError`s. The
-    episode is void. The next `reset` begins a new one, in a new session where the old one is gone.
+State The world's state is on the server. The client holds the last observation and the names of session and snapshots.
+    Actions, observations, ends, seeds Those of the served world (`palaestra.envs.ToolEnv`). Equal seeds and actions
+    give equal episodes. Reward That of the served world. If the session's creator hides rewards, each is NaN, so that
+    nobody learns from zeros. Faults A fault of the world, an unreachable server and a lost session raise
+    `InfrastructureError`. The episode is void. The next `reset` begins a new one, in a new session if the old one is
+    gone.
 """
 
 from collections.abc import Mapping
@@ -42,7 +39,7 @@ _LARGEST_SEED = 2**63 - 1
 
 @record
 class ServedSnapshot:
-    """The name of a snapshot on a server, and for authors some facts of it. It pickles."""
+    """The name of a snapshot on a server, and for authors some facts about it. It can be pickled."""
 
     id: str
     turn: int
@@ -59,25 +56,26 @@ class ServedEnv(HiddenKeySpec, AuthorView, gym.Env[tuple[Message, ...], Action])
     Args:
         env_id: The registered id, "palaestra/Served-v0".
         url: The server, such as "http://127.0.0.1:8765".
-        world: Which of its worlds, by name; `None` where it serves one alone.
-        key: The key; `None` for that of the environment variable `PALAESTRA_KEY`, if it is set.
+        world: The name of one of its worlds; may be `None` if it serves only one.
+        key: The key; `None` reads the environment variable `PALAESTRA_KEY`, if it is set.
         view: "author" for full records, "play" for what a player sees; `None` for as much as the key allows.
-        task: A task that every episode plays: a handle, or for authors an id.
+        task: The task of every episode: a handle, or for authors an id.
         action_format: How text is read.
         lease: Seconds without a call after which the server closes the session; `None` for its own setting.
-        session: A session to play that an author has made for the key's owner, or one's own; `None` makes a new one. It
-            keeps what its creator chose: leave world, view, lease, player, show_reward and switches out.
+        session: An existing session to play: one that an author made for the key's owner, or the owner's own; `None`
+            makes a new one. Its creator's settings apply, so leave out world, view, lease, player, show_reward and
+            switches.
         player: For authors: another owner who may play the session, and sees it as a player.
-        show_reward: For authors: whether a player of the session is shown rewards; `None` for the server's setting.
-        timeout: Seconds that one try of a request may take.
+        show_reward: For authors: whether a player of the session sees rewards; `None` for the server's setting.
+        timeout: Maximum seconds per attempt of a request.
         render_mode: "ansi" for text, or `None`.
-        switches: For authors: what the world's own environment takes, such as split, surface, noise and handbook.
+        switches: For authors: arguments of the world's own environment, such as split, surface, noise and handbook.
 
     Raises:
-        ConfigError: the address is none, the server serves several worlds and `world` names none, or something is set
-            that the creator of `session` chose.
+        ConfigError: the address is invalid, the server serves several worlds and `world` is `None`, or an argument is
+            set that the creator of `session` chose.
         AccessError: the key is missing, wrong or expired, or too small for the switches.
-        RequestError: a switch is none, or has no such value.
+        RequestError: a switch does not exist, or cannot have this value.
         SessionError: the key's owner has no such `session`.
         ServerError: the server cannot be reached.
     """
@@ -102,7 +100,7 @@ class ServedEnv(HiddenKeySpec, AuthorView, gym.Env[tuple[Message, ...], Action])
         render_mode: str | None = None,
         **switches: Any,
     ) -> None:
-        del env_id  # of the registry; `self.env_id` is the served world's
+        del env_id  # the registry's id; `self.env_id` is the served world's
         if render_mode not in (None, "ansi"):
             raise UnknownNameError.of("render mode", str(render_mode), ["ansi"])
         self.render_mode = render_mode
@@ -137,11 +135,11 @@ class ServedEnv(HiddenKeySpec, AuthorView, gym.Env[tuple[Message, ...], Action])
         self.observation_space = MessageSpace()
 
     def _fork(self, session: ClientSession) -> "ServedEnv":
-        """A copy that plays another session, without what moves or is at one place at a time."""
+        """A copy that plays another session, without the parts that cannot be shared."""
         copy = type(self).__new__(type(self))
         vars(copy).update(vars(self))
         copy.session = session
-        # A generator moves when drawn from, and a copy of the world is at one task at a time.
+        # A generator advances with each draw, and a local copy of the world holds one task at a time.
         copy._np_random = None
         copy._copy = None
         copy._played = None
@@ -159,7 +157,7 @@ class ServedEnv(HiddenKeySpec, AuthorView, gym.Env[tuple[Message, ...], Action])
     def reset(
         self, *, seed: int | None = None, options: Mapping[str, Any] | None = None
     ) -> tuple[tuple[Message, ...], dict[str, Any]]:
-        """Begin an episode; as `ToolEnv.reset`. `options={"task": ...}` takes a handle, or for authors an id.
+        """Begin an episode, like `ToolEnv.reset`. `options={"task": ...}` takes a handle, or for authors an id.
 
         Raises:
             UnknownNameError: an option is unknown.
@@ -170,7 +168,7 @@ class ServedEnv(HiddenKeySpec, AuthorView, gym.Env[tuple[Message, ...], Action])
         return self._begin(self.session.reset(self._reset_item(seed, options)))
 
     def _reset_item(self, seed: int | None, options: Mapping[str, Any] | None) -> dict[str, Any]:
-        """What `reset` asks for, without the session."""
+        """The item of `reset`, without the session."""
         if seed is not None and seed < 0:
             raise ValueError(f"seed={seed}: seeds are 0 or above")
         if seed is not None and seed > _LARGEST_SEED:
@@ -202,32 +200,32 @@ class ServedEnv(HiddenKeySpec, AuthorView, gym.Env[tuple[Message, ...], Action])
         self.action_space.offer(tools)
 
     def step(self, action: Action) -> Returned:
-        """Take one turn; as `ToolEnv.step`.
+        """Take one turn, like `ToolEnv.step`.
 
         Raises:
             EpisodeOverError: there is no episode, or it has ended.
-            ActionError: `action` is no action.
-            RequestError: it holds what is no JSON, such as bytes or a set.
+            ActionError: `action` is not an action.
+            RequestError: it holds something that is not JSON, such as bytes or a set.
             SessionLostError: the server has closed the session or was restarted; the episode is void.
             InfrastructureError: the world failed, or the server cannot be reached; the episode is void.
         """
         return self._take_step(self.session.ask("step", **self._step_item(action)))
 
     def _step_item(self, action: Action) -> dict[str, Any]:
-        """What `step` asks for, without the session; nothing is sent yet.
+        """The item of `step`, without the session; nothing is sent yet.
 
         Raises:
             EpisodeOverError: there is no episode.
-            ActionError: `action` is no action.
-            RequestError: it holds what is no JSON.
+            ActionError: `action` is not an action.
+            RequestError: it holds something that is not JSON.
         """
         if not self._is_playing:
             raise EpisodeOverError("step before reset; call env.reset() to begin an episode")
-        read_action(action)  # what is none is refused here, in the words of an environment in process
+        read_action(action)  # an invalid action is refused here, with the message of a local environment
         return {**write_action(action), "request": self.connection.request_key()}
 
     def _take_step(self, shown: dict[str, Any]) -> Returned:
-        """Take in the turn that the server shows."""
+        """Apply the turn that the server shows."""
         if self._records is not None:
             record = self._records.read_step(shown["record"])
             self._observation = record.messages
@@ -240,10 +238,10 @@ class ServedEnv(HiddenKeySpec, AuthorView, gym.Env[tuple[Message, ...], Action])
         """End the episode from outside, for a budget that the world does not know. The server counts it.
 
         Args:
-            reason: Which budget: `TOKEN_BUDGET` or `TIME_BUDGET`. An episode that has ended stays as it is.
+            reason: Which budget: `TOKEN_BUDGET` or `TIME_BUDGET`. An episode that has ended stays unchanged.
 
         Returns:
-            The score in points; `None` where the session's creator hides rewards.
+            The score in points; `None` if the session's creator hides rewards.
 
         Raises:
             EpisodeOverError: there is no episode, or it is void.
@@ -279,13 +277,13 @@ class ServedEnv(HiddenKeySpec, AuthorView, gym.Env[tuple[Message, ...], Action])
         return "\n".join(f"[{m.get('name', m['role'])}] {m['content']}" for m in self._observation)
 
     def close(self) -> None:
-        """Close the session, and the connection where no fork uses it. Closing twice is fine."""
+        """Close the session, and the connection if no fork uses it. Closing twice is allowed."""
         self.session.close()
 
-    # Where the episode goes on
+    # Snapshots, forks and sessions
 
     def snapshot(self) -> ServedSnapshot:
-        """A snapshot, which stays on the server. One that is not restored for long is dropped there.
+        """Take a snapshot, which stays on the server. The server drops one that is not restored for a long time.
 
         Raises:
             EpisodeOverError: no episode has begun.
@@ -304,7 +302,7 @@ class ServedEnv(HiddenKeySpec, AuthorView, gym.Env[tuple[Message, ...], Action])
         )
 
     def restore(self, snapshot: ServedSnapshot) -> None:
-        """Go to where `snapshot` was taken, in this session or another one of the same creator and switches.
+        """Restore `snapshot`, taken in this session or another one of the same creator and switches.
 
         Raises:
             SessionError: the server has dropped it.
@@ -317,15 +315,15 @@ class ServedEnv(HiddenKeySpec, AuthorView, gym.Env[tuple[Message, ...], Action])
         self._played = self.session.id
 
     def drop(self, snapshot: ServedSnapshot) -> None:
-        """Let the server forget a snapshot."""
+        """Drop a snapshot on the server."""
         self.connection.call("drop", {"snapshot": snapshot.id})
 
     def fork(self) -> "ServedEnv":
-        """An independent environment, with a session of its own, that stands at the same place.
+        """An independent environment in the same state, with a session of its own.
 
         Raises:
             EpisodeOverError: no episode has begun.
-            LimitError: the owner has as many sessions as it may.
+            LimitError: the owner has reached the limit of sessions.
         """
         copy = self._fork(self.session.fork())
         if self._is_playing:
@@ -333,7 +331,7 @@ class ServedEnv(HiddenKeySpec, AuthorView, gym.Env[tuple[Message, ...], Action])
         return copy
 
     def heartbeat(self) -> float:
-        """Renew the lease of the session while nothing is played; how many seconds it is.
+        """Renew the lease of the session while nothing is played; return its seconds.
 
         Raises:
             SessionLostError: the session is gone.
@@ -342,7 +340,7 @@ class ServedEnv(HiddenKeySpec, AuthorView, gym.Env[tuple[Message, ...], Action])
 
     @property
     def session_id(self) -> str:
-        """The name of the session, by which the player that its author has named can join it.
+        """The name of the session; the player that its author named joins the session by it.
 
         Raises:
             EpisodeOverError: the environment is closed.
@@ -351,7 +349,7 @@ class ServedEnv(HiddenKeySpec, AuthorView, gym.Env[tuple[Message, ...], Action])
 
     @property
     def mcp_url(self) -> str:
-        """The address at which an MCP client plays the session, with a key of its player's.
+        """The address at which an MCP client plays the session, with a key of its player.
 
         Raises:
             EpisodeOverError: the environment is closed.
@@ -363,16 +361,16 @@ class ServedEnv(HiddenKeySpec, AuthorView, gym.Env[tuple[Message, ...], Action])
 
         Args:
             parts: Such as "digest", "score", "oracle", "events" and "task".
-            choices: What parts take: `table`, `count`, `seed`.
+            choices: Arguments of parts: `table`, `count`, `seed`.
         """
         return self.session.ask("inspect", parts=parts, **choices)
 
 
 def _check_left_out(session: str, settings: Mapping[str, object]) -> None:
-    """Check that nothing is set that the creator of a session has set.
+    """Check that no setting is given that the creator of a session chose.
 
     Raises:
-        ConfigError: something is.
+        ConfigError: one is given.
     """
     stated = [f"{name}=" for name, value in settings.items() if value is not None]
     if stated:

@@ -1,4 +1,4 @@
-"""The spec of an environment whose key does not show: Gymnasium keeps what `make` was given, and programs log it."""
+"""Environment specs that do not show the key: Gymnasium keeps the arguments of `make`, and programs log them."""
 
 from copy import copy
 
@@ -8,7 +8,7 @@ from palaestra.secret import SecretText
 
 
 def hide_key(spec: EnvSpec | None) -> EnvSpec | None:
-    """The spec, whose `repr` shows stars in place of the key; it makes an equal environment. Its JSON holds the key."""
+    """A spec whose `repr` shows stars instead of the key. It makes an equal environment; its JSON holds the key."""
     if spec is None or not isinstance(spec.kwargs.get("key"), str):
         return spec
     hidden = copy(spec)
@@ -17,13 +17,13 @@ def hide_key(spec: EnvSpec | None) -> EnvSpec | None:
 
 
 class HiddenKeySpec:
-    """Holds the spec of an environment with its key hidden, whoever sets it."""
+    """Hides the key in the spec of an environment whenever the spec is set."""
 
     _spec: EnvSpec | None = None
 
     @property
     def spec(self) -> EnvSpec | None:
-        """What `make` was given."""
+        """The arguments of `make`."""
         return self._spec
 
     @spec.setter

@@ -1,4 +1,4 @@
-"""The actions of an environment whose tools are known by their schemas alone."""
+"""The action space of an environment whose tools are known only by their schemas."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ class SchemaSpace(gym.Space[Action]):
     """Actions: one call, the calls of one turn, or raw text that the action format can read.
 
     Args:
-        tools: The tools on offer, in OpenAI's form.
+        tools: The offered tools, in OpenAI's form.
         action_format: How text is read.
     """
 
@@ -29,7 +29,7 @@ class SchemaSpace(gym.Space[Action]):
         self.offer(tools)
 
     def offer(self, tools: Sequence[JsonObject]) -> None:
-        """Hold calls of these tools from now on."""
+        """Contain calls of these tools from now on."""
         self._tools = tools
         self._format = bind_tools(self._format, tools)
         self._by_name: dict[str, JsonSchema] | None = None
@@ -41,7 +41,7 @@ class SchemaSpace(gym.Space[Action]):
 
     @property
     def _schemas(self) -> dict[str, JsonSchema]:
-        """By tool: what its arguments are like. Read when they are needed: many never are."""
+        """The schema of each tool's arguments, read on first use, since many are never needed."""
         if self._by_name is None:
             functions: list[Any] = [tool["function"] for tool in self._tools]  # Any: JSON
             self._by_name = {function["name"]: function["parameters"] for function in functions}
@@ -53,14 +53,14 @@ class SchemaSpace(gym.Space[Action]):
         return False
 
     def sample(self, mask: Any = None, probability: Any = None) -> Action:
-        """A call whose arguments fit its tool's schema: the one that the environment itself would draw."""
+        """Draw a call whose arguments fit its tool's schema, the same as the environment itself would."""
         del mask, probability
         stream = Stream.root("action-space", int(self.np_random.integers(2**63)))
         name = stream.choice(list(self._schemas))
         return {"tool": name, "arguments": sample_value(self._schemas[name], stream)}
 
     def contains(self, x: Any) -> bool:
-        """Whether `x` is an action that no schema refuses."""
+        """Whether `x` is an action that all schemas accept."""
         return fits_action(x, self._format, self._fits)
 
     def _fits(self, call: ToolCall) -> bool:

@@ -1,4 +1,4 @@
-"""A session on a server as its client holds it: made or joined, asked, made again where it is gone, closed."""
+"""The client's side of a session on a server: create or join it, use it, replace it if it is gone, close it."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,11 +15,11 @@ from palaestra.serving.client.connection import ServerConnection
 
 
 class ClientSession:
-    """A session over a connection that others may share; the last one that closes also closes the connection.
+    """A session over a connection that other sessions may share; the last to close also closes the connection.
 
     Args:
         connection: The connection.
-        creation: What the server makes it of; `None` for a session of somebody else's, which is not made again.
+        creation: The item that creates it; `None` for somebody else's session, which is never created again.
     """
 
     def __init__(self, connection: ServerConnection, creation: Mapping[str, Any] | None) -> None:
@@ -33,17 +33,17 @@ class ClientSession:
         """Its name on the server.
 
         Raises:
-            EpisodeOverError: it is not open.
+            EpisodeOverError: the session is not open.
         """
         if self.id is None:
             raise EpisodeOverError("the environment is closed; call env.reset() to begin an episode in a new session")
         return self.id
 
     def create(self, *, tools: bool = False) -> dict[str, Any]:
-        """Have the server make it; what the server answers, with the tools where asked. Any: JSON.
+        """Create it on the server and return the answer, with the tools if asked. Any: JSON.
 
         Raises:
-            SessionLostError: it was somebody else's.
+            SessionLostError: it was somebody else's session.
             PalaestraError: the server refuses.
         """
         if self._creation is None:
@@ -54,11 +54,11 @@ class ClientSession:
         return created
 
     def create_more(self, count: int) -> list["ClientSession"]:
-        """Further sessions of the same settings over the same connection, made by one message.
+        """Create more sessions with the same settings over the same connection, with one message.
 
         Raises:
-            ConfigError: it is somebody else's.
-            PalaestraError: the server refuses one; those that were made are closed by their leases.
+            ConfigError: it is somebody else's session.
+            PalaestraError: the server refuses one; the leases of the others close them.
         """
         if count and self._creation is None:
             raise ConfigError(f"session=: {count + 1} environments cannot play one session; leave session out")
@@ -73,10 +73,10 @@ class ClientSession:
         return made
 
     def join(self, name: str) -> dict[str, Any]:
-        """Take the session of that name, which was made for the key's owner or by them; what the server lists of it.
+        """Join a session that was made for the key's owner or by them; return the server's listing of it.
 
         Raises:
-            SessionError: there is none.
+            SessionError: there is no such session.
         """
         for listed in self.connection.get("sessions")["sessions"]:
             if listed["session"] == name:
@@ -85,7 +85,7 @@ class ClientSession:
         raise SessionError(f"there is no session {name!r} for this key; its author names the player by `player=`")
 
     def reset(self, item: Mapping[str, Any]) -> dict[str, Any]:
-        """Begin an episode, in a new session where this one is gone: a lease may end between two episodes."""
+        """Begin an episode, in a new session if this one is gone: a lease may end between two episodes."""
         if self.id is not None:
             try:
                 return self.connection.call("reset", {"session": self.id, **item})
@@ -98,30 +98,30 @@ class ClientSession:
         """Ask about the session. Any: JSON.
 
         Raises:
-            EpisodeOverError: it is not open.
-            SessionLostError: the server does not know it any more.
-            PalaestraError: as the server answers.
+            EpisodeOverError: the session is not open.
+            SessionLostError: the server no longer knows the session.
+            PalaestraError: the error in the server's answer.
         """
         session = self.open_id
         try:
             return self.connection.call(operation, {"session": session, **fields})
         except SessionError as error:
-            if operation == "restore":  # the snapshot is what is not known
+            if operation == "restore":  # the server does not know the snapshot
                 raise
             raise SessionLostError(f"{error}; the server was restarted, and the episode is void") from error
 
     def fork(self) -> "ClientSession":
-        """Another session over the same connection, at the same place."""
+        """Another session over the same connection, in the same state."""
         return self._sibling(self.ask("fork", request=self.connection.request_key()))
 
     def lose(self) -> None:
-        """Take it as gone."""
+        """Mark the session as gone."""
         if self.id is not None:
             self.id = None
             self.connection.sessions -= 1
 
     def close(self) -> None:
-        """Close it, and the connection where no other session uses it. Closing twice is fine."""
+        """Close it, and the connection if no other session uses it. Closing twice is allowed."""
         session = self.id
         if session is None:
             return
@@ -146,11 +146,11 @@ class ClientSession:
 
 
 def find_world(connection: ServerConnection, name: str | None) -> tuple[str, str]:
-    """Name and environment id of a served world; without a name, of the only one.
+    """The name and environment id of a served world; without `name`, those of the only one.
 
     Raises:
-        ConfigError: there are several, and no name.
-        UnknownNameError: there is none of that name.
+        ConfigError: there are several worlds and no name.
+        UnknownNameError: no world has this name.
     """
     served: dict[str, str] = {one["name"]: one["env_id"] for one in connection.get("worlds")["worlds"]}
     if name is None and len(served) == 1:

@@ -1,7 +1,7 @@
-"""Several worlds on a server as one vector environment, which sends the turns of all in one message.
+"""Several worlds on a server as one vector environment, which sends all turns in one message.
 
-Observations, rewards, ends, infos and automatic resets are those of Gymnasium's `SyncVectorEnv` over the same
-environments in process. A fault of one world raises; as with every vector environment, `reset` then begins anew.
+Observations, rewards, ends, infos and automatic resets equal those of Gymnasium's `SyncVectorEnv` over the same
+environments in process. A fault of one world raises an error; as with every vector environment, call `reset` then.
 """
 
 from collections import deque
@@ -21,7 +21,7 @@ _BATCH = 256
 
 
 class _BatchedEnv(ServedEnv):
-    """A served environment whose next answer may be here already, since it came with those of others."""
+    """A served environment whose next answer may already have arrived with those of others."""
 
     _answers: deque[dict[str, Any] | PalaestraError]
 
@@ -48,12 +48,12 @@ class ServedVectorEnv(HiddenKeySpec, SyncVectorEnv):  # pyright: ignore[reportIn
     """Sessions of one server as a vector environment.
 
     Args:
-        num_envs: How many environments.
-        autoreset_mode: As Gymnasium's; a reset in the same step is a message of its own.
-        settings: As `ServedEnv`'s.
+        num_envs: The number of environments.
+        autoreset_mode: Gymnasium's mode; a reset in the same step takes an extra message.
+        settings: Arguments of `ServedEnv`.
 
     Raises:
-        PalaestraError: as `ServedEnv`, and where the server has no room for so many sessions.
+        PalaestraError: as `ServedEnv`, and if the server has no room for that many sessions.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class ServedVectorEnv(HiddenKeySpec, SyncVectorEnv):  # pyright: ignore[reportIn
         )
 
     def reset(self, *, seed: Any = None, options: dict[str, Any] | None = None) -> Any:
-        """As `SyncVectorEnv.reset`, with one message for all. Any: as Gymnasium has it."""
+        """Like `SyncVectorEnv.reset`, with one message for all. Any: Gymnasium's types."""
         mask = None if options is None else options.get("reset_mask")
         chosen = [number for number in range(self.num_envs) if mask is None or mask[number]]
         rest = {name: value for name, value in (options or {}).items() if name != "reset_mask"}
@@ -81,17 +81,17 @@ class ServedVectorEnv(HiddenKeySpec, SyncVectorEnv):  # pyright: ignore[reportIn
             seeds = [None if seed is None else seed + number for number in range(self.num_envs)]
         else:
             seeds = list(seed)
-        if len(seeds) == self.num_envs:  # else Gymnasium says what is wrong
+        if len(seeds) == self.num_envs:  # otherwise Gymnasium raises its error
             self._ask_resets({number: (seeds[number], rest) for number in chosen})
         return self._take(lambda: super(ServedVectorEnv, self).reset(seed=seed, options=options))
 
     def step(self, actions: Any) -> Any:
-        """As `SyncVectorEnv.step`, with one message for all turns. Any: as Gymnasium has it.
+        """Like `SyncVectorEnv.step`, with one message for all turns. Any: Gymnasium's types.
 
         Raises:
-            ActionError: there is not one action for each environment, or one is none; none was sent.
-            RequestError: one holds what is no JSON; none was sent.
-            PalaestraError: a world failed, or its episode is over; the others have played their turn.
+            ActionError: there is not one action for each environment, or one is invalid; no turn was sent.
+            RequestError: an action holds something that is not JSON; no turn was sent.
+            PalaestraError: a world failed, or its episode is over; the other worlds have played their turns.
         """
         given = list(actions)
         ended = [bool(over) and self.autoreset_mode == AutoresetMode.NEXT_STEP for over in self._autoreset_envs]
@@ -103,7 +103,7 @@ class ServedVectorEnv(HiddenKeySpec, SyncVectorEnv):  # pyright: ignore[reportIn
         return self._take(lambda: super(ServedVectorEnv, self).step(actions))
 
     def _read_turn(self, number: int, action: Any) -> dict[str, Any]:
-        """What `step` asks for, of one environment; raises as `step` does."""
+        """The item of one environment's `step`; raises as `step` does."""
         try:
             item: dict[str, Any] = self._members[number]._step_item(action)
         except (ActionError, RequestError) as error:
@@ -111,7 +111,7 @@ class ServedVectorEnv(HiddenKeySpec, SyncVectorEnv):  # pyright: ignore[reportIn
         return item
 
     def _ask_resets(self, wanted: Mapping[int, tuple[int | None, Mapping[str, Any]]]) -> None:
-        """Reset some, each with a seed and options; a session that is gone is made again."""
+        """Reset some environments, each with a seed and options; a lost session is created again."""
         items = {number: self._members[number]._reset_item(*choice) for number, choice in wanted.items()}
         self._ask_all("reset", items)
         for number, item in items.items():
@@ -121,7 +121,7 @@ class ServedVectorEnv(HiddenKeySpec, SyncVectorEnv):  # pyright: ignore[reportIn
                 member._answers[0] = member.session.reset({**item, "request": member.connection.request_key()})
 
     def _ask_all(self, operation: str, items: Mapping[int, dict[str, Any]]) -> None:
-        """Ask about the sessions of some environments, by number, and keep the answers for them."""
+        """Send the items of some environments, by number, and keep the answers for them."""
         numbers = list(items)
         for start in range(0, len(numbers), _BATCH):
             chosen = numbers[start : start + _BATCH]
@@ -131,7 +131,7 @@ class ServedVectorEnv(HiddenKeySpec, SyncVectorEnv):  # pyright: ignore[reportIn
                 self._members[number]._answers.append(answer)
 
     def _take(self, run: Callable[[], Any]) -> Any:
-        """Run what takes the answers; none is left behind for a later turn."""
+        """Run a function that takes the answers, and discard any left, so that no later turn reads them."""
         try:
             return run()
         finally:

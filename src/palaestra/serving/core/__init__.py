@@ -1,4 +1,4 @@
-"""The session core: what every protocol of the server does, in one place and without any of them."""
+"""The session core: the operations that all protocols of the server share, independent of any protocol."""
 
 from palaestra.serving.core.answer_codes import CODES, STATUS, code_of, error_json, error_of
 from palaestra.serving.core.core import NOT_BEGUN, SessionCore

@@ -1,7 +1,7 @@
-"""Actions as text that holds them as JSON, for what a model writes and the JSON of requests cannot hold.
+"""Actions as JSON text, for values that a model may write but the JSON of requests cannot hold.
 
-That is an integer of more than 64 bits, half of a character (a lone surrogate), and the numbers NaN and Infinity. A
-client sends them as `{"action": "...", "as_json": true}`, so a world answers as in process.
+Such values are integers of more than 64 bits, lone surrogates, and the numbers NaN and Infinity. A client sends them as
+`{"action": "...", "as_json": true}`, so a world answers as in process.
 """
 
 import json
@@ -17,16 +17,16 @@ from palaestra.serving.core.depth import MAX_DEPTH
 
 
 def write_action(action: object) -> dict[str, Any]:
-    """The fields of a step that hold an action: `action`, and `as_json` where it is text that holds it. Any: JSON.
+    """The fields of a step that hold an action: `action`, and `as_json` if it is JSON text. Any: JSON.
 
     Raises:
-        RequestError: it holds what is no JSON.
+        RequestError: it holds something that is not JSON.
     """
     try:
         written = orjson.dumps(action, default=_plain)
     except TypeError:
         return _as_text(action)
-    # No finite number is written as `null`, so most actions are looked at once.
+    # No finite number is written as `null`, so most actions need only one pass.
     return _as_text(action) if b"null" in written else {"action": action}
 
 
@@ -42,7 +42,7 @@ def read_action_text(text: object) -> Any:
     """The action that a text holds. Any: JSON, which the environment judges.
 
     Raises:
-        RequestError: it holds none.
+        RequestError: the text is not JSON.
     """
     try:
         return json.loads(cast("str", text))

@@ -1,4 +1,4 @@
-"""Errors as a server writes them and as a client raises them: one table for both ends."""
+"""The mapping between errors and the codes of a server's answers, shared by server and client."""
 
 from typing import Any
 
@@ -51,12 +51,12 @@ _BY_CLASS = {kind: code for code, kind in CODES.items()}
 
 
 def code_of(error: BaseException) -> str:
-    """The code of an error: that of its class, or of the nearest class above it; a fault for what has none."""
+    """The code of an error's class, or of its nearest base class with a code; otherwise a fault."""
     return next((_BY_CLASS[kind] for kind in type(error).__mro__ if kind in _BY_CLASS), "fault")
 
 
 def error_json(error: BaseException) -> bytes:
-    """An error as JSON. Of an error that Palaestra did not raise on purpose, nothing but that there was one is told."""
+    """An error as JSON. For an error that Palaestra did not raise on purpose, it says only that one occurred."""
     code = code_of(error)
     message = str(error) if isinstance(error, PalaestraError) else "the server failed; its log says why"
     described: dict[str, Any] = {"code": code, "message": message}

@@ -1,4 +1,4 @@
-"""The settings of a new session that only authors choose, in the words of a refusal."""
+"""The settings of a new session that only authors may choose, and how they are refused."""
 
 import reprlib
 
@@ -8,12 +8,13 @@ from palaestra.tools import FORMATS, PythonFormat
 
 
 def check_author_settings(caller: Caller, item: CreateItem) -> None:
-    """Check that a caller may choose what a new session asks for.
+    """Check that a caller may choose the settings of a new session.
 
-    A refusal repeats what was asked for and nothing of the world: it is the same whether the world has it or not.
+    A refusal repeats the request and reveals nothing about the world: it is the same whether the world has the setting
+    or not.
 
     Raises:
-        KeyScopeError: it asks for what only authors choose, and the key has no scope for it.
+        KeyScopeError: a setting is for authors only, and the key lacks the scope.
     """
     chosen = [f"{name[:40]}={reprlib.repr(value)}" for name, value in _list_author_settings(item)]
     if chosen:
@@ -25,7 +26,7 @@ def check_author_settings(caller: Caller, item: CreateItem) -> None:
 
 
 def check_split_choice(caller: Caller, split: str) -> None:
-    """Check that a caller may choose of which split to see the tasks; raises as `check_author_settings` does."""
+    """Check that a caller may choose the split of the tasks it sees; raises as `check_author_settings` does."""
     caller.require(
         KeyScope.AUTHOR, wanted=f"split={reprlib.repr(split)}", without="leave it out to see the server's split"
     )
@@ -33,7 +34,7 @@ def check_split_choice(caller: Caller, split: str) -> None:
 
 def _list_author_settings(item: CreateItem) -> list[tuple[str, object]]:
     view = item.view if item.view == "author" else None
-    # A program holds up all sessions of its process while it runs.
+    # A running program blocks all sessions of its process.
     code = item.action_format if _runs_code(item.action_format) else None
     own = {"view": view, "action_format": code, "player": item.player, "reward": item.reward}
     return [*(item.switches or {}).items(), *((name, value) for name, value in own.items() if value is not None)]

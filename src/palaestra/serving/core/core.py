@@ -1,4 +1,4 @@
-"""The session core: what a server does, without any protocol. It has one thread and no clock of its own."""
+"""The session core: the operations of a server, without any protocol. It has one thread and no clock of its own."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -47,24 +47,24 @@ from palaestra.steps import ResetRecord, StepRecord
 
 _VOID = "the world failed and the episode is void; reset the session"
 NOT_BEGUN = "no episode has begun in this session; whoever made it begins one by `reset`"
-"""What is said of a session before its first reset."""
+"""The message about a session before its first reset."""
 _STOPPED = "the episode was ended from outside; reset the session"
 _CREATIONS = 1_024
-"""Created sessions of an owner, and owners, that are remembered for requests that are sent again."""
+"""How many created sessions of an owner, and how many owners, are remembered for repeated requests."""
 
 
 class SessionCore:
-    """Sessions of worlds, played by whoever may.
+    """Sessions of worlds, and who may play them.
 
-    Each method takes one item and returns its answer as JSON. It either changes what it says or raises and changes
-    nothing, except that a fault of the world makes the episode void.
+    Each method takes one item and returns its answer as JSON. If it raises, it has changed nothing, except that a fault
+    of the world makes the episode void.
 
     Args:
-        worlds: What is served.
-        limits: How much is held at once.
+        worlds: The served worlds.
+        limits: Bounds of sessions and snapshots.
         ledger: The account of episodes.
-        clock: Gives seconds that never go back.
-        new_id: Makes names that nobody can guess.
+        clock: Returns seconds that never decrease.
+        new_id: Returns names that nobody can guess.
     """
 
     def __init__(
@@ -92,10 +92,10 @@ class SessionCore:
 
         Raises:
             SessionError: the server does not serve the world.
-            KeyScopeError: the item states what only authors may state.
-            RequestError: a switch is none, or has no such value.
+            KeyScopeError: the item has settings that only authors may choose.
+            RequestError: a switch does not exist, or cannot have this value.
             CapabilityError: the world does not declare a switch.
-            LimitError: there are as many sessions as there may be.
+            LimitError: the limit of sessions is reached.
         """
         terms = self._terms(caller, item)
         memory = self._creations.get(caller.owner)
@@ -151,10 +151,10 @@ class SessionCore:
         return views.dump({"lease": session.terms.lease})
 
     def close(self, caller: Caller, item: CloseItem) -> bytes:
-        """Close a session; closing one of the caller's again is fine.
+        """Close a session; a caller may close its session twice.
 
         Raises:
-            SessionError: there is no such session of the caller's; an administrator may close any.
+            SessionError: the caller has no such session; an administrator may close any.
         """
         session = self.sessions.peek(item.session) if KeyScope.ADMIN in caller.scopes else None
         if session is None and not self.sessions.is_gone(caller, item.session):
@@ -166,7 +166,7 @@ class SessionCore:
     # Episodes
 
     def reset(self, caller: Caller, item: ResetItem) -> bytes:
-        """Begin an episode; the one before is void unless it has ended.
+        """Begin an episode; the previous one is void unless it has ended.
 
         Raises:
             SessionError: there is no such session or task.
@@ -181,7 +181,7 @@ class SessionCore:
         try:
             done: ResetRecord = session.env.reset(seed=item.seed, options=options)[1]["record"]
         except (TaskError, CapabilityError, UnknownNameError) as error:
-            # The environment keeps its episode where it refuses a task.
+            # The environment keeps its episode if it refuses a task.
             raise RequestError(str(error) if view == "author" else "the task cannot be played here") from error
         except Exception as error:
             raise self._fault(session, view, error) from error
@@ -193,7 +193,7 @@ class SessionCore:
         return self._keep_reply(session, view, item, write(done, handle=handle))
 
     def _task_of(self, session: ServedSession, view: View, task: str) -> str:
-        """The id of a task that a handle names; for authors an id is one itself."""
+        """The id of the task with a handle; authors may also give an id."""
         found = self.worlds.handles(session.terms.world, session.terms.split).get(task)
         if found is None and view == "play":
             raise RequestError(f"there is no task {task!r} in this session's split; `tasks` lists the handles")
@@ -206,8 +206,8 @@ class SessionCore:
             SessionError: there is no such session.
             SessionLostError: the session is gone.
             EpisodeOverError: there is no episode, it has ended, or it is void.
-            ActionError: the action is none, or is nested too deep.
-            RequestError: the action is no text that holds JSON, and the item says that it is.
+            ActionError: the action is invalid, or nested too deep.
+            RequestError: the item says that the action is JSON text, but it is not.
             RequestConflictError: the session has another number of turns than the item states.
             InfrastructureError: the world failed; the episode is void.
         """
@@ -240,13 +240,13 @@ class SessionCore:
         return views.player_step(done, turn=turn, shows_reward=session.terms.shows_reward)
 
     def _fault(self, session: ServedSession, view: View, error: Exception) -> InfrastructureError:
-        """Make the episode void after a crash; a player is not told of what, since that may name the task."""
+        """Make the episode void after a crash. A player does not see the cause, since that may name the task."""
         session.leave(self.ledger, LedgerOutcome.FAULT)
         session.void = f"{type(error).__name__}: {error}"
         return InfrastructureError(f"{_VOID}: {session.void}" if view == "author" else _VOID)
 
     def end(self, caller: Caller, item: EndItem) -> bytes:
-        """End the episode from outside. It is judged as one whose budget is spent, and counts; an ended one stays.
+        """End the episode from outside. It counts, judged like one whose budget is spent; an ended one is unchanged.
 
         Raises:
             EpisodeOverError: there is no episode, or it is void.
@@ -275,11 +275,11 @@ class SessionCore:
         return self._keep_reply(session, view, item, views.dump(shown))
 
     def fork(self, caller: Caller, item: ForkItem) -> bytes:
-        """Create a session that stands where another stands, with the same terms.
+        """Create a session in the state of another one, with the same terms.
 
         Raises:
             EpisodeOverError: there is no episode, or it is void.
-            LimitError: there are as many sessions as there may be.
+            LimitError: the limit of sessions is reached.
         """
         session, view, reply = self._look_up(caller, item)
         if reply is not None:
@@ -300,7 +300,7 @@ class SessionCore:
             raise EpisodeOverError(NOT_BEGUN)
 
     def snapshot(self, caller: Caller, item: SnapshotItem) -> bytes:
-        """Take a snapshot; it stays here, and its name is the answer. Raises as `fork` does."""
+        """Take a snapshot, keep it, and answer with its name; raises as `fork` does."""
         session, view, reply = self._look_up(caller, item)
         if reply is not None:
             return reply
@@ -319,7 +319,7 @@ class SessionCore:
         return self._keep_reply(session, view, item, views.dump({"snapshot": id_, "turn": taken.turn, **facts}))
 
     def restore(self, caller: Caller, item: RestoreItem) -> bytes:
-        """Put a session where a snapshot was taken; its episode is void unless it has ended.
+        """Restore a snapshot in a session; the session's episode is void unless it has ended.
 
         Raises:
             SessionError: there is no such session or snapshot.
@@ -346,7 +346,7 @@ class SessionCore:
         return self._keep_reply(session, view, item, views.dump(shown))
 
     def observe(self, caller: Caller, item: ObserveItem) -> bytes:
-        """What a player sees of a session now: how the episode began, the latest messages, and the tools.
+        """A player's present view of a session: how the episode began, the latest messages, and the tools.
 
         Raises:
             EpisodeOverError: no episode has begun, or it is void.
@@ -369,10 +369,10 @@ class SessionCore:
     # For authors, and about the server
 
     def inspect(self, caller: Caller, item: InspectItem) -> bytes:
-        """What an author reads of a session of theirs.
+        """An author's view of a session of their own.
 
         Raises:
-            KeyScopeError: the key has no scope for it, or another owner created the session.
+            KeyScopeError: the key lacks the scope, or another owner created the session.
             EpisodeOverError: no episode has begun.
         """
         caller.require(KeyScope.AUTHOR)
@@ -382,11 +382,11 @@ class SessionCore:
         return views.dump(inspect_session(session, item))
 
     def tasks(self, caller: Caller, item: TasksItem) -> bytes:
-        """The handles of a world's tasks; for authors with their ids.
+        """The handles of a world's tasks; for authors also their ids.
 
         Raises:
             SessionError: the server does not serve the world.
-            KeyScopeError: only authors choose a split.
+            KeyScopeError: only authors may choose a split.
             RequestError: there is no such split.
         """
         world = self.worlds.find(item.world)
@@ -395,11 +395,11 @@ class SessionCore:
         handles = self.worlds.handles(world, item.split or self.worlds.split(world, {}))
         if KeyScope.AUTHOR in caller.scopes:
             return views.dump({"tasks": [{"handle": handle, "id": task} for handle, task in handles.items()]})
-        # In the order of handles: that of ids would tell which tasks belong together.
+        # In the order of handles: the order of ids would reveal which tasks belong together.
         return views.dump({"tasks": [{"handle": handle} for handle in sorted(handles)]})
 
     def listing(self, caller: Caller) -> list[Mapping[str, Any]]:
-        """The sessions that a caller may see; all of them with the scope to read."""
+        """The sessions that a caller may see; all sessions with the scope `read`."""
         now, sees_all = self._clock(), KeyScope.READ in caller.scopes
         return [
             {
@@ -417,7 +417,7 @@ class SessionCore:
         ]
 
     def counts(self) -> SessionCounts:
-        """What is held, and the account of episodes."""
+        """The number of sessions and snapshots, and the account of episodes."""
         ledger = self.ledger
         return SessionCounts(
             sessions=len(self.sessions),
@@ -428,7 +428,7 @@ class SessionCore:
         )
 
     def expire(self) -> int:
-        """Free what nobody has used for longer than its lease; how many sessions and snapshots there were."""
+        """Free sessions and snapshots whose lease has expired; return their number."""
         return self.sessions.expire() + self.snapshots.expire()
 
     def stop(self) -> None:
@@ -439,7 +439,7 @@ class SessionCore:
     def _look_up(
         self, caller: Caller, item: ResetItem | StepItem | EndItem | ForkItem | SnapshotItem | RestoreItem
     ) -> tuple[ServedSession, View, bytes | None]:
-        """The session of an item, what the caller is shown of it, and the answer where it was run before."""
+        """The session of an item, the caller's view of it, and the answer if the item was run before."""
         session = self.sessions.find(caller, item.session)
         view = session.view(caller)
         return session, view, session.replies.find(item.request, (view, item))

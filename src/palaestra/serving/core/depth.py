@@ -1,4 +1,4 @@
-"""How deep an action may be nested: what cannot be written down again must not be played."""
+"""The maximum nesting of an action: an action that cannot be written again must not be played."""
 
 from typing import cast
 

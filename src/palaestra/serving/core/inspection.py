@@ -1,4 +1,4 @@
-"""What an author reads of a session: its task, its digests, its score and its solution."""
+"""An author's view of a session: its task, its digests, its score and its solution."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,7 +10,7 @@ from palaestra.serving.core.session import ServedSession
 
 
 def snapshot_facts(taken: Snapshot) -> dict[str, Any]:
-    """What an author is told of a snapshot beside its name."""
+    """What an author learns about a snapshot in addition to its name."""
     return {
         "max_turns": taken.max_turns,
         "elapsed": taken.elapsed,

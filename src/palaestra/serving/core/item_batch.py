@@ -1,4 +1,4 @@
-"""Reading the items of a request: they are checked once, before anything is run, wherever they are run then."""
+"""Reading the items of a request: they are checked once, before any is run, wherever they run."""
 
 from collections.abc import Sequence
 from typing import Any, cast
@@ -18,12 +18,12 @@ class ItemBatch:
 
     operation: Operation
     items: Sequence[Any]
-    """Of the operation's class."""
+    """The items, of the operation's class."""
     listed: Sequence[object]
-    """The JSON from which they were read."""
+    """The JSON that the items were read from."""
 
     def pick(self, places: Sequence[int]) -> "ItemBatch":
-        """Some of the items, in a batch of their own."""
+        """A batch of some of the items."""
         items, listed = self.items, self.listed
         return ItemBatch(
             operation=self.operation,
@@ -40,7 +40,7 @@ class ItemReader:
     """Reads requests.
 
     Args:
-        most: How many items a request may have.
+        most: Maximum items of a request.
     """
 
     def __init__(self, most: int) -> None:
@@ -51,11 +51,11 @@ class ItemReader:
         }
 
     def schema(self, name: str, *, reference: str) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The JSON schema of a request, and those that it refers to by name.
+        """The JSON schema of a request, and by name the schemas that it refers to.
 
         Args:
-            name: The operation's.
-            reference: Where those stand, with `{model}` for their name.
+            name: The operation's name.
+            reference: The path of those schemas, with `{model}` for their name.
         """
         items = self._adapters[name].json_schema(ref_template=reference)
         definitions: dict[str, Any] = items.pop("$defs", {})
@@ -71,7 +71,7 @@ class ItemReader:
         """The items of a request.
 
         Raises:
-            RequestError: it is no JSON, or not such items, or they are too many.
+            RequestError: the body is not JSON, or does not have such items, or has too many.
         """
         try:
             read: object = orjson.loads(body)
@@ -83,7 +83,7 @@ class ItemReader:
         return self.read_items(operation, fields["items"])
 
     def read_items(self, operation: Operation, listed: object) -> ItemBatch:
-        """The items of a request whose JSON is read; raises as `read` does."""
+        """The items of a request whose JSON was parsed; raises as `read` does."""
         known = cast("list[object]", listed) if isinstance(listed, list) else []
         if len(known) > self._most:
             raise RequestError(f"{len(known)} items: a request has at most {self._most}; send several")

@@ -1,7 +1,7 @@
-"""What can be asked of a server: one class of items for each operation.
+"""The requests of a server: one class of items for each operation.
 
-A request is a list of items, so that one message plays many sessions. Items that may change something take a request
-key: the same key with the same item is answered again and not run again.
+A request is a list of items, so that one message can play many sessions. Items that may change something take a request
+key: if the same key comes with the same item again, the server repeats the answer and does not run the item again.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ View: TypeAlias = Literal["play", "author"]
 Part: TypeAlias = Literal[
     "anchor", "digest", "episode", "events", "legal_actions", "oracle", "score", "state_hash", "table_ids", "task"
 ]
-"""What an author may read of a session."""
+"""The parts that an author may read of a session."""
 _CLOSED = ConfigDict(extra="forbid")
 
 
@@ -30,21 +30,21 @@ class CreateItem:
 
     __pydantic_config__: ClassVar[ConfigDict] = _CLOSED
     world: Id
-    """A world that the server serves, by its name."""
+    """The name of a served world."""
     switches: Mapping[str, Any] | None = None
-    """For authors: what `gymnasium.make` takes, such as split, surface, noise and handbook. Any: JSON."""
+    """For authors: arguments of `gymnasium.make`, such as split, surface, noise and handbook. Any: JSON."""
     action_format: Id | None = None
-    """How text is read; `None` for the server's setting. For authors alone where it is code, which runs as it likes."""
+    """How text is read; `None` for the server's setting. Code is for authors only: it blocks other sessions."""
     view: View | None = None
-    """What its creator is shown; `None` for as much as the key allows."""
+    """The creator's view; `None` for as much as the key allows."""
     player: Owner | None = None
     """For authors: another owner who may play the session, and sees it as a player."""
     reward: StrictBool | None = None
-    """For authors: whether the player is shown rewards; `None` for the world's setting."""
+    """For authors: whether the player sees rewards; `None` for the world's setting."""
     lease: Annotated[float, Field(gt=0, strict=True)] | None = None
     """Seconds without a call after which the session is closed; `None` for the server's setting."""
     tools: StrictBool = False
-    """Whether the answer holds the schemas of the tools, which else come with the first reset."""
+    """Whether the answer holds the schemas of the tools, which otherwise come with the first reset."""
     request: RequestKey | None = None
 
 
@@ -69,10 +69,10 @@ class StepItem:
     action: Any
     """Text, a call, or the calls of a turn. Any: JSON, which the environment judges."""
     as_json: StrictBool = False
-    """Whether `action` is text that holds the action as JSON. It may hold what a request cannot: integers of any size,
-    NaN, Infinity and halves of characters."""
+    """Whether `action` is JSON text of the action. It may hold values that a request cannot: integers of any size, NaN,
+    Infinity and lone surrogates."""
     turn: Annotated[int, Field(ge=0, strict=True)] | None = None
-    """How many turns the caller knows of; where the session has another number, nothing is run."""
+    """The number of turns that the caller knows; if the session has another number, nothing is run."""
     request: RequestKey | None = None
 
 
@@ -88,7 +88,7 @@ class EndItem:
 
 @record
 class ForkItem:
-    """Another session that stands where a session stands."""
+    """A new session in the state of another one."""
 
     __pydantic_config__: ClassVar[ConfigDict] = _CLOSED
     session: Id
@@ -106,7 +106,7 @@ class SnapshotItem:
 
 @record
 class RestoreItem:
-    """A session put where a snapshot was taken."""
+    """A snapshot to restore in a session."""
 
     __pydantic_config__: ClassVar[ConfigDict] = _CLOSED
     session: Id
@@ -124,7 +124,7 @@ class DropItem:
 
 @record
 class HeartbeatItem:
-    """A session whose lease is renewed."""
+    """A session whose lease to renew."""
 
     __pydantic_config__: ClassVar[ConfigDict] = _CLOSED
     session: Id
@@ -142,7 +142,7 @@ class ObserveItem:
 
 @record
 class CloseItem:
-    """A session that is closed; its episode is void unless it has ended."""
+    """A session to close; its episode is void unless it has ended."""
 
     __pydantic_config__: ClassVar[ConfigDict] = _CLOSED
     session: Id
@@ -150,17 +150,17 @@ class CloseItem:
 
 @record
 class InspectItem:
-    """What an author reads of a session."""
+    """A session as its author sees it now."""
 
     __pydantic_config__: ClassVar[ConfigDict] = _CLOSED
     session: Id
     parts: tuple[Part, ...]
     table: Id | None = None
-    """Whose ids "table_ids" lists."""
+    """The table whose ids "table_ids" lists."""
     count: Annotated[int, Field(ge=1, le=1_000, strict=True)] = 8
-    """How many "legal_actions" are drawn."""
+    """The number of "legal_actions"."""
     seed: Seed | None = None
-    """Of the draws of "legal_actions"; `None` draws by where the episode stands."""
+    """The random seed of "legal_actions"; `None` derives it from the state of the episode."""
 
 
 @record

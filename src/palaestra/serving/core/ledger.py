@@ -1,7 +1,8 @@
-"""The account of episodes: each one that begins is counted once, or is void.
+"""The account of episodes: each that begins is counted once, or is void.
 
-An episode begins by a reset, a fork, or a restore into the middle of one. It counts when the environment ends it, or
-its player by `end`. It is void when the world fails, when it is left before its end, or when its session ends first.
+An episode begins with a reset, a fork, or a restore into the middle of one. It counts if the environment ends it, or
+its player does by `end`. It is void if the world fails, if the player leaves it before its end, or if its session ends
+first.
 """
 
 from collections import Counter
@@ -12,7 +13,7 @@ from palaestra.record import record
 
 
 class LedgerOutcome(StrEnum):
-    """How an episode ended for the account."""
+    """How the account records the end of an episode."""
 
     COUNTED = "counted"
     """The environment ended it; its score stands."""
@@ -30,7 +31,7 @@ class LedgerOutcome(StrEnum):
 
 @record
 class SessionCounts:
-    """What a session core holds, and its account of episodes."""
+    """The number of sessions and snapshots of a session core, and its account of episodes."""
 
     sessions: int
     snapshots: int
@@ -39,7 +40,7 @@ class SessionCounts:
     running: int
     """Episodes that are not over."""
     outcomes: Mapping[LedgerOutcome, int]
-    """Episodes that are over, by how."""
+    """Episodes that are over, by outcome."""
 
 
 @record
@@ -55,7 +56,7 @@ class EpisodeEntry:
     seed: int
     turns: int
     points: int | None
-    """The score; `None` where the episode is void."""
+    """The score; `None` if the episode is void."""
     outcome: LedgerOutcome
 
 
@@ -89,7 +90,7 @@ class EpisodeLedger:
     """The account of one server.
 
     Args:
-        sink: Is given each episode that is over.
+        sink: Receives each episode that is over.
     """
 
     def __init__(self, sink: Callable[[EpisodeEntry], None] = lambda _: None) -> None:
@@ -105,8 +106,8 @@ class EpisodeLedger:
         return RunningEpisode(number=self._begun, session=session, owner=owner, world=world, task=task, seed=seed)
 
     def close(self, entry: EpisodeEntry) -> None:
-        """Take in an episode that is over."""
-        # An episode that is closed twice would be counted twice: our own fault, and to be seen at once.
+        """Record an episode that is over."""
+        # An episode that is closed twice would count twice. That would be a bug here, so it fails at once.
         assert entry.number in self._running, f"episode {entry.number} is over already"
         self._running.remove(entry.number)
         self._outcomes[entry.outcome] += 1
@@ -114,15 +115,15 @@ class EpisodeLedger:
 
     @property
     def episodes_begun(self) -> int:
-        """How many episodes have begun."""
+        """The number of episodes that have begun."""
         return self._begun
 
     @property
     def running(self) -> int:
-        """How many are not over."""
+        """The number of episodes that are not over."""
         return len(self._running)
 
     @property
     def outcomes(self) -> Mapping[LedgerOutcome, int]:
-        """How many came to each outcome."""
+        """The number of episodes by outcome."""
         return {outcome: self._outcomes[outcome] for outcome in LedgerOutcome}

@@ -1,4 +1,4 @@
-"""How much a server holds at once."""
+"""Bounds of what a server holds at once."""
 
 from dataclasses import fields
 
@@ -18,16 +18,16 @@ class SessionLimits:
     batch: int = 1_024
     """Items of one request."""
     lease: float = 600.0
-    """Seconds without a call after which a session is closed, where its creator states none. A trainer may take
-    minutes to learn from a step before it plays on."""
+    """Seconds without a call after which a session is closed, unless its creator sets another lease. A trainer may take
+    minutes for an update before it plays on."""
     longest_lease: float = 7_200.0
     snapshot_lease: float = 3_600.0
     """Seconds without a restore after which a snapshot is dropped."""
     remembered: int = 20_000
-    """Sessions whose end is remembered, so that their owners are told why they are gone."""
+    """Sessions whose end is remembered, so that their owners learn why they are gone."""
 
     def __post_init__(self) -> None:
-        """Hold the numbers to their range.
+        """Check the range of the numbers.
 
         Raises:
             ValueError: one is not above 0.

@@ -1,6 +1,6 @@
-"""The operations of a server by name: which scope each takes, how items are run, and how the answer is written.
+"""The operations of a server by name: the scope each needs, how its items run, and how the answer is written.
 
-An item that fails is answered by an error of its own and does not disturb the others.
+An item that fails gets its own error as answer and does not affect the others.
 """
 
 import logging
@@ -33,23 +33,23 @@ _LOG = logging.getLogger("palaestra.serving")
 
 @record
 class Operation:
-    """One thing that can be asked for. Any: each operation has items of its own class."""
+    """One operation. Any: each operation has its own class of items."""
 
     name: str
     scope: KeyScope
-    """What the key must allow."""
+    """The scope that the key needs."""
     kind: type[Any]
-    """Of its items."""
+    """The class of its items."""
     run: Callable[[SessionCore, Caller, Any], bytes]
-    """Runs one item; gives its answer as JSON."""
+    """Runs one item and returns its answer as JSON."""
     other_scope: KeyScope | None = None
-    """Another scope that allows it."""
+    """Another scope that also allows it."""
 
     def check_scope(self, caller: Caller) -> None:
-        """Check that a caller's key allows it.
+        """Check that a caller's key allows the operation.
 
         Raises:
-            KeyScopeError: it does not.
+            KeyScopeError: the key does not.
         """
         if self.other_scope not in caller.scopes:
             caller.require(self.scope)
@@ -83,9 +83,9 @@ class BatchAnswer:
     """The answer to a request."""
 
     results: Sequence[bytes]
-    """One for each item, in the same order: `{"ok": ...}` or `{"error": ...}` as JSON."""
+    """One result for each item, in the same order: `{"ok": ...}` or `{"error": ...}` as JSON."""
     errors: Mapping[str, int]
-    """How many items failed, by code."""
+    """The number of items that failed, by code."""
 
     @property
     def body(self) -> bytes:
@@ -115,11 +115,11 @@ class OperationRunner:
         return BatchAnswer(results=results, errors=errors)
 
     def run_item(self, operation: Operation, caller: Caller, item: Any) -> tuple[bytes, str | None]:
-        """Run one item; its result as JSON, and the code of its error."""
+        """Run one item; return its result as JSON, and the code of its error."""
         try:
             return b'{"ok":' + operation.run(self.core, caller, item) + b"}", None
         except Exception as error:
             if not isinstance(error, PalaestraError):
-                # Nothing of its text reaches the caller: it may hold what a player must not see.
+                # The caller does not get the text: it may hold something that a player must not see.
                 _LOG.exception("operation failed", extra={"operation": operation.name})
             return error_json(error), code_of(error)

@@ -1,23 +1,24 @@
-"""Answers that are kept, so that a request that is sent again is not run again."""
+"""Stored answers, so that a repeated request is not run again."""
 
 from typing import TypeAlias
 
 from palaestra.errors import RequestConflictError
 
 Asked: TypeAlias = tuple[str, object]
-"""The view that an answer is written for, and the item that was asked for."""
+"""The view that an answer is written for, and the item."""
 _REMEMBERED = 512
-"""Request keys that are remembered at least as long as this many others follow."""
+"""A request key is remembered until at least this many others have followed."""
 
 
 class ReplyMemory:
-    """Request keys that were used, and the latest answers.
+    """Used request keys and the latest answers.
 
-    A client sends a request again only while it waits for the answer, and plays one step of a session after the other.
-    So the latest answer of a session is enough. An older key is refused: to run it again would play a step twice.
+    A client repeats a request only while it waits for the answer, and plays the steps of a session one after another.
+    So the latest answer of a session is enough. An older key is refused, because running it again would play a step
+    twice.
 
     Args:
-        kept: How many answers are kept.
+        kept: The number of answers to keep.
     """
 
     __slots__ = ("_fresh", "_kept", "_replies")
@@ -46,7 +47,7 @@ class ReplyMemory:
         return reply
 
     def keep(self, key: str | None, asked: Asked, reply: bytes) -> None:
-        """Remember the answer to a request that was run now; one without a key is never sent again."""
+        """Remember the answer to a request that has just run; a request without a key is never repeated."""
         if key is None:
             return
         self._replies[key] = (asked, reply)

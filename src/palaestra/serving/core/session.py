@@ -12,18 +12,18 @@ from palaestra.serving.core.worlds import ServedWorld
 
 @record
 class SessionTerms:
-    """What does not change while a session lives; a fork has the same."""
+    """The settings that do not change while a session lives; a fork has the same."""
 
     world: ServedWorld
     split: str
     creator: str
     """The owner whose key created the session."""
     player: str
-    """The owner who may play it beside the creator."""
+    """The owner who may play it in addition to the creator."""
     view: View
-    """What the creator is shown with a key for it."""
+    """The creator's view, if the key allows it."""
     shows_reward: bool
-    """Whether a player is shown rewards."""
+    """Whether a player sees rewards."""
     lease: float
     """Seconds without a call after which the session is closed."""
 
@@ -40,19 +40,19 @@ class StoredSnapshot:
 
 
 class ServedSession:
-    """One environment that is played from afar.
+    """One environment that is played remotely.
 
     Attributes:
         id: Its name, which nobody can guess.
-        terms: What does not change.
+        terms: The settings that do not change.
         env: The environment.
         expires: When the lease runs out, on the clock of the core.
-        turn: How many turns the episode has.
+        turn: The number of turns of the episode.
         opening: The messages with which the episode began.
-        replies: What was answered.
-        running: The episode, as the ledger knows it; `None` where none runs.
-        void: Why the last episode is void, where its end was a fault.
-        stopped: For which budget the episode was ended from outside; `None` where it was not.
+        replies: The stored answers.
+        running: The ledger's record of the episode; `None` if none is running.
+        void: Why the last episode is void, if its end was a fault.
+        stopped: The budget for which the episode was ended from outside; `None` if it was not.
     """
 
     __slots__ = ("env", "expires", "id", "opening", "replies", "running", "stopped", "terms", "turn", "void")
@@ -74,18 +74,18 @@ class ServedSession:
         return caller.owner in (self.terms.creator, self.terms.player)
 
     def view(self, caller: Caller) -> View:
-        """What a caller is shown: the author's view takes the creator and a key for it."""
+        """A caller's view; the author's view needs the creator and a key that allows it."""
         if self.terms.view == "author" and caller.owner == self.terms.creator and KeyScope.AUTHOR in caller.scopes:
             return "author"
         return "play"
 
     @property
     def has_begun(self) -> bool:
-        """Whether it has an episode, under way or over."""
+        """Whether it has an episode, running or over."""
         return bool(self.opening)
 
     def begin(self, ledger: EpisodeLedger) -> None:
-        """Enter the environment's episode in the ledger, unless it has ended already."""
+        """Record the environment's episode in the ledger, unless it has ended already."""
         self.void = None
         self.stopped = None
         self.turn = self.env.episode.turn

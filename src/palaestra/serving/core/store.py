@@ -1,4 +1,4 @@
-"""Where sessions and snapshots are kept: by id, by owner, with leases, and the memory of those that are gone."""
+"""The stores of sessions and snapshots: by id and owner, with leases, and the memory of those that are gone."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -20,12 +20,12 @@ class SessionStore:
     """All sessions of a session core.
 
     Args:
-        limits: How much it holds.
+        limits: Bounds of the store.
         ledger: The account of episodes.
-        clock: Gives seconds that never go back.
+        clock: Returns seconds that never decrease.
 
     Attributes:
-        elsewhere: Sessions by owner that other cores of the same server hold; limits count them.
+        elsewhere: The number of sessions by owner in other cores of the same server; they count towards the limits.
     """
 
     def __init__(self, limits: SessionLimits, ledger: EpisodeLedger, *, clock: Callable[[], float]) -> None:
@@ -47,7 +47,7 @@ class SessionStore:
         """Check that an owner may have another session.
 
         Raises:
-            LimitError: the owner, or the server, has as many as it may.
+            LimitError: the owner or the server has reached its limit.
         """
         limits = self._limits
         if self._of_owner[owner] + self.elsewhere.get(owner, 0) >= limits.owner_sessions:
@@ -57,7 +57,7 @@ class SessionStore:
 
     @property
     def owners(self) -> Mapping[str, int]:
-        """How many sessions each owner has created."""
+        """The number of sessions that each owner has created."""
         return self._of_owner
 
     def add(self, session: ServedSession) -> None:
@@ -66,11 +66,11 @@ class SessionStore:
         self._of_owner[session.terms.creator] += 1
 
     def find(self, caller: Caller, id_: str) -> ServedSession:
-        """A session of a caller's, with its lease renewed.
+        """Find a session of a caller and renew its lease.
 
         Raises:
-            SessionLostError: it was the caller's, and is gone.
-            SessionError: there is none of this name, or it is not the caller's; both read alike.
+            SessionLostError: the session was the caller's, and is gone.
+            SessionError: there is no such session, or it is not the caller's; the message is the same.
         """
         session, now = self._sessions.get(id_), self._clock()
         if session is not None and session.expires <= now:
@@ -90,11 +90,11 @@ class SessionStore:
         return SessionLostError(f"session {id_} {_REASONS[outcome]}; an episode that had not ended is void")
 
     def is_gone(self, caller: Caller, id_: str) -> bool:
-        """Whether a session was the caller's and is closed."""
+        """Whether a session belonged to the caller and is closed."""
         return id_ not in self._sessions and caller.owner in self._gone.get(id_, (frozenset[str](), None))[0]
 
     def peek(self, id_: str) -> ServedSession | None:
-        """The session of an id, whoever owns it; its lease stays as it is."""
+        """The session with an id, whoever owns it; does not renew its lease."""
         return self._sessions.get(id_)
 
     def remove(self, session: ServedSession, outcome: LedgerOutcome) -> None:
@@ -111,7 +111,7 @@ class SessionStore:
         session.env.close()
 
     def expire(self) -> int:
-        """Close the sessions whose lease has run out; how many there were."""
+        """Close the sessions whose lease has expired; return their number."""
         now = self._clock()
         late = [session for session in self._sessions.values() if session.expires <= now]
         for session in late:
@@ -127,18 +127,18 @@ class SnapshotStore:
     """All snapshots of a session core. One that nobody restores for longer than its lease is dropped.
 
     Args:
-        limits: How much it holds.
-        clock: Gives seconds that never go back.
+        limits: Bounds of the store.
+        clock: Returns seconds that never decrease.
 
     Attributes:
-        elsewhere: Snapshots by owner that other cores of the same server hold; limits count them.
-        carried: Copies of snapshots that another core holds, for the batch that is run now.
+        elsewhere: The number of snapshots by owner in other cores of the same server; they count towards the limits.
+        carried: Copies of another core's snapshots, for the batch that is running.
     """
 
     def __init__(self, limits: SessionLimits, *, clock: Callable[[], float]) -> None:
         self._limits = limits
         self._clock = clock
-        # In the order in which they were used: the first is the first to expire.
+        # In order of last use: the first is the first to expire.
         self._kept: dict[str, tuple[StoredSnapshot, float]] = {}
         self._of_owner: Counter[str] = Counter()
         self.elsewhere: Mapping[str, int] = {}
@@ -149,14 +149,14 @@ class SnapshotStore:
 
     @property
     def owners(self) -> Mapping[str, int]:
-        """How many snapshots each owner has."""
+        """The number of snapshots of each owner."""
         return self._of_owner
 
     def add(self, id_: str, stored: StoredSnapshot) -> None:
         """Keep a snapshot.
 
         Raises:
-            LimitError: its owner has as many as one may have.
+            LimitError: its owner has reached the limit.
         """
         most = self._limits.owner_snapshots
         if self._of_owner[stored.creator] + self.elsewhere.get(stored.creator, 0) >= most:
@@ -165,10 +165,10 @@ class SnapshotStore:
         self._of_owner[stored.creator] += 1
 
     def find(self, caller: Caller, id_: str) -> StoredSnapshot:
-        """A snapshot of a caller's, with its lease renewed.
+        """Find a snapshot of a caller and renew its lease.
 
         Raises:
-            SessionError: there is none of this name, or it is not the caller's, or it was dropped.
+            SessionError: there is no such snapshot, it is not the caller's, or it was dropped.
         """
         self.expire()
         stored, _ = self._kept.get(id_, (self.carried.get(id_), 0.0))
@@ -188,7 +188,7 @@ class SnapshotStore:
             del self._of_owner[stored.creator]
 
     def expire(self) -> int:
-        """Drop the snapshots whose lease has run out; how many there were."""
+        """Drop the snapshots whose lease has expired; return their number."""
         now, late = self._clock(), list[str]()
         for id_, (_, expires) in self._kept.items():
             if expires > now:

@@ -1,7 +1,7 @@
-"""What a player and an author are shown of a session, as JSON.
+"""The views of a session for players and authors, as JSON.
 
-A player reads messages, tool schemas, why the episode ended, and rewards where the creator allows it. Task id, family,
-criteria, points by layer, events, rows and hashes are the author's.
+A player reads messages, tool schemas, why the episode ended, and rewards if the creator allows it. Only authors read
+task id, family, criteria, points by layer, events, rows and hashes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +22,7 @@ def dump(value: object) -> bytes:
     """A record as JSON: sets sorted, decimals as text, bytes in base64.
 
     Raises:
-        TypeError: it holds something that is no data.
+        TypeError: it holds something that is not data.
     """
     return orjson.dumps(value, default=_plain, option=_OPTIONS)
 
@@ -43,8 +43,8 @@ def player_reset(done: ResetRecord, *, handle: str) -> bytes:
     """The beginning of an episode, for a player.
 
     Args:
-        done: What the environment made of the reset.
-        handle: Of the task.
+        done: The record of the reset.
+        handle: The task's handle.
     """
     return dump({"messages": done.messages, "tools": done.tools, "task": handle, "seed": done.seed})
 
@@ -65,7 +65,7 @@ def author_reset(done: ResetRecord, *, handle: str) -> bytes:
 
 
 def author_step(done: StepRecord, *, turn: int) -> bytes:
-    """A turn, for an author: the whole record. Calls that JSON cannot hold are shown as the log keeps them."""
+    """A turn, for an author: the whole record. Calls that JSON cannot hold appear in the form of the log."""
     try:
         return dump({"record": done, "turn": turn})
     except TypeError:

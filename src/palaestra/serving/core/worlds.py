@@ -17,28 +17,28 @@ SWITCHES = frozenset(
         *("surface_settings", "temper", "wording"),
     }
 )
-"""What an author may switch. Folders, packs and users are code or files of the server's machine, so they are not."""
+"""The switches of authors. Folders, packs and users are not among them: they are code or files on the server."""
 
 
 @record
 class ServedWorld:
-    """A world on offer."""
+    """A world that the server offers."""
 
     name: str
-    """By which clients name it, such as "storefront"."""
+    """The name that clients use, such as "storefront"."""
     env_id: str
-    """As `gymnasium.make` knows it."""
+    """The id for `gymnasium.make`."""
     switches: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Of every session that does not state others. Any: as `gymnasium.make` takes them."""
+    """The default switches of sessions. Any: arguments of `gymnasium.make`."""
     shows_reward: bool = False
-    """Whether players are shown rewards where no author has decided it."""
+    """Whether players see rewards by default."""
 
 
 class TaskHandles:
-    """Opaque names of tasks: a keyed hash of the id, the same for everybody while the secret stays.
+    """Opaque names of tasks: a keyed hash of the id, the same for everybody as long as the secret stays.
 
     Args:
-        secret: Without it nobody can compute the handle of an id.
+        secret: The secret key; without it nobody can compute the handle of an id.
     """
 
     def __init__(self, secret: bytes) -> None:
@@ -58,15 +58,15 @@ class TaskHandles:
 
 
 class ServedWorlds:
-    """All worlds on offer.
+    """All worlds that the server offers.
 
     Args:
-        worlds: Each world; no two share a name.
-        secret: Of the handles of tasks.
+        worlds: The worlds; no two share a name.
+        secret: The secret of task handles.
 
     Raises:
-        ValueError: two worlds share a name, or there is none.
-        CapabilityError: an id is no environment that can be served.
+        ValueError: two worlds share a name, or there is no world.
+        CapabilityError: an id is not an environment that can be served.
     """
 
     def __init__(self, worlds: Sequence[ServedWorld], *, secret: bytes) -> None:
@@ -74,14 +74,14 @@ class ServedWorlds:
         if len(self._worlds) != len(worlds) or not worlds:
             raise ValueError(f"{len(worlds)} worlds with {len(self._worlds)} names: give each world a name of its own")
         self.task_handles = TaskHandles(secret)
-        # Made once now, so that a world that cannot be made fails at the start and not for the first client.
+        # Made once now, so that a broken world fails at the start and not for the first client.
         self._first = {world.name: self.make(world, {}) for world in worlds}
 
     def __iter__(self) -> Any:
         return iter(self._worlds.values())
 
     def find(self, name: str) -> ServedWorld:
-        """The world of a name.
+        """The world with a name.
 
         Raises:
             SessionError: this server serves no such world.
@@ -94,7 +94,7 @@ class ServedWorlds:
         """An environment for one session.
 
         Raises:
-            RequestError: a switch is none, or has no such value.
+            RequestError: a switch does not exist, or cannot have this value.
             CapabilityError: the world does not declare it.
         """
         for name in switches:
@@ -112,7 +112,7 @@ class ServedWorlds:
         return env
 
     def split(self, world: ServedWorld, switches: Mapping[str, Any]) -> str:
-        """The split from which sessions with these switches draw."""
+        """The split that sessions with these switches draw tasks from."""
         split: str | None = {**world.switches, **switches}.get("split")
         return self._first[world.name].task_set.splits[0] if split is None else split
 

@@ -1,4 +1,4 @@
-"""The session core over HTTP: routes, keys at the door, bounded bodies, metrics, logs and a clean end."""
+"""The session core over HTTP: routes, authentication, bounded bodies, metrics, logs and a clean shutdown."""
 
 from palaestra.serving.http.app import make_app
 from palaestra.serving.http.requests import HttpLimits, caller_of, check_local_host, read_body

@@ -35,7 +35,7 @@ def make_app(server: WorldServer) -> FastAPI:
         yield
         await server.stop()
 
-    # The pages of documentation would load scripts from elsewhere.
+    # The documentation pages would load scripts from other hosts.
     app = FastAPI(title="Palaestra", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None)
     for operation in OPERATIONS.values():
         _add_operation(app, server, operation)
@@ -91,11 +91,11 @@ def _add_mcp(app: FastAPI, server: WorldServer) -> None:
 
 
 def _admit(request: Request, server: WorldServer) -> Caller:
-    """Who calls, where they may.
+    """The caller of a request, if it may call.
 
     Raises:
         AccessError: the key is missing, wrong or expired.
-        LimitError: the key sends too much, or the server stops.
+        LimitError: the key sends too much, or the server is stopping.
     """
     caller = server.identify(request)
     server.rates.admit_request(caller.key_id)
@@ -103,13 +103,13 @@ def _admit(request: Request, server: WorldServer) -> Caller:
 
 
 async def _health(_: Request, server: WorldServer) -> RouteAnswer:
-    """Whether the server takes requests. It needs no key and tells nothing else."""
+    """Whether the server accepts requests. It needs no key and reveals nothing else."""
     state, status = ("stopping", 503) if server.is_stopping else ("ok", 200)
     return RouteAnswer(response=Response(orjson.dumps({"status": state}), status, media_type=JSON), caller=NOBODY)
 
 
 async def _worlds(request: Request, server: WorldServer) -> RouteAnswer:
-    """The worlds on offer."""
+    """The offered worlds."""
     caller = _admit(request, server)
     shown = [
         {"name": world.name, "shows_reward": world.shows_reward, "env_id": world.env_id} for world in server.worlds
@@ -118,7 +118,7 @@ async def _worlds(request: Request, server: WorldServer) -> RouteAnswer:
 
 
 async def _sessions(request: Request, server: WorldServer) -> RouteAnswer:
-    """The caller's sessions; with the scope to read everybody's."""
+    """The caller's sessions; with the scope `read`, everybody's."""
     caller = _admit(request, server)
     listed = await server.runner.list_sessions(caller)
     return RouteAnswer(response=Response(orjson.dumps({"sessions": listed}), media_type=JSON), caller=caller)

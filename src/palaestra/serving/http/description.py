@@ -1,6 +1,6 @@
 """The server as an OpenAPI document: what each route takes, what it answers, and which keys it needs.
 
-Clients are generated from it, so every reference in it can be followed, and every status that a route answers is named.
+Clients are generated from it, so every reference resolves, and it names every status that a route answers.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from palaestra.serving.core import CODES, OPERATIONS, STATUS, ItemReader
 from palaestra.serving.http.route_answers import JSON
 
 REFERENCE = "#/components/schemas/{model}"
-"""Where the schemas of a document stand."""
+"""The path of the schemas in a document."""
 _KEY = "key"
 _OPEN = frozenset({"/v1/health"})
 """Paths that take no key."""
@@ -30,7 +30,7 @@ _MCP_ANSWERS: dict[str, Any] = {
     **dict.fromkeys(("400", "404", "406"), _MCP_ERROR),
 }
 _REFUSALS = sorted({*(status for code, status in STATUS.items() if code != "fault"), 400, 408, 413})
-"""Statuses of requests that fail as a whole. A fault of the server is none that a client should expect."""
+"""Statuses of requests that fail as a whole. A server fault is not listed: clients should not expect it."""
 _TO_ERROR = {"$ref": REFERENCE.format(model="Error")}
 _ERROR: dict[str, Any] = {
     "type": "object",

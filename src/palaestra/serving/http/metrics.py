@@ -1,4 +1,4 @@
-"""What a server counts, in the text format of Prometheus (version 0.0.4)."""
+"""The metrics of a server, in the text format of Prometheus (version 0.0.4)."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -11,7 +11,7 @@ _BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10
 
 
 class ServerMetrics:
-    """Counters of requests. Names of operations and codes are ours, so their number is bounded."""
+    """Counters of requests. Only the server's own operations and codes are labels, so their number is bounded."""
 
     def __init__(self) -> None:
         self._requests: Counter[tuple[str, int]] = Counter()
@@ -39,8 +39,8 @@ class ServerMetrics:
 
         Args:
             counts: Sessions and episodes.
-            pending: Requests that wait or run.
-            sockets: WebSocket connections that are open.
+            pending: Requests that are waiting or running.
+            sockets: Open WebSocket connections.
         """
         total = sum(self._requests.values())
         requests = ((f'operation="{op}",status="{status}"', n) for (op, status), n in sorted(self._requests.items()))

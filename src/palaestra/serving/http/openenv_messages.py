@@ -21,7 +21,7 @@ class OpenEnvTypeError(RequestError):
 
 
 class OpenEnvJsonError(RequestError):
-    """A message is no JSON object."""
+    """A message is not a JSON object."""
 
 
 @record
@@ -30,7 +30,7 @@ class OpenEnvMessage:
 
     type: str
     data: Mapping[str, Any]
-    """What belongs to it. Any: JSON."""
+    """The message's content. Any: JSON."""
 
     @property
     def is_listing(self) -> bool:
@@ -42,9 +42,9 @@ def read_openenv(body: bytes) -> OpenEnvMessage:
     """A message.
 
     Raises:
-        OpenEnvJsonError: it is no JSON object.
+        OpenEnvJsonError: it is not a JSON object.
         OpenEnvTypeError: its type is not served.
-        RequestError: its data is no object.
+        RequestError: its data is not an object.
     """
     try:
         read: object = orjson.loads(body)
@@ -83,12 +83,12 @@ def write_observation(
     """The answer to a reset or a step.
 
     Args:
-        messages: What is new to the agent. Any: JSON.
+        messages: The messages that are new to the agent. Any: JSON.
         end: Why the episode has ended, if it has.
-        reward: `None` where a player sees none.
+        reward: The reward; `None` if players do not see it.
         more: Further fields of the observation. Any: JSON.
     """
-    # The client of tool calls shows nothing of a reset but the metadata.
+    # The tool-call client shows only the metadata of a reset.
     observation = {**more, "metadata": {"messages": messages, "end": end, **more.get("metadata", {})}}
     answer = {"observation": observation, "reward": reward, "done": end is not None}
     return _write("observation", answer)
@@ -109,7 +109,7 @@ def write_state(session: str | None, turns: int) -> str:
 
 
 def write_openenv_error(error: Mapping[str, Any], kind: str = "EXECUTION_ERROR") -> str:
-    """An error, with the code of the HTTP interface beside OpenEnv's. Any: as `error_json` writes it."""
+    """An error, with the code of the HTTP interface in addition to OpenEnv's. Any: the JSON of `error_json`."""
     return _write("error", {"message": error["message"], "code": kind, "palaestra_code": error["code"]})
 
 

@@ -1,7 +1,7 @@
 """`/v1/openenv/<world>/ws`: a world as an OpenEnv environment over its WebSocket protocol.
 
-As in OpenEnv a connection is a session: it begins with the first reset and is closed with the connection. Its episode
-is void then, unless it has ended. A client sees what a player sees. OpenEnv's client sends no key, so it needs a server
+As in OpenEnv, a connection is a session: it begins with the first reset and closes with the connection, which makes its
+episode void unless it has ended. A client sees what a player sees. OpenEnv's client sends no key, so it needs a server
 without keys, or a proxy that adds the header.
 """
 
@@ -63,10 +63,10 @@ class OpenEnvConversation:
         self._turns = 0
 
     async def run(self) -> None:
-        """Answer messages until the client says or shows that it is gone.
+        """Answer messages until the client closes or disappears.
 
         Raises:
-            WebSocketDisconnect: the client is gone, or its key is no longer good.
+            WebSocketDisconnect: the client is gone, or its key is no longer valid.
             TimeoutError: the client does not read.
         """
         while True:
@@ -128,7 +128,7 @@ class OpenEnvConversation:
         if self._session is not None:
             try:
                 shown = await self._ask("reset", session=self._session, **item)
-            except (SessionError, SessionLostError):  # its lease may have run out between two episodes
+            except (SessionError, SessionLostError):  # its lease may have expired between two episodes
                 self._session = None
         if shown is None:
             self._session = str((await self._ask("create", world=self._world, view="play"))["session"])

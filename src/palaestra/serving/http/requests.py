@@ -1,4 +1,4 @@
-"""Reading a request: from whom it comes, whether it may come from there, and a body of bounded size and time."""
+"""Reading a request: its caller, its origin, and a body of bounded size and time."""
 
 import asyncio
 from urllib.parse import urlsplit
@@ -21,7 +21,7 @@ class HttpLimits:
 
     body_bytes: int = 4 * 2**20
     body_seconds: float = 30.0
-    """How long a body may take to arrive."""
+    """Maximum seconds for a body to arrive."""
     pending: int = 256
     """Requests that may wait or run at once."""
     connections: int = 4_096
@@ -30,7 +30,7 @@ class HttpLimits:
     key_sockets: int = 64
     """WebSocket connections of one key."""
     socket_seconds: float = 30.0
-    """How long an answer may wait for a WebSocket client to read."""
+    """Maximum seconds that an answer waits for a WebSocket client to read."""
 
 
 class BodyTooLargeError(RequestError):
@@ -46,10 +46,10 @@ class OriginError(AccessError):
 
 
 def check_origin(connection: HTTPConnection) -> None:
-    """Refuse what a browser sends for a page of another site.
+    """Refuse a browser's request for a page of another site.
 
     Raises:
-        OriginError: an origin is stated, and it is not the host that is asked.
+        OriginError: the request states an origin that is not the requested host.
     """
     host = connection.headers.get("host", "").lower()
     for origin in connection.headers.getlist("origin"):
@@ -62,7 +62,7 @@ def check_origin(connection: HTTPConnection) -> None:
 
 
 def caller_of(request: HTTPConnection, keys: KeyRing | None) -> Caller:
-    """Who sends a request.
+    """The caller of a request.
 
     Without keys the server listens on the loopback interface, and everybody on this machine may call. A page in a
     browser on this machine may not: such a request states an origin, or the name of another host.
@@ -80,7 +80,7 @@ def caller_of(request: HTTPConnection, keys: KeyRing | None) -> Caller:
 
 
 def check_local_host(request: HTTPConnection) -> None:
-    """Check that a request names this machine as its host: a page of another site could have its name lead here.
+    """Check that a request names this machine as its host: another site's name could resolve to this machine.
 
     Raises:
         AccessError: it names another host.
@@ -97,12 +97,12 @@ async def read_body(request: Request, limits: HttpLimits, *, kind: str = "applic
     """The body of a request.
 
     Args:
-        request: Whose body.
-        limits: How large it may be, and how long it may take.
-        kind: The content type that it must be declared as.
+        request: The request.
+        limits: The maximum size and time.
+        kind: The required content type.
 
     Raises:
-        RequestError: it is declared as another one.
+        RequestError: the content type is another one.
         BodyTooLargeError: it is larger than allowed; the rest is not read.
         BodyTooSlowError: it did not arrive in time.
     """
@@ -128,10 +128,10 @@ async def read_body(request: Request, limits: HttpLimits, *, kind: str = "applic
 
 
 def check_json(body: bytes) -> None:
-    """Refuse a body that is no JSON, by the reader of all other routes: others let NaN and broken texts through.
+    """Refuse a body that is not JSON for the parser of all other routes: other parsers accept NaN and broken text.
 
     Raises:
-        RequestError: it is none.
+        RequestError: it is not JSON.
     """
     try:
         orjson.loads(body)

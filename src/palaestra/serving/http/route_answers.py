@@ -1,4 +1,4 @@
-"""How a route answers: its errors as answers, and each request counted and logged."""
+"""The answers of routes: errors become answers, and each request is counted and logged."""
 
 import logging
 import time
@@ -17,12 +17,12 @@ from palaestra.serving.http.server import WorldServer
 _LOG = logging.getLogger("palaestra.serving")
 JSON = "application/json"
 NOBODY = Caller(key_id="-", owner="-", scopes=frozenset())
-"""Whom the log names where nobody was recognised."""
+"""The caller in the log if none was recognised."""
 
 
 @record
 class RouteAnswer:
-    """An answer and what the log says of it."""
+    """An answer and its fields for the log."""
 
     response: Response
     caller: Caller
@@ -32,7 +32,7 @@ class RouteAnswer:
 def observe_route(
     server: WorldServer, name: str, run: Callable[[Request], Awaitable[RouteAnswer]]
 ) -> Callable[[Request], Awaitable[Response]]:
-    """A route whose answers are counted and logged, and whose errors are answers."""
+    """Wrap a route: count and log its answers, and turn errors into answers."""
 
     async def route(request: Request) -> Response:
         begun = time.perf_counter()

@@ -38,7 +38,7 @@ from palaestra.serving.workers import (
 )
 
 _GRACE = 10
-"""Seconds for which requests under way may go on when the server stops."""
+"""Seconds that running requests may continue when the server stops."""
 _HEAD_BYTES = 16_384
 
 
@@ -57,18 +57,18 @@ def make_server(
     """A server of these worlds.
 
     Args:
-        worlds: What is served.
-        key_file: The keys that are accepted; `None` for a server that needs none.
-        sessions: How much is held at once.
+        worlds: The served worlds.
+        key_file: The accepted keys; `None` for a server without keys.
+        sessions: Bounds of sessions and snapshots.
         http: Bounds of requests.
-        rates: What each key may send.
-        clock: Gives seconds that never go back, for leases and rates. Workers have their own for leases.
+        rates: The rate limits of each key.
+        clock: Returns seconds that never decrease, for leases and rates. Workers have their own for leases.
         workers: Workers that hold the sessions; 0 for a thread of this process.
-        ray: The cluster whose actors the workers are, as `RayLauncher` takes it; `None` for processes of this machine.
-        timeouts: After how long a worker counts as hanging.
+        ray: The cluster of workers that are Ray actors, as `RayLauncher` takes it; `None` for local processes.
+        timeouts: Seconds after which a worker counts as hanging.
 
     Raises:
-        ConfigError: workers are to be Ray actors, and there are none, or Ray is not installed.
+        ConfigError: workers should be Ray actors, but `workers` is 0 or Ray is not installed.
         RecordError: the file of keys cannot be read.
     """
     if ray is not None and not workers:
@@ -137,17 +137,17 @@ def is_loopback(host: str) -> bool:
 def serve(
     server: WorldServer, *, host: str, port: int, announce: Callable[[str], None], is_logged: bool = True
 ) -> None:
-    """Serve until a signal (INT or TERM) asks to stop; requests under way are answered first.
+    """Serve until a signal (INT or TERM) arrives; running requests are answered first.
 
     Args:
-        server: What is served.
+        server: The server.
         host: The address to listen on.
         port: The port; 0 for a free one.
-        announce: Is given the address once connections are taken.
+        announce: Called with the address once connections are accepted.
         is_logged: Whether requests are logged on standard error.
 
     Raises:
-        ConfigError: the address is not of this machine alone and there are no keys, or it cannot be listened on.
+        ConfigError: the address is not loopback and there are no keys, or the server cannot listen on it.
         InfrastructureError: a worker does not start.
     """
     if is_logged:
@@ -155,7 +155,7 @@ def serve(
     try:
         with collect_rarely():
             _run(make_config(server), host=host, port=port, announce=announce, has_keys=server.keys is not None)
-    except SystemExit:  # uvicorn has logged where it was raised, and keeps the error to itself
+    except SystemExit:  # uvicorn has logged the error and does not pass it on
         if server.start_error is None:
             raise
         raise server.start_error from None
@@ -164,31 +164,31 @@ def serve(
 def run_app(
     app: FastAPI, *, host: str, port: int, announce: Callable[[str], None], has_keys: bool, connections: int
 ) -> None:
-    """Serve an application without WebSockets until a signal (INT or TERM) asks to stop.
+    """Serve an application without WebSockets until a signal (INT or TERM) arrives.
 
     Args:
-        app: What is served.
+        app: The application.
         host: The address to listen on.
         port: The port; 0 for a free one.
-        announce: Is given the address once connections are taken.
-        has_keys: Whether it asks for keys.
-        connections: How many there may be at once.
+        announce: Called with the address once connections are accepted.
+        has_keys: Whether it requires keys.
+        connections: Maximum connections at once.
 
     Raises:
-        ConfigError: the address is not of this machine alone and there are no keys, or it cannot be listened on.
+        ConfigError: the address is not loopback and there are no keys, or the server cannot listen on it.
     """
     config = _make_config(app, connections=connections, ws="none")
     _run(config, host=host, port=port, announce=announce, has_keys=has_keys)
 
 
 def make_config(server: WorldServer) -> uvicorn.Config:
-    """How uvicorn serves a server of worlds."""
+    """The uvicorn settings for a server of worlds."""
     return _make_config(
         make_app(server),
         connections=server.limits.connections,
         ws=BoundedWebSocketProtocol,
         ws_max_size=server.limits.body_bytes,
-        # What a small message unfolds to would have to be bounded as well.
+        # Compression would need another bound, for the size that a small message expands to.
         ws_per_message_deflate=False,
     )
 
@@ -223,10 +223,10 @@ def _run(config: uvicorn.Config, *, host: str, port: int, announce: Callable[[st
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that takes connections.
+    """A socket that accepts connections.
 
     Raises:
-        ConfigError: the address cannot be listened on.
+        ConfigError: the server cannot listen on the address.
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio sends small answers at once only on sockets that name their protocol; without it each waits 40 ms.

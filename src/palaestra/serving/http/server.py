@@ -1,4 +1,4 @@
-"""What all routes share: what runs the session cores, keys, limits, metrics, and the work that comes round."""
+"""What all routes share: the runner of session cores, keys, limits, metrics, and periodic work."""
 
 import asyncio
 import logging
@@ -18,23 +18,23 @@ from palaestra.serving.workers import CoreRunner
 
 _LOG = logging.getLogger("palaestra.serving")
 _ROUND = 1.0
-"""Seconds between two looks at leases and at the file of keys."""
+"""Seconds between checks of leases and the file of keys."""
 
 
 class WorldServer:
     """A server of worlds, without its routes.
 
     Attributes:
-        runner: Runs what is asked for.
-        worlds: What is served.
+        runner: Runs the items of requests.
+        worlds: The served worlds.
         reader: Reads requests.
-        keys: The keys that are accepted; `None` for a server on the loopback interface that needs none.
-        rates: What each key may send.
+        keys: The accepted keys; `None` for a server on the loopback interface that needs none.
+        rates: The rate limits of each key.
         limits: Bounds of requests.
-        metrics: What is counted.
-        sockets: The WebSocket connections that are open.
-        is_stopping: Whether new requests are refused because the server ends.
-        start_error: Why it cannot serve, if it could not be made ready.
+        metrics: The counters.
+        sockets: The open WebSocket connections.
+        is_stopping: Whether new requests are refused because the server is stopping.
+        start_error: The error that prevented the start, if any.
     """
 
     def __init__(
@@ -63,11 +63,11 @@ class WorldServer:
         self._rounds: asyncio.Task[None] | None = None
 
     def identify(self, connection: HTTPConnection) -> Caller:
-        """Who sends a request or a message.
+        """The caller of a request or a message.
 
         Raises:
             AccessError: the key is missing, wrong or expired.
-            LimitError: the server stops.
+            LimitError: the server is stopping.
         """
         caller = caller_of(connection, self.keys)
         if self.is_stopping:
@@ -78,10 +78,10 @@ class WorldServer:
         """Run a batch and count its items.
 
         Raises:
-            RequestError: it makes a session for a player that has no key; nothing is run.
+            RequestError: an item creates a session for a player without a key; nothing is run.
             LimitError: as `CoreRunner.run`.
         """
-        if KeyScope.AUTHOR in caller.scopes:  # anybody else is refused whoever the player is
+        if KeyScope.AUTHOR in caller.scopes:  # anybody else is refused in any case
             self._check_players(batch)
         answer = await self.runner.run(caller, batch)
         self.metrics.count_items(batch.operation.name, answer)
@@ -106,7 +106,7 @@ class WorldServer:
         _LOG.info("request", extra=fields if code is None else {**fields, "code": code})
 
     async def start(self) -> None:
-        """Make ready, and begin to look at leases and keys.
+        """Start the runner and the periodic checks of leases and keys.
 
         Raises:
             InfrastructureError: a worker does not start.
@@ -133,11 +133,11 @@ class WorldServer:
             await asyncio.sleep(_ROUND)
             try:
                 await self.run_round()
-            except Exception:  # leases must go on being looked at
+            except Exception:  # the checks must continue
                 _LOG.exception("round failed")
 
     async def run_round(self) -> None:
-        """Free what nobody uses, and read the keys again where their file has changed."""
+        """Free expired sessions and snapshots, and read the keys again if their file has changed."""
         freed = await self.runner.expire()
         if freed:
             _LOG.info("leases expired", extra={"count": freed})

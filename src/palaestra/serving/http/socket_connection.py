@@ -1,4 +1,4 @@
-"""WebSocket connections of any protocol: who may open one, how fast a client is read, how long it may not read."""
+"""WebSocket connections of any protocol: access, rate limits, and timeouts for clients that do not read."""
 
 import asyncio
 import time
@@ -19,12 +19,12 @@ _POLICY_VIOLATION = 1008
 def serve_connections(
     server: WorldServer, name: str, converse: Callable[["SocketConnection"], Awaitable[None]]
 ) -> Callable[[WebSocket], Awaitable[None]]:
-    """A route that takes WebSocket connections.
+    """A route that accepts WebSocket connections.
 
     Args:
-        server: Whose keys and limits count.
-        name: Of the route, in metrics and logs.
-        converse: Speaks with the client of an accepted connection.
+        server: The server with its keys and limits.
+        name: The route's name in metrics and logs.
+        converse: Handles an accepted connection.
     """
 
     async def serve(websocket: WebSocket) -> None:
@@ -53,12 +53,12 @@ def serve_connections(
 
 
 class SocketConnection:
-    """One connection that was accepted.
+    """An accepted connection.
 
     Attributes:
         websocket: The connection.
-        server: Who serves it.
-        caller: Who sends the message that was read last.
+        server: The server.
+        caller: The sender of the last message.
     """
 
     def __init__(self, websocket: WebSocket, server: WorldServer, caller: Caller) -> None:
@@ -67,7 +67,7 @@ class SocketConnection:
         self.caller = caller
 
     async def receive(self) -> bytes:
-        """The next message, once the key may send one of its size.
+        """The next message, once the key's rate admits its size.
 
         Raises:
             WebSocketDisconnect: the client is gone.
@@ -83,13 +83,13 @@ class SocketConnection:
         return data
 
     async def identify(self, write_error: Callable[[PalaestraError], str]) -> bool:
-        """Look at the key again; whether messages are still answered. If not, the client is told why.
+        """Check the key again; return whether to answer further messages. If not, tell the client why.
 
         Args:
-            write_error: How the protocol writes an error.
+            write_error: Writes an error in the protocol's form.
 
         Raises:
-            WebSocketDisconnect: the key is no longer good, and the connection is ended.
+            WebSocketDisconnect: the key is no longer valid, and the connection is closed.
         """
         try:
             self.caller = self.server.identify(self.websocket)
@@ -112,14 +112,14 @@ class SocketConnection:
             await self.websocket.send_text(text)
 
     def record(self, name: str, *, begun: float, items: int, code: str | None) -> None:
-        """Count and log a message that was answered; `begun` is of `time.perf_counter`."""
+        """Count and log an answered message; `begun` is a time of `time.perf_counter`."""
         status = 200 if code is None else STATUS[code]
         seconds = time.perf_counter() - begun
         self.server.record_request(name, status=status, seconds=seconds, caller=self.caller, items=items, code=code)
 
 
 async def _repeat(admit: Callable[[], None]) -> None:
-    """Wait until a rate admits what is counted."""
+    """Wait until `admit` no longer raises a rate limit."""
     while True:
         try:
             return admit()

@@ -1,4 +1,4 @@
-"""How many WebSocket connections are open, and whose."""
+"""The number of open WebSocket connections by key."""
 
 from collections import Counter
 
@@ -10,7 +10,7 @@ class SocketCount:
     """The open WebSocket connections of a server.
 
     Args:
-        limits: How many may be open.
+        limits: The maximum number.
     """
 
     def __init__(self, limits: HttpLimits) -> None:
@@ -24,7 +24,7 @@ class SocketCount:
         """Count a connection that opens.
 
         Raises:
-            LimitError: the key, or the server, has as many as it may.
+            LimitError: the key or the server has reached its limit.
         """
         limits = self._limits
         if self._of_key[key_id] >= limits.key_sockets:

@@ -1,9 +1,9 @@
 """Messages over a WebSocket: those of the HTTP routes, with an id that the answer repeats.
 
 A client sends `{"id": 7, "operation": "step", "items": [...]}` and is answered `{"id": 7, "results": [...]}`, or
-`{"id": 7, "error": {...}}` where the message fails as a whole. With `"stream": true` each item is answered as soon as
-it was run, by `{"id": 7, "index": 0, "ok": ...}`; `{"id": 7, "done": 1}` comes last. Ids are whole numbers that grow,
-so that a message which arrives twice is run once.
+`{"id": 7, "error": {...}}` if the message fails as a whole. With `"stream": true`, each item is answered as soon as it
+has run, by `{"id": 7, "index": 0, "ok": ...}`; `{"id": 7, "done": 1}` comes last. Ids are increasing whole numbers, so
+that a message that arrives twice runs once.
 """
 
 from typing import Any, cast
@@ -16,12 +16,12 @@ from palaestra.serving.core import OPERATIONS, Operation
 
 _FIELDS = frozenset({"id", "operation", "items", "stream"})
 _IDS = 2**53
-"""Ids are below it: every language with JSON can write them."""
+"""The bound of ids: every language with JSON can write smaller ones."""
 
 
 @record
 class SocketMessage:
-    """A message whose items are not read yet."""
+    """A message whose items have not been read yet."""
 
     id: int
     fields: dict[str, object]
@@ -29,11 +29,11 @@ class SocketMessage:
 
 @record
 class SocketRequest:
-    """What a message asks for."""
+    """The operation and items of a message."""
 
     operation: Operation
     items: object
-    """Of the operation. JSON."""
+    """The operation's items. JSON."""
     is_streamed: bool
 
 
@@ -41,7 +41,7 @@ def read_message(data: bytes) -> SocketMessage:
     """A message with its id.
 
     Raises:
-        RequestError: it is no JSON object with an id.
+        RequestError: it is not a JSON object with an id.
     """
     try:
         read: object = orjson.loads(data)
@@ -57,15 +57,15 @@ def read_message(data: bytes) -> SocketMessage:
 
 
 def read_request(message: SocketMessage, *, latest: int) -> SocketRequest:
-    """What a message asks for.
+    """The request in a message.
 
     Args:
         message: The message.
-        latest: The id of the one before.
+        latest: The id of the previous message.
 
     Raises:
-        RequestConflictError: its id is not above the one before; nothing was run.
-        RequestError: it has other fields, or names no operation.
+        RequestConflictError: its id is not above the previous one; nothing was run.
+        RequestError: it has unknown fields, or does not name an operation.
     """
     if message.id <= latest:
         raise RequestConflictError(f"id={message.id}: this connection has used {latest}, and ids grow; nothing was run")
@@ -83,7 +83,7 @@ def read_request(message: SocketMessage, *, latest: int) -> SocketRequest:
 
 
 def write_answer(id_: int | None, body: bytes) -> str:
-    """An answer: a JSON object of the HTTP interface with the id of its message; `null` for one that has none."""
+    """An answer: a JSON object of the HTTP interface with the id of its message, or `null` if it has no id."""
     return f'{{"id":{"null" if id_ is None else id_},{body[1:].decode()}'
 
 

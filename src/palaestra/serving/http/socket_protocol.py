@@ -1,4 +1,4 @@
-"""uvicorn's WebSocket protocol with what it leaves unbounded: parts of a message, waiting messages, unread answers."""
+"""uvicorn's WebSocket protocol with further bounds: frames of a message, waiting messages, unread answers."""
 
 import asyncio
 
@@ -7,22 +7,22 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from websockets.frames import CloseCode, Frame
 
 _PARTS = 1_024
-"""Frames of one message. Empty ones add nothing to its size, so a bound of bytes does not bound them."""
+"""Maximum frames of one message. Empty frames add nothing to its size, so a bound of bytes does not limit them."""
 _WAITING = 256
-"""Messages that were received and not taken up yet."""
+"""Maximum messages that were received and are not yet processed."""
 
 
 class BoundedWebSocketProtocol(WebSocketsSansIOProtocol):
-    """One WebSocket connection. A client that breaks a bound is cut off.
+    """One WebSocket connection. A client that breaks a bound is disconnected.
 
     Attributes:
-        drop_seconds: How long what was written may wait for the client once the connection has ended.
+        drop_seconds: How long unread output waits for the client after the connection has ended.
     """
 
     drop_seconds = 10.0
 
     def handle_cont(self, event: Frame) -> None:
-        """Take a further frame of a message."""
+        """Receive a further frame of a message."""
         if len(self.frames) >= _PARTS:
             self._cut(CloseCode.MESSAGE_TOO_BIG, f"a message has at most {_PARTS} frames")
             return
@@ -41,18 +41,18 @@ class BoundedWebSocketProtocol(WebSocketsSansIOProtocol):
             self.handle_parser_exception()
 
     def keepalive_timeout(self) -> None:
-        """Drop a client that answers no ping: it may never read what is written to it, the end included."""
+        """Drop a client that answers no ping: it may never read anything, not even the close frame."""
         super().keepalive_timeout()
         self.transport.abort()
 
     async def send(self, message: ASGISendEvent) -> None:
-        """Send what the application sends. A connection that it refuses has been answered, and is no fault."""
+        """Send a message of the application. Refusing a connection is an answer, not a fault."""
         await super().send(message)
         if message["type"] == "websocket.http.response.body" and not message.get("more_body", False):
             self.handshake_complete = True
 
     async def run_asgi(self) -> None:
-        """Serve the connection. What the client has not read some time after its end is dropped."""
+        """Serve the connection. Output that the client has not read some time after the end is dropped."""
         try:
             await super().run_asgi()
         finally:

@@ -1,8 +1,8 @@
 """`/v1/socket`: the operations of the HTTP interface over one WebSocket connection.
 
-Messages of a connection are answered one after the other, in their order. A connection that is cut leaves its sessions
-to their leases; another connection, or the HTTP routes, go on with them. Each message shows the key again, so one that
-was revoked ends the connection. Instead of refusing a client that sends too fast, the server reads its next message
+Messages of a connection are answered in order, one after another. If a connection breaks, its sessions live until their
+leases expire, and another connection or the HTTP routes can continue them. The key is checked with each message, so
+revoking it ends the connection. The server does not refuse a client that sends too fast, but reads its next message
 later.
 """
 
@@ -31,7 +31,7 @@ _NAME = "socket"
 
 
 def serve_socket(server: WorldServer) -> Callable[[WebSocket], Awaitable[None]]:
-    """The route that takes WebSocket connections."""
+    """The route that accepts WebSocket connections."""
 
     async def converse(connection: SocketConnection) -> None:
         await SocketConversation(connection).run()
@@ -52,7 +52,7 @@ class SocketConversation:
         self._latest = -1
 
     async def run(self) -> None:
-        """Answer messages until the client is gone, or its key is no longer good.
+        """Answer messages until the client is gone, or its key is no longer valid.
 
         Raises:
             WebSocketDisconnect: one of them is the case.
@@ -87,7 +87,7 @@ class SocketConversation:
         await self._connection.send(write_answer(None if message is None else message.id, error_json(error)))
 
     async def _run(self, id_: int, request: SocketRequest) -> int:
-        """Run the items of a message and send their answers; how many there were."""
+        """Run the items of a message and send their answers; return their number."""
         server, caller, operation = self._server, self._connection.caller, request.operation
         operation.check_scope(caller)
         batch = server.reader.read_items(operation, request.items)

@@ -29,13 +29,13 @@ _PLAYER = Caller(key_id=LOCAL.key_id, owner=LOCAL.owner, scopes=frozenset({KeySc
 
 @record
 class LocalResult:
-    """What came of the episode."""
+    """The result of the episode."""
 
     task: str
     seed: int
     turns: int
     end: str | None
-    """Why the episode ended; `None` where the client left before."""
+    """Why the episode ended; `None` if the client left before."""
     points: int
     total: int
     passed: bool
@@ -47,11 +47,11 @@ class LocalSession:
 
     Args:
         world: The world, with its switches.
-        seed: Seed of the episode. It draws the task where none is named.
+        seed: Seed of the episode. It also draws the task if none is named.
         task: The id of the task; `None` draws one.
 
     Raises:
-        RequestError: a switch is none, or there is no such task.
+        RequestError: a switch or the task does not exist.
         CapabilityError: the world does not declare a switch.
     """
 
@@ -81,7 +81,7 @@ class LocalSession:
             await self.server.run(reading, writing, self.server.create_initialization_options())
 
     def result(self) -> LocalResult:
-        """What has come of the episode so far."""
+        """The result of the episode so far."""
         shown = self._ask("inspect", session=self._session, parts=["task", "episode", "score", "digest"])
         score = shown["score"]
         return LocalResult(
@@ -111,5 +111,5 @@ class LocalSession:
 
 
 def _stand_still() -> float:
-    """A clock for leases that never run out: the session lives as long as its process."""
+    """A clock for leases that never expire: the session lives as long as its process."""
     return 0.0

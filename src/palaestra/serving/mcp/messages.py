@@ -1,4 +1,4 @@
-"""Messages of an episode as content of MCP: text, and images where there are some."""
+"""Messages of an episode as MCP content: text, and images if there are any."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -10,7 +10,7 @@ _DATA_URL = re.compile(r"data:(?P<type>image/[\w.+-]+);base64,(?P<data>.*)", re.
 
 
 def message_content(message: Mapping[str, Any]) -> list[ContentBlock]:
-    """The content of an answer. What others say, such as the user, begins with who they are. Any: a message's JSON."""
+    """The content of an answer. Messages of others, such as the user, begin with their role. Any: a message's JSON."""
     is_answer = message["role"] == "tool"
     text = str(message["content"]) if is_answer else _attribute(message)
     images = (ImageContent(type="image", mime_type=kind, data=data) for kind, data in _images(message))

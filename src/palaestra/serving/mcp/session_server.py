@@ -1,10 +1,10 @@
 """An MCP server whose tools are those of one session, over the operations of the session core.
 
 A client sees what a player sees, whatever its key: an agent that plays is a player. Task id, criteria, score and
-solution are not here; an author reads them by `inspect` over HTTP.
+solution are not available; an author reads them by `inspect` over HTTP.
 
-A tool call is a turn. A call that arrives twice runs once where it can be recognised: by the id of the request within
-one connection, or by a request key of the caller's own in `_meta` (`REQUEST_META`).
+A tool call is a turn. A call that arrives twice runs once if it can be recognised: by the id of the request within one
+connection, or by the caller's own request key in `_meta` (`REQUEST_META`).
 """
 
 import logging
@@ -45,9 +45,9 @@ _LOG = logging.getLogger("palaestra.serving")
 BRIEFING_URI = "palaestra://session/briefing"
 """The resource with the messages that open the episode."""
 REQUEST_META = "palaestra/request"
-"""The key of `_meta` under which a caller may give a tool call a request key: sent again, the call runs once."""
+"""The key of `_meta` for the request key of a tool call: a repeated call with the same request key runs once."""
 TURN_META, END_META, REWARD_META = "palaestra/turn", "palaestra/end", "palaestra/reward"
-"""The keys of `_meta` of an answer: turns played, why the episode ended, and the reward where a player sees it."""
+"""The keys of `_meta` of an answer: turns played, why the episode ended, and the reward if players see it."""
 _INSTRUCTIONS = f"""The tools act in a simulated workplace; one task is yours. Read the resource {BRIEFING_URI} first: \
 it states your role, the rules and the request. Then work with the tools. Each call is a turn, and turns are limited. \
 When the work is done, call the tool that finishes the task, as the briefing says."""
@@ -55,18 +55,18 @@ _OVER = "The episode is over: no further call is played."
 _FAULTS = frozenset({"fault", "limit"})
 
 RunBatch: TypeAlias = Callable[[Caller, ItemBatch], Awaitable[bytes]]
-"""Runs the items of an operation; gives the body of the answer."""
+"""Runs the items of an operation and returns the body of the answer."""
 Context: TypeAlias = ServerRequestContext[Any, Any]
 
 
 @record
 class McpCall:
-    """From whom a request comes, and which session it is about."""
+    """The caller and the session of a request."""
 
     caller: Caller
     session: str
     connection: str | None
-    """A name of the client's connection, within which ids of requests are used once; `None` where there is none."""
+    """A name of the client's connection, within which each request id is used once; `None` without a connection."""
 
 
 def make_session_server(reader: ItemReader, run: RunBatch, identify: Callable[[Context], McpCall]) -> Server[Any]:
@@ -75,13 +75,13 @@ def make_session_server(reader: ItemReader, run: RunBatch, identify: Callable[[C
     Args:
         reader: Reads items.
         run: Runs them.
-        identify: From whom a request comes.
+        identify: Returns the caller and session of a request.
     """
     return SessionServer(reader, run, identify).make()
 
 
 class SessionServer:
-    """The handlers of an MCP server; `make_session_server` says what the arguments are."""
+    """The handlers of an MCP server; `make_session_server` documents the arguments."""
 
     def __init__(self, reader: ItemReader, run: RunBatch, identify: Callable[[Context], McpCall]) -> None:
         self._reader = reader
@@ -94,7 +94,7 @@ class SessionServer:
             "palaestra",
             version=__version__,
             instructions=_INSTRUCTIONS,
-            # No tool declares headers. Without this the tools would be listed again before each call.
+            # No tool declares headers. Without this, the tools would be listed again before each call.
             get_tool_input_schema=_find_no_schema,
             on_list_tools=_hide_faults(self._list_tools),
             on_call_tool=_hide_faults(self._call_tool),
@@ -112,7 +112,7 @@ class SessionServer:
         item["request"] = _request_key(context, call)
         result = await self._ask(context, "step", item)
         code = result["error"]["code"] if "error" in result else None
-        if code in ("action", "episode_over"):  # what the agent may read; any other error is for its program
+        if code in ("action", "episode_over"):  # the agent may read these; any other error is for its program
             message = str(result["error"]["message"])
             text = _OVER if code == "episode_over" and message != NOT_BEGUN else message
             return CallToolResult(content=[TextContent(type="text", text=text)], is_error=True)
@@ -151,7 +151,7 @@ class SessionServer:
 
 
 def _hide_faults(handler: Callable[[Context, P], Awaitable[R]]) -> Callable[[Context, P], Awaitable[R]]:
-    """A handler whose own faults reach no client: MCP's server would send the text of an exception."""
+    """Wrap a handler so that the text of its own faults reaches no client; MCP's server would send it."""
 
     async def handle(context: Context, params: P) -> R:
         try:
@@ -167,10 +167,10 @@ def _hide_faults(handler: Callable[[Context, P], Awaitable[R]]) -> Callable[[Con
 
 
 def _write_items(item: Mapping[str, Any]) -> bytes:
-    """One item as the body of a request. MCP's reader lets through what no body of the HTTP interface can hold.
+    """One item as the body of a request. MCP's reader accepts values that no body of the HTTP interface can hold.
 
     Raises:
-        RequestError: a text is no Unicode, a number has more than 64 bits, or values are nested too deep.
+        RequestError: a text is not Unicode, a number has more than 64 bits, or values are nested too deep.
     """
     try:
         return orjson.dumps({"items": [item]})
@@ -202,10 +202,10 @@ def _find_no_schema(_: str) -> None:
 
 
 def _request_key(context: Context, call: McpCall) -> str | None:
-    """The request key of a tool call; `None` where a call that arrives twice cannot be recognised.
+    """The request key of a tool call; `None` if a call that arrives twice cannot be recognised.
 
     Raises:
-        MCPError: the caller's own is no text.
+        MCPError: the caller's own request key is not text.
     """
     parts: Sequence[Any]
     own = (context.meta or {}).get(REQUEST_META)
@@ -217,5 +217,5 @@ def _request_key(context: Context, call: McpCall) -> str | None:
         parts = ("id", call.connection, context.request_id)
     else:
         return None
-    # Ids may be any number or text, even such as cannot be encoded; `repr` writes each.
+    # Ids may be any number or text, even text that cannot be encoded; `repr` writes each.
     return f"mcp-{blake2b(repr(parts).encode(), digest_size=16).hexdigest()}"

@@ -1,7 +1,7 @@
 """MCP's streamable HTTP for sessions: one POST at a time, answered as JSON.
 
-Each request stands alone: nothing of it stays here, so there is nothing to bound but the request. Clients of protocol
-versions with a handshake get a session id from the first answer. It names their connection, no more.
+Each request is independent: the server keeps nothing of it, so only the request needs a bound. Clients of protocol
+versions with a handshake get a session id with the first answer. It only names their connection.
 """
 
 import secrets
@@ -44,10 +44,10 @@ class SessionEndpoint:
         """Answer one POST.
 
         Args:
-            scope: Of the request. Any: ASGI.
-            body: All of its body.
-            caller: Who sent it.
-            session: The session that it is about.
+            scope: The scope of the request. Any: ASGI.
+            body: The complete body.
+            caller: The sender.
+            session: The session of the request.
         """
         stated = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         call = McpCall(caller=caller, session=session, connection=stated.get(_CONNECTION))
@@ -74,7 +74,7 @@ def _read_call(context: Context) -> McpCall:
 
 
 class _Exchange:
-    """The two ends that an ASGI application is given, for a body that is all there."""
+    """The `receive` and `send` of an ASGI application, for a complete body."""
 
     def __init__(self, body: bytes) -> None:
         self._waiting: list[MutableMapping[str, Any]] = [{"type": "http.request", "body": body, "more_body": False}]

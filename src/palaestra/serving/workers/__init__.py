@@ -1,4 +1,4 @@
-"""How session cores are run: in a thread of the server's process, or in workers, behind one interface.
+"""Runners of session cores: a thread of the server's process, or workers, behind one interface.
 
 Workers are processes, or Ray actors. The latter are in `ray_link`, which imports Ray.
 """

@@ -1,4 +1,4 @@
-"""How session cores are run for the protocols: in a thread of the server's process, or in workers."""
+"""The interface through which protocols run session cores, in a thread of the server's process or in workers."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping
@@ -14,10 +14,10 @@ class CoreRunner(ABC):
     """Runs batches. It belongs to one event loop.
 
     Args:
-        most: How many requests may wait or run at once.
+        most: Maximum requests that wait or run at once.
 
     Attributes:
-        pending: How many wait or run.
+        pending: The number that wait or run.
     """
 
     def __init__(self, most: int) -> None:
@@ -25,16 +25,16 @@ class CoreRunner(ABC):
         self.pending = 0
 
     async def run(self, caller: Caller, batch: ItemBatch) -> BatchAnswer:
-        """Run the items of a batch; those of one session in their order.
+        """Run the items of a batch; items of one session run in order.
 
         Raises:
-            LimitError: as many requests wait as may, or nothing can run them now.
+            LimitError: too many requests are waiting, or nothing can run them now.
         """
         self._check_room()
         return await self.run_always(caller, batch)
 
     async def run_always(self, caller: Caller, batch: ItemBatch) -> BatchAnswer:
-        """As `run`, however many requests wait: for what the server itself must do."""
+        """Like `run`, but without the limit of waiting requests: for the server's own work."""
         with self._count():
             return await self._run(caller, batch)
 
@@ -42,7 +42,7 @@ class CoreRunner(ABC):
         """The sessions that a caller may see. Any: JSON.
 
         Raises:
-            LimitError: as many requests wait as may.
+            LimitError: too many requests are waiting.
         """
         self._check_room()
         with self._count():
@@ -62,10 +62,10 @@ class CoreRunner(ABC):
 
     @abstractmethod
     async def start(self) -> None:
-        """Make ready.
+        """Start.
 
         Raises:
-            InfrastructureError: it cannot be.
+            InfrastructureError: it cannot start.
         """
 
     @abstractmethod
@@ -76,12 +76,12 @@ class CoreRunner(ABC):
 
     @abstractmethod
     async def counts(self) -> SessionCounts:
-        """What is held, and the account of episodes."""
+        """The number of sessions and snapshots, and the account of episodes."""
 
     @abstractmethod
     async def expire(self) -> int:
-        """Free what nobody has used for longer than its lease; how many sessions and snapshots there were."""
+        """Free sessions and snapshots whose lease has expired; return their number."""
 
     @abstractmethod
     async def stop(self) -> SessionCounts:
-        """Close every session and end; episodes that have not ended are void. Gives the account at the end."""
+        """Close every session and end; episodes that have not ended are void. Return the final account."""

@@ -18,11 +18,11 @@ R = TypeVar("R")
 
 
 class CoreThread(CoreRunner):
-    """A thread that runs one batch after the other.
+    """A thread that runs one batch after another.
 
     Args:
-        core: The sessions; only the thread touches them.
-        most: How many requests may wait or run at once.
+        core: The sessions; only this thread uses them.
+        most: Maximum requests that wait or run at once.
     """
 
     def __init__(self, core: SessionCore, *, most: int) -> None:
@@ -45,19 +45,19 @@ class CoreThread(CoreRunner):
         return await self._call(self.core.listing, caller)
 
     async def counts(self) -> SessionCounts:
-        """What is held, and the account of episodes."""
+        """The number of sessions and snapshots, and the account of episodes."""
         return await self._call(self.core.counts)
 
     async def expire(self) -> int:
-        """Free what nobody has used for longer than its lease; how many sessions and snapshots there were."""
+        """Free sessions and snapshots whose lease has expired; return their number."""
         return await self._call(self.core.expire)
 
     async def stop(self) -> SessionCounts:
-        """Close every session and end the thread, after what it runs. Gives the account at the end."""
+        """Close every session and end the thread after its current work. Return the final account."""
         await self._call(self.core.stop)
         self.close()
         return self.core.counts()
 
     def close(self) -> None:
-        """End the thread, after what it runs."""
+        """End the thread after its current work."""
         self._executor.shutdown()

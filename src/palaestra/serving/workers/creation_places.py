@@ -1,10 +1,10 @@
-"""Where sessions were created: a request that is sent again has to reach the worker that remembers its answer."""
+"""The workers that created sessions: a repeated request must reach the worker that remembers its answer."""
 
 from palaestra.serving.workers.worker_name import WorkerName
 
 _OWNERS = 1_024
 _KEYS = 1_536
-"""Of an owner: as many as a session core remembers."""
+"""Request keys of an owner: as many as a session core remembers."""
 
 
 class CreationPlaces:

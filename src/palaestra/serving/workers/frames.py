@@ -1,7 +1,7 @@
-"""What a server and its workers send each other: frames of a small JSON header and a body of bytes.
+"""Messages between a server and its workers: frames of a small JSON header and a body of bytes.
 
-The body of a request is the JSON of its items, and that of an answer the results
-one after the other, whose lengths are in the header. Both ends are one program, so nothing is checked.
+The body of a request is the JSON of its items. The body of an answer is its results, concatenated; the header has their
+lengths. Both ends are the same program, so nothing is checked.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from palaestra.serving.core import BatchAnswer, LedgerOutcome, SessionCounts
 Header: TypeAlias = Mapping[str, Any]
 """Any: JSON."""
 LENGTH = 8
-"""Bytes, highest first, that tell before each frame in a stream how long it is."""
+"""Size in bytes of the length before each frame in a stream, big-endian."""
 _HEADER_LENGTH = 4
 _NUMBERS = ("sessions", "snapshots", "begun", "running")
 

@@ -6,13 +6,13 @@ from contextlib import contextmanager
 
 COLLECT_AFTER = 50_000
 """New objects after which a collection begins. The items of a large batch are a few thousand objects at once, which
-Python's own number takes for garbage; looking through them took up to a sixth of a step. Sessions hold no cycles, so
-what is closed is freed without a collection."""
+exceeds Python's default and starts a collection; that took up to a sixth of a step. Sessions hold no cycles, so closed
+sessions are freed without a collection."""
 
 
 @contextmanager
 def collect_rarely() -> Generator[None]:
-    """Have this process collect rarely, for the time of the block."""
+    """Collect garbage rarely in this process during the block."""
     former = gc.get_threshold()
     gc.set_threshold(COLLECT_AFTER, *former[1:])
     try:

@@ -1,4 +1,4 @@
-"""Workers that are processes of the server's machine. The length of each frame stands before it in their sockets."""
+"""Workers that are processes on the server's machine. In their sockets, each frame follows its length."""
 
 import asyncio
 from contextlib import suppress
@@ -20,11 +20,11 @@ class ProcessLink(WorkerLink):
         self._process = process
 
     def send(self, frame: bytes) -> None:
-        """Hand a frame over. Where the worker has ended, nothing happens."""
+        """Send a frame. If the worker has ended, do nothing."""
         self._process.writer.writelines((len(frame).to_bytes(LENGTH), frame))
 
     async def receive(self) -> bytes | None:
-        """Wait for the next answer; `None` where no more will come, because the worker has ended."""
+        """Wait for the next answer; `None` if the worker has ended."""
         with suppress(asyncio.IncompleteReadError, ConnectionError):
             length = int.from_bytes(await self._process.reader.readexactly(LENGTH))
             return await self._process.reader.readexactly(length)
@@ -35,11 +35,11 @@ class ProcessLink(WorkerLink):
         self._process.kill()
 
     def release(self) -> None:
-        """Let go of the socket: the process closes its sessions and ends."""
-        self._process.writer.transport.abort()  # whatever was not sent yet is not waited for
+        """Close the socket; the process then closes its sessions and ends."""
+        self._process.writer.transport.abort()  # does not wait for unsent data
 
     async def reap(self) -> str:
-        """Wait until the process has ended, and say how it did. It is killed where that takes too long."""
+        """Wait until the process has ended and return how. Kill it if that takes too long."""
         code = await self._process.reap(2 * GRACE)
         self._process.writer.close()
         return describe_exit(code)
@@ -49,13 +49,13 @@ class ProcessLauncher(WorkerLauncher):
     """Starts processes."""
 
     async def open(self) -> None:
-        """Do nothing: a process needs nothing else."""
+        """Do nothing: processes need no preparation."""
 
     async def start(self) -> WorkerLink:
         """A new process.
 
         Raises:
-            InfrastructureError: none can be started.
+            InfrastructureError: no process can be started.
         """
         return ProcessLink(
             await ChildProcess.start("palaestra.serving.workers.worker_host:serve_sessions", prints=False)

@@ -1,8 +1,8 @@
 """Workers that are Ray actors, on the machines of a cluster. Needs the extra `ray`; only this module imports it.
 
-Ray places an actor where a core is free, spread over the machines, and never starts it again by itself: what it held
-would be gone without a word. The server does, as it does with processes. An actor ends with the server, because Ray
-ends what a program has left behind.
+Ray places actors on free cores, spread over the machines. Ray does not restart an actor, since its sessions would be
+lost silently; the server does, as with processes. An actor ends with the server, because Ray ends the actors of a
+program that has ended.
 """
 
 import asyncio
@@ -25,14 +25,14 @@ from palaestra.serving.workers.worker_link import WorkerLauncher, WorkerLink
 
 _RAY: Any = ray  # not all of it has types
 _LOCAL = "local"
-"""Ray's word for a cluster that is started for the one who asks, and ends with it."""
+"""Ray's name for a cluster that is started for this program and ends with it."""
 _WATCH = "watch"
 _REACH_SECONDS = 10.0
-"""How long the head of a cluster may take to answer at all."""
+"""Maximum seconds for the head of a cluster to answer."""
 
 
 class SessionActor:
-    """What an actor runs: one session core, which answers frames in their order."""
+    """The program of an actor: one session core, which answers frames in order."""
 
     def __init__(self) -> None:
         self._host: WorkerHost | None = None
@@ -49,7 +49,7 @@ class SessionActor:
         return self._host.greet()
 
     def wait(self) -> None:
-        """Never return: the call fails when the actor ends, so the server learns of it at once."""
+        """Never return: the call fails when the actor ends, so the server notices at once."""
         threading.Event().wait()
 
 
@@ -57,7 +57,7 @@ class RayLink(WorkerLink):
     """An actor, seen from the server.
 
     Args:
-        actor: The handle. Any: an actor's methods are known to Ray at run time alone.
+        actor: The handle. Any: an actor's methods are known only at run time.
     """
 
     def __init__(self, actor: Any) -> None:
@@ -74,16 +74,16 @@ class RayLink(WorkerLink):
         self._answers.put_nowait(None)
 
     def _keep_reason(self, error: RayError) -> None:
-        """The first error says why; later ones that the actor was killed for it. Its text may quote a request."""
+        """Keep the first error: later ones only say that the actor was killed. Its text may quote a request."""
         if self._reason is None:
             self._reason = type(error).__name__
 
     def send(self, frame: bytes) -> None:
-        """Hand a frame over. Where the worker has ended, nothing happens."""
+        """Send a frame. If the worker has ended, do nothing."""
         self._answers.put_nowait(self._actor.answer.remote(frame))
 
     async def receive(self) -> bytes | None:
-        """Wait for the next answer; `None` where no more will come, because the worker has ended."""
+        """Wait for the next answer; `None` if the worker has ended."""
         answering = await self._answers.get()
         if answering is None:
             return None
@@ -99,12 +99,12 @@ class RayLink(WorkerLink):
         _RAY.kill(self._actor)
 
     def release(self) -> None:
-        """End the actor at once: it has closed its sessions, or does not answer."""
+        """End the actor at once, because it has closed its sessions or does not answer."""
         self.kill()
 
     async def reap(self) -> str:
-        """Wait until Ray says that the actor has ended, and say how it did."""
-        # An actor that Ray could not reach for a while may run again.
+        """Wait until Ray reports that the actor has ended, and return how."""
+        # An actor that Ray could not reach for a while may still be running.
         self.kill()
         await asyncio.wait([self._end], timeout=2 * GRACE)
         self._end.cancel()
@@ -112,12 +112,12 @@ class RayLink(WorkerLink):
 
 
 class RayLauncher(WorkerLauncher):
-    """Starts actors. Ray is used as it was initialised; where it was not, this does so, and ends it.
+    """Starts actors. If Ray is not initialised yet, the launcher initialises it and shuts it down at the end.
 
     Args:
-        address: Of the cluster, as Ray takes it: "HOST:PORT"; "auto" for the one that this machine belongs to; "local"
-            for one of this machine alone, which is started here and ends with the server.
-        count: How many actors there will be: as many cores has a cluster that is started here.
+        address: The cluster's address for Ray: "HOST:PORT"; "auto" for the cluster of this machine; "local" for a new
+            one on this machine alone, which ends with the server.
+        count: The number of actors, which is also the number of cores of a cluster that is started here.
     """
 
     start_delay = "start; an actor waits until a machine of the Ray cluster has a free core"
@@ -133,14 +133,14 @@ class RayLauncher(WorkerLauncher):
             scheduling_strategy="SPREAD",
             concurrency_groups={_WATCH: 1},
         )(SessionActor)
-        # In the main thread Ray would handle its signals. What a thread has started ends with that thread.
+        # In the main thread, Ray would handle its signals. Ray's work ends with the thread that started it.
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="palaestra-ray")
 
     async def open(self) -> None:
         """Join the cluster, or start one.
 
         Raises:
-            InfrastructureError: there is none that can be joined, or none can be started.
+            InfrastructureError: no cluster can be joined or started.
         """
         if not _RAY.is_initialized():
             await asyncio.get_running_loop().run_in_executor(self._thread, self._init)
@@ -150,7 +150,7 @@ class RayLauncher(WorkerLauncher):
     def _init(self) -> None:
         options: dict[str, Any] = {}
         if self._address == _LOCAL:
-            # Nobody else has to reach it. Otherwise Ray keeps a token in the home of the user.
+            # Nobody else needs to reach it. Otherwise Ray stores a token in the user's home.
             os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
             options = {"num_cpus": self._count, "num_gpus": 0, "include_dashboard": False}
         try:
@@ -166,7 +166,7 @@ class RayLauncher(WorkerLauncher):
         """A new actor, which may wait for a free core.
 
         Raises:
-            InfrastructureError: Ray does not take it.
+            InfrastructureError: Ray does not accept the actor.
         """
         try:
             return RayLink(self._actors.remote())
@@ -181,11 +181,11 @@ class RayLauncher(WorkerLauncher):
 
 
 def _check_address(address: str) -> None:
-    """Ask whether anybody listens: Ray itself goes on asking for many minutes, and cannot be stopped meanwhile.
+    """Check that something listens at the address: Ray itself would try for many minutes and cannot be interrupted.
 
     Raises:
-        OSError: nobody does.
-        ValueError: it is none of the addresses that a server takes.
+        OSError: nothing listens.
+        ValueError: the address does not have a form that a server accepts.
     """
     if address in ("auto", _LOCAL):
         return
@@ -197,6 +197,6 @@ def _check_address(address: str) -> None:
 
 
 def _take_signals_back() -> None:
-    """Install the handler of SIGTERM again: Ray puts one of its own before it, which prints a trace and aborts."""
+    """Install the SIGTERM handler again: Ray replaces it with one that prints a trace and aborts."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGTERM))

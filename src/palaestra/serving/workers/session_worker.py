@@ -1,4 +1,4 @@
-"""A worker, seen from the server: it is asked, watched, and ended when it hangs."""
+"""A worker, seen from the server, which sends it requests, watches it, and ends it if it hangs."""
 
 import asyncio
 import logging
@@ -30,14 +30,14 @@ class WorkerTimeouts:
     request: float = 60.0
     """For a request, counted from when it is the first in line."""
     item: float = 1.0
-    """More for each item of a request."""
+    """Additional seconds for each item of a request."""
     stop: float = 10.0
     """For closing all sessions when the server stops."""
 
 
 @record
 class WorkerReply:
-    """What a worker has answered."""
+    """A worker's answer."""
 
     header: Header
     body: bytes
@@ -55,16 +55,16 @@ class SessionWorker:
     """A worker; it belongs to one event loop. `start` makes one.
 
     Args:
-        settings: What it is told.
-        link: The way to it.
-        on_end: Is called once when it can do nothing more, before its calls fail.
+        settings: Its settings.
+        link: The link to it.
+        on_end: Called once when the worker is lost, before its calls fail.
 
     Attributes:
-        name: Which worker it is.
-        counts: What it held when it answered last.
-        pid: The number of its process on its machine, once it has started.
-        lost: Why it can do nothing more, if it cannot.
-        growth: How many "sessions" and "snapshots" the calls that wait may add.
+        name: The worker's name.
+        counts: Its counts at its last answer.
+        pid: Its process id on its machine, once it has started.
+        lost: Why the worker is lost, if it is.
+        growth: How many "sessions" and "snapshots" the waiting calls may add.
     """
 
     def __init__(
@@ -95,13 +95,13 @@ class SessionWorker:
         seconds: float,
         on_end: Callable[["SessionWorker"], None],
     ) -> "SessionWorker":
-        """A new worker. `ready` waits until it can hold sessions; calls before wait in line.
+        """A new worker. `ready` waits until it can hold sessions; earlier calls wait in line.
 
         Args:
-            settings: What it is told.
-            launcher: Starts it.
-            seconds: What starting may take.
-            on_end: Is called once when it can do nothing more.
+            settings: Its settings.
+            launcher: Starts the worker.
+            seconds: Maximum seconds to start.
+            on_end: Called once when the worker is lost.
 
         Raises:
             InfrastructureError: no worker can be started.
@@ -119,7 +119,7 @@ class SessionWorker:
         """Wait until it has started.
 
         Raises:
-            WorkerLostError: it has ended before.
+            WorkerLostError: it ended before that.
         """
         while not self.is_ready:
             if self.lost is not None:
@@ -129,17 +129,17 @@ class SessionWorker:
     def ask(
         self, header: Header, body: bytes = b"", *, seconds: float, growth: Mapping[str, int] | None = None
     ) -> asyncio.Future[WorkerReply]:
-        """Ask for something.
+        """Send a request.
 
         Args:
-            header: What to do, under "do".
-            body: What belongs to it.
-            seconds: What it may take.
-            growth: How many "sessions" and "snapshots" it may add.
+            header: The header, with the operation under "do".
+            body: The body.
+            seconds: Maximum seconds for the answer.
+            growth: How many "sessions" and "snapshots" the request may add.
 
         Returns:
-            The answer to come, or one of these errors: `WorkerLostError` where the worker ends before, and
-            `InfrastructureError` where it could not do it.
+            A future of the answer. It fails with `WorkerLostError` if the worker ends first, and with
+            `InfrastructureError` if the worker could not do it.
         """
         return self._send(str(header["do"]), write_frame(header, body), seconds=seconds, growth=growth or {})
 
@@ -158,7 +158,7 @@ class SessionWorker:
         return answer
 
     def _watch(self) -> None:
-        """Time the call that is first in line: a worker does one after the other."""
+        """Time the call that is first in line: a worker runs one after another."""
         if self._alarm is not None:
             self._alarm.cancel()
             self._alarm = None
@@ -169,7 +169,7 @@ class SessionWorker:
             )
 
     async def _listen(self) -> None:
-        """Pass answers on until there are no more, and see to the end of the worker."""
+        """Pass answers on until there are no more, then handle the end of the worker."""
         reason = "it ended"
         try:
             while (frame := await self._link.receive()) is not None:
@@ -183,7 +183,7 @@ class SessionWorker:
             _LOG.warning("worker ended", extra={"worker": str(self.name), "reason": end})
 
     def _take(self, header: Header, body: bytes) -> None:
-        if self.lost is not None:  # its sessions are given up, and what it still says would count twice
+        if self.lost is not None:  # its sessions are given up, and further answers would count twice
             return
         self.pid = header.get("pid", self.pid)
         self.counts = read_counts(header["counts"])
@@ -198,7 +198,7 @@ class SessionWorker:
             call.answer.set_result(WorkerReply(header=header, body=body))
 
     def _fail(self, reason: str) -> None:
-        """Give the worker up, end it, and have all calls fail. The first reason stays."""
+        """Give the worker up, end it, and fail all calls. The first reason is kept."""
         if self.lost is not None:
             return
         self.lost = reason
@@ -212,14 +212,14 @@ class SessionWorker:
         for call in calls:
             if not call.answer.done():
                 call.answer.set_exception(WorkerLostError(f"worker {self.name}: {reason}"))
-                call.answer.exception()  # whoever asked may have gone
+                call.answer.exception()  # the caller may have gone
 
     async def close(self) -> None:
-        """Let it end, and wait until nothing of it is left."""
+        """End the worker and wait until it is gone."""
         self._is_closing = True
         self._link.release()
         await self.wait()
 
     async def wait(self) -> None:
-        """Wait until nothing of it is left."""
+        """Wait until the worker is gone."""
         await self._listening

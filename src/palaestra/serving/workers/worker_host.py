@@ -1,6 +1,6 @@
 """A worker: one session core that runs what the server sends it, in order, and the process that holds it.
 
-The process ends when the server lets go of the socket between them, however the server ends. It trusts the server.
+The process ends when the server closes the socket between them, for whatever reason. It trusts the server.
 """
 
 import logging
@@ -51,20 +51,20 @@ from palaestra.serving.workers.worker_name import WorkerName
 
 _LOG = logging.getLogger("palaestra.serving")
 GRACE = 2.0
-"""Seconds that a worker has for closing its sessions, once the server has let go of it."""
+"""Seconds that a worker has to close its sessions, once the server has closed the socket."""
 
 
 @record
 class WorkerSettings:
-    """What a worker is told when it starts. It pickles."""
+    """The settings that a worker gets when it starts. They can be pickled."""
 
     name: WorkerName
     worlds: Sequence[ServedWorld]
     secret: bytes
-    """Of the handles of tasks: the same in all workers."""
+    """The secret of task handles, the same in all workers."""
     limits: SessionLimits
     places: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Where the world packs are found, by environment id."""
+    """The places of the world packs, by environment id."""
     is_logged: bool = False
     """Whether errors are logged on standard error."""
 
@@ -73,7 +73,7 @@ class WorkerHost:
     """The session core of a worker.
 
     Args:
-        settings: What the server has said.
+        settings: The settings from the server.
     """
 
     def __init__(self, settings: WorkerSettings) -> None:
@@ -95,7 +95,7 @@ class WorkerHost:
         return write_frame({"pid": os.getpid(), "counts": write_counts(self._core.counts())})
 
     def answer(self, frame: bytes) -> bytes:
-        """Do what a frame says; the answer as a frame."""
+        """Run the request in a frame; return the answer as a frame."""
         header, body = read_frame(frame)
         try:
             fields, answered = self._do(header, body)
@@ -138,7 +138,7 @@ class WorkerHost:
         return fields if "elsewhere" not in header else {**fields, "owners": self._owners()}, answered
 
     def _copy(self, header: Header) -> tuple[Header, bytes]:
-        """A snapshot for a session of another worker; nothing where the caller has none of this name."""
+        """A snapshot for a session of another worker; empty if the caller has no such snapshot."""
         try:
             stored = self._core.snapshots.find(read_caller(header["caller"]), header["snapshot"])
         except SessionError:
@@ -162,10 +162,10 @@ def make_host(first: bytes) -> WorkerHost:
 
 
 def serve_sessions(descriptor: int) -> None:
-    """Hold sessions for the server at the other end of a socket, until it lets go of it."""
-    # A signal to the whole group reaches every process; the server decides what comes of it.
+    """Hold sessions for the server at the other end of a socket, until the server closes it."""
+    # A signal to the whole group reaches every process; the server alone decides what to do.
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _do_nothing)  # unlike SIG_IGN, it does not pass on to what a world starts
+        signal.signal(number, _do_nothing)  # unlike SIG_IGN, processes that a world starts do not inherit it
     link = socket.socket(fileno=descriptor)
     frames: SimpleQueue[bytes | None] = SimpleQueue()
     threading.Thread(target=_receive, args=(link, frames), daemon=True).start()
@@ -185,12 +185,12 @@ def _do_nothing(number: int, frame: FrameType | None) -> None:
 
 
 def _send(link: socket.socket, frame: bytes) -> None:
-    with suppress(OSError):  # the server has let go, and `frames` will end
+    with suppress(OSError):  # the server has closed the socket, and `frames` will end
         link.sendall(len(frame).to_bytes(LENGTH) + frame)
 
 
 def _receive(link: socket.socket, frames: SimpleQueue[bytes | None]) -> None:
-    """Queue what comes in. When nothing can come any more, end the process, even if a world hangs."""
+    """Queue incoming frames. When the socket closes, end the process, even if a world hangs."""
     with suppress(OSError), link.makefile("rb") as stream:
         while len(head := stream.read(LENGTH)) == LENGTH:
             frame = stream.read(length := int.from_bytes(head))

@@ -1,21 +1,21 @@
-"""The two ends of a server's way to a worker: what starts workers, and a worker that takes frames and answers them."""
+"""The interfaces between a server and its workers: a launcher that starts workers, and a link that exchanges frames."""
 
 from abc import ABC, abstractmethod
 
 
 class WorkerLink(ABC):
-    """A worker that answers each frame by a frame, in their order. It belongs to one event loop.
+    """A worker that answers each frame with a frame, in order. It belongs to one event loop.
 
     The first frame is the pickled `WorkerSettings`.
     """
 
     @abstractmethod
     def send(self, frame: bytes) -> None:
-        """Hand a frame over. Where the worker has ended, nothing happens."""
+        """Send a frame. If the worker has ended, do nothing."""
 
     @abstractmethod
     async def receive(self) -> bytes | None:
-        """Wait for the next answer; `None` where no more will come, because the worker has ended."""
+        """Wait for the next answer; `None` if the worker has ended."""
 
     @abstractmethod
     def kill(self) -> None:
@@ -27,21 +27,21 @@ class WorkerLink(ABC):
 
     @abstractmethod
     async def reap(self) -> str:
-        """Wait until the worker has ended, and say how it did. It is killed where that takes too long."""
+        """Wait until the worker has ended and return how. Kill it if that takes too long."""
 
 
 class WorkerLauncher(ABC):
     """Starts workers. It belongs to one event loop, from `open` to `close`.
 
     Attributes:
-        start_delay: What a worker that does not start may wait for, as it reads in an error.
+        start_delay: What a worker that does not start may be waiting for, as a phrase for errors.
     """
 
     start_delay = "start"
 
     @abstractmethod
     async def open(self) -> None:
-        """Make ready.
+        """Prepare to start workers.
 
         Raises:
             InfrastructureError: workers cannot be started.
@@ -49,12 +49,12 @@ class WorkerLauncher(ABC):
 
     @abstractmethod
     async def start(self) -> WorkerLink:
-        """A new worker; it may be on its way still.
+        """Start a worker, which may not be ready yet.
 
         Raises:
-            InfrastructureError: none can be started.
+            InfrastructureError: no worker can be started.
         """
 
     @abstractmethod
     async def close(self) -> None:
-        """Free what is held; all workers have ended."""
+        """Free all resources; all workers have ended."""

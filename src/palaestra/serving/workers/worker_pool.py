@@ -29,9 +29,9 @@ from palaestra.serving.workers.worker_name import WorkerName, worker_of
 from palaestra.serving.workers.worker_set import WorkerSet
 
 _GROWS = {"create": "sessions", "fork": "sessions", "snapshot": "snapshots"}
-"""Operations that add something which limits count."""
+"""Operations that add something that limits count."""
 _EXPIRE_SECONDS = 1.0
-"""How long a round waits for workers that are busy; what they free then is counted in a later round."""
+"""How long a round waits for busy workers; what they free is counted in a later round."""
 
 
 @record
@@ -47,12 +47,12 @@ class WorkerPool(CoreRunner):
     """Workers. Their sessions are played at the same time.
 
     Args:
-        count: How many workers there are.
-        settings: What a worker of a name is told.
-        launcher: Starts them.
-        limits: How much all of them hold at once.
-        most: How many requests may wait or run at once.
-        timeouts: How long a worker may take.
+        count: The number of workers.
+        settings: Returns the settings of the worker with a name.
+        launcher: Starts the workers.
+        limits: Bounds of sessions and snapshots over all workers.
+        most: Maximum requests that wait or run at once.
+        timeouts: Seconds after which a worker counts as hanging.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class WorkerPool(CoreRunner):
         """Start the workers.
 
         Raises:
-            InfrastructureError: one does not start.
+            InfrastructureError: a worker does not start.
         """
         await self.workers.start()
 
@@ -90,7 +90,7 @@ class WorkerPool(CoreRunner):
             return await self._run_one_by_one(caller, batch)
 
     def _may_reach_a_limit(self, batch: ItemBatch) -> bool:
-        """Whether an item could be refused for what other workers hold."""
+        """Whether an item could be refused because of what other workers hold."""
         grows, limits = _GROWS.get(batch.operation.name), self._limits
         if grows is None:
             return False
@@ -119,12 +119,12 @@ class WorkerPool(CoreRunner):
         return BatchAnswer(results=results, errors=errors)
 
     async def _copy_snapshots(self, caller: Caller, batch: ItemBatch) -> dict[str, bytes]:
-        """Copies of the snapshots that sessions of other workers than theirs are put at."""
+        """Copies of the snapshots that are restored in sessions of another worker."""
         wanted: dict[str, SessionWorker] = {}
         for item in batch.items:
             holder = worker_of(item.snapshot)
             if holder is not None and holder != worker_of(item.session):
-                with suppress(SessionLostError):  # the session's worker says that there is none
+                with suppress(SessionLostError):  # the session's worker reports that there is none
                     if (worker := self.workers.find(holder)) is not None:
                         wanted[item.snapshot] = worker
         asked = (
@@ -139,7 +139,7 @@ class WorkerPool(CoreRunner):
         }
 
     async def _run_one_by_one(self, caller: Caller, batch: ItemBatch) -> BatchAnswer:
-        """Run items one after the other, each worker told what the others hold: exact, and slower."""
+        """Run items one after another, with each worker knowing what the others hold: exact but slower."""
         owners: dict[SessionWorker, Mapping[str, Mapping[str, int]]] = {}
         workers = list(self.workers)
         asked = (worker.ask({"do": "count"}, seconds=self._timeouts.request) for worker in workers)
@@ -168,7 +168,7 @@ class WorkerPool(CoreRunner):
     def _count_elsewhere(
         self, worker: SessionWorker, owners: Mapping[SessionWorker, Mapping[str, Mapping[str, int]]]
     ) -> Header:
-        """Sessions and snapshots by owner in the other workers. Those that are being added have no owner's name yet."""
+        """Sessions and snapshots by owner in the other workers. Those being added have no owner's name yet."""
         found: dict[str, Counter[str]] = {"sessions": Counter(), "snapshots": Counter()}
         for other in self.workers:
             if other is not worker:
@@ -200,10 +200,10 @@ class WorkerPool(CoreRunner):
         )
 
     def _read(self, batch: ItemBatch, answer: WorkerReply | BaseException) -> BatchAnswer:
-        """What a worker has answered; where it was lost before, each item has an error.
+        """A worker's answer; if the worker was lost first, each item has an error.
 
         Raises:
-            InfrastructureError: it could not run the batch.
+            InfrastructureError: the worker could not run the batch.
         """
         if isinstance(answer, WorkerReply):
             return read_answer(answer.header, answer.body)
@@ -224,7 +224,7 @@ class WorkerPool(CoreRunner):
             try:
                 worker = self._route(caller, batch.operation.name, item, planned)
             except SessionLostError:
-                # Closing a session that is gone is fine, as it is in a session core.
+                # Closing a lost session is allowed, as in a session core.
                 is_closed = batch.operation.name == "close"
                 refused[place] = (b'{"ok":{}}', None) if is_closed else _refuse(_describe_loss(item))
             else:
@@ -235,7 +235,7 @@ class WorkerPool(CoreRunner):
         """The worker that runs an item.
 
         Raises:
-            LimitError: there is none now.
+            LimitError: no worker is available now.
             SessionLostError: the worker that held the session has ended.
         """
         if operation == "create":
@@ -244,14 +244,14 @@ class WorkerPool(CoreRunner):
             return self.workers.choose()
         name = worker_of(item.snapshot if operation == "drop" else item.session)
         worker = None if name is None else self.workers.find(name)
-        # An id that no worker has made is refused by any.
+        # Any worker refuses an id that no worker has made.
         return self.workers.choose() if worker is None else worker
 
     def _place(self, caller: Caller, item: Any, planned: Counter[WorkerName]) -> SessionWorker:
         if item.request is not None and (former := self._places.find(caller.owner, item.request)) is not None:
             try:
                 worker = self.workers.find(former)
-            except SessionLostError:  # the session is gone as well, so another one is right
+            except SessionLostError:  # the session is gone too, so any other worker will do
                 worker = None
             if worker is not None:
                 return worker
@@ -278,11 +278,11 @@ class WorkerPool(CoreRunner):
         return found
 
     async def counts(self) -> SessionCounts:
-        """What is held, and the account of episodes, as of the latest answers."""
+        """The number of sessions and snapshots, and the account of episodes, as of the latest answers."""
         return self.workers.counts()
 
     async def expire(self) -> int:
-        """Free what nobody has used for longer than its lease; how many sessions and snapshots there were."""
+        """Free sessions and snapshots whose lease has expired; return their number."""
         for worker in self.workers:
             if worker not in self._expiries:
                 self._expiries[worker] = worker.ask({"do": "expire"}, seconds=self._timeouts.request)
@@ -296,7 +296,7 @@ class WorkerPool(CoreRunner):
         return sum(int(reply.header["freed"]) for reply in replies if isinstance(reply, WorkerReply))
 
     async def stop(self) -> SessionCounts:
-        """Close every session and end the workers. Gives the account at the end."""
+        """Close every session and end the workers. Return the final account."""
         await self.workers.stop()
         return self.workers.counts()
 
@@ -306,7 +306,7 @@ def _refuse(error: PalaestraError) -> tuple[bytes, str]:
 
 
 def _describe_loss(item: Any) -> InfrastructureError:
-    """Why an item was not run, or why nobody knows whether it was: its worker has ended."""
+    """The error for an item whose worker has ended: it was not run, or nobody knows whether it was."""
     session = getattr(item, "session", None)
     if session is not None:
         return SessionLostError(

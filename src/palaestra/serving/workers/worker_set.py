@@ -1,4 +1,4 @@
-"""The workers of a server: started, counted, replaced when one is lost, and ended."""
+"""The workers of a server: start, count, replace and end them."""
 
 import asyncio
 import logging
@@ -16,17 +16,17 @@ from palaestra.serving.workers.worker_name import WorkerName
 
 _LOG = logging.getLogger("palaestra.serving")
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 30.0
-"""Seconds before a worker is started again that did not even start."""
+"""Seconds before another attempt, if a worker failed to start."""
 
 
 class WorkerSet:
-    """Workers by number; each number has one worker, or none while the next is being started.
+    """Workers by number; a number has one worker, or none while the next is starting.
 
     Args:
-        count: How many there are.
-        settings: What a worker of a name is told.
-        launcher: Starts them.
-        timeouts: How long a worker may take.
+        count: The number of workers.
+        settings: Returns the settings of the worker with a name.
+        launcher: Starts the workers.
+        timeouts: Seconds after which a worker counts as hanging.
     """
 
     def __init__(
@@ -50,14 +50,14 @@ class WorkerSet:
         self._is_stopping = False
 
     def __iter__(self) -> Iterator[SessionWorker]:
-        """Those that can be asked."""
+        """The workers that take requests."""
         return iter([worker for worker in self._workers if worker is not None])
 
     async def start(self) -> None:
-        """Start all and wait for them.
+        """Start all workers and wait for them.
 
         Raises:
-            InfrastructureError: one does not start.
+            InfrastructureError: a worker does not start.
         """
         try:
             await self._launcher.open()
@@ -75,9 +75,9 @@ class WorkerSet:
         )
 
     def _take_leave(self, worker: SessionWorker) -> None:
-        """Enter the episodes of a worker that has ended, and have another take its place.
+        """Record the episodes of a worker that has ended, and replace it.
 
-        What it has not answered nobody has seen, so the account ends with its latest answer.
+        Nobody has seen what it did after its latest answer, so its account ends there.
         """
         number, counts = worker.name.number, worker.counts
         self._begun += counts.begun
@@ -95,15 +95,15 @@ class WorkerSet:
                 await asyncio.sleep(min(_FIRST_WAIT * 2 ** (failures - 1), _LONGEST_WAIT))
             try:
                 return await self._start(number)
-            except InfrastructureError:  # there is no room for one now
+            except InfrastructureError:  # there is no room for a worker now
                 _LOG.exception("worker cannot be started", extra={"worker": str(number)})
                 self._failures[number] += 1
 
     def find(self, name: WorkerName) -> SessionWorker | None:
-        """The worker of a name; `None` where there never was one.
+        """The worker with a name; `None` if there never was one.
 
         Raises:
-            SessionLostError: it has ended.
+            SessionLostError: the worker has ended.
         """
         number, generation = name.number, name.generation
         if number >= len(self._workers) or generation > self._generations[number]:
@@ -114,13 +114,13 @@ class WorkerSet:
         return worker
 
     def choose(self, planned: Counter[WorkerName] | None = None) -> SessionWorker:
-        """The worker with the fewest sessions; one that has started before one that has not.
+        """The worker with the fewest sessions; workers that have started come first.
 
         Args:
             planned: Sessions that are about to be created.
 
         Raises:
-            LimitError: all have ended, and the next ones are not there yet.
+            LimitError: all workers have ended, and their replacements are not ready yet.
         """
         added = Counter[WorkerName]() if planned is None else planned
         found = min(
@@ -133,7 +133,7 @@ class WorkerSet:
         return found
 
     def counts(self) -> SessionCounts:
-        """What all hold, and the account of episodes, those of workers that have ended included."""
+        """The counts of all workers and the account of episodes, including workers that have ended."""
         known = [worker.counts for worker in self]
         outcomes = self._outcomes.copy()
         for one in known:
@@ -147,7 +147,7 @@ class WorkerSet:
         )
 
     async def stop(self) -> None:
-        """Have each close its sessions and end; when it returns, no worker is left."""
+        """Make each worker close its sessions and end; afterwards no worker is left."""
         self._is_stopping = True
         for task in list(self._starts):
             task.cancel()
@@ -165,7 +165,7 @@ class WorkerSet:
 
 
 def _keep(tasks: set[asyncio.Task[None]], run: Coroutine[Any, Any, None]) -> None:
-    """Run something beside everything else; a task that nobody holds may vanish."""
+    """Run a coroutine in the background and hold its task, which might vanish otherwise."""
     task = asyncio.create_task(run)
     tasks.add(task)
     task.add_done_callback(tasks.discard)

@@ -1,1 +1,1 @@
-"""What draws tokens: the protocol, and the engines that keep it."""
+"""Engines, which sample tokens: the interface and its implementations."""

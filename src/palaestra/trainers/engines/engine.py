@@ -1,7 +1,7 @@
-"""What draws tokens: one protocol for our own engine, vLLM and a server elsewhere.
+"""The interface of engines, which sample tokens: the native engine, vLLM and a remote server.
 
-An engine is asked for a turn at a time, with the whole context that it continues. Which part of that context it still
-holds is its own business; the trajectory's id lets it find it again. It deals in token ids and tokenises nothing.
+An engine samples one turn per request, which has the whole context of the turn. The engine may still hold a part of
+that context, and finds it by the trajectory's id. It works with token ids and does not tokenise.
 """
 
 from abc import ABC, abstractmethod
@@ -17,30 +17,30 @@ from palaestra.trajectory import Stop, TemperatureChoices
 Weights: TypeAlias = Mapping[str, Tensor]
 """A decoder's state dict, by the names of Hugging Face's files; a tied output layer may be left out."""
 InFlight: TypeAlias = Literal["keep", "retract", "wait"]
-"""What a new version of the weights does to turns under way: they go on over the keys and values that the old one made;
-or go on after those were made anew; or are finished under the old version first."""
+"""What a new version of the weights does to running turns: "keep" continues them with the keys and values of the old
+version, "retract" continues them after computing those anew, and "wait" finishes them under the old version first."""
 
 
 @record
 class Sampling:
-    """The distribution that tokens are drawn from, and when a turn ends."""
+    """The sampling distribution, and when a turn ends."""
 
     limit: int
-    """Tokens that the turn may have; at least 1."""
+    """Maximum tokens of the turn; at least 1."""
     stop: tuple[int, ...]
-    """Token ids that end it; the one that did is part of it."""
+    """Token ids that end the turn, which includes the one that did."""
     temperature: float = 1.0
-    """Above 0. Where a temperature head chooses: the one that stands until it first does."""
+    """Above 0. With a temperature head: the temperature until its first choice."""
     top_p: float = 1.0
-    """In (0, 1]: only the likeliest tokens that together reach this probability are drawn, in proportion."""
+    """In (0, 1]: only the likeliest tokens that together reach this probability are sampled, in proportion."""
 
 
 @record
 class TurnRequest:
-    """One turn to be drawn."""
+    """A request to sample one turn."""
 
     trajectory: str
-    """Whose turn it is; it has one at a time."""
+    """The trajectory's id; it has one turn at a time."""
     context: tuple[int, ...]
     """Every token so far; at least one."""
     sampling: Sampling
@@ -49,102 +49,102 @@ class TurnRequest:
     `noise_at(key, p)`, so that neither batch nor order of arrival changes what is drawn. Engines that cannot take
     noise from outside seed their own by it."""
     timeout: float | None = None
-    """Seconds after which the turn is given up with a `WaitError`."""
+    """Seconds after which the turn fails with a `WaitError`."""
     group: str = ""
-    """Trajectories of one group begin alike, as a rule; "" where it is in none. What is drawn does not depend on it."""
+    """The trajectory's group, whose members usually share a beginning; "" for none. Sampling does not depend on it."""
 
 
 @record
 class Completion:
-    """A turn that was drawn; its tokens are aligned."""
+    """A sampled turn; its fields are aligned by token."""
 
     ids: tuple[int, ...]
     logprobs: tuple[float, ...]
-    """Under the distribution that each was really drawn from: temperature and top-p included."""
+    """Log-probabilities under the distribution that each token was drawn from, temperature and top-p included."""
     versions: tuple[int, ...]
-    """Of the weights that drew each."""
+    """The version of the weights that sampled each token."""
     stop: Stop
     choices: TemperatureChoices | None = None
-    """Where a temperature head chose."""
+    """The choices of the temperature head, if there is one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineStats:
-    """How an engine is doing; counts are since it was made."""
+    """The state of an engine; counts begin when it was made."""
 
     running: int
-    """Turns being drawn."""
+    """Turns being sampled."""
     waiting: int
-    """Turns that wait for a place."""
+    """Turns waiting for a place."""
     resident: int
-    """Tokens whose keys and values are held, those of trajectories that wait for their worlds included."""
+    """Tokens whose keys and values are held, including those of trajectories that wait for their worlds."""
     capacity: int
-    """Tokens whose keys and values can be held; 0 where it does not say."""
+    """Tokens whose keys and values can be held; 0 if unknown."""
     drawn: int
-    """Tokens drawn."""
+    """Tokens sampled."""
     prefilled: int
-    """Tokens of contexts that were put through the model."""
+    """Context tokens that passed through the model."""
     reused: int
-    """Tokens of contexts whose keys and values were there already."""
+    """Context tokens whose keys and values were already held."""
     busy_seconds: float
-    """Spent on the model, whatever else went on meanwhile."""
+    """Seconds spent in the model, whatever else ran meanwhile."""
     version: int
-    """Of the weights."""
+    """The version of the weights."""
     weight_bytes: int = 0
-    """Bytes of the weights in each form that is held; 0 where it does not say."""
+    """Bytes of the weights in all held forms; 0 if unknown."""
     cache_bytes: int = 0
-    """Bytes of what is set aside for keys and values, on a processor taken as it is needed; 0 where it does not say."""
+    """Bytes reserved for keys and values, on a CPU allocated as needed; 0 if unknown."""
     update_seconds: float = 0.0
-    """Spent on taking the last new weights, to quantise them included; 0 where it does not say."""
+    """Seconds to load the last new weights, quantisation included; 0 if unknown."""
 
 
 class Engine(ABC):
-    """Draws turns, many at once. Every method belongs to one event loop."""
+    """Samples many turns at once. All methods belong to one event loop."""
 
     @property
     @abstractmethod
     def context(self) -> int:
-        """Tokens that a trajectory may have."""
+        """Maximum tokens of a trajectory."""
 
     @abstractmethod
     async def generate(self, request: TurnRequest) -> Completion:
-        """Draw one turn.
+        """Sample one turn.
 
-        Cancelling it frees its place and keeps nothing of it.
+        Cancelling the call frees its place and discards the turn.
 
         Raises:
-            ValueError: the request breaks a rule, such as a context that leaves no room; nothing was drawn.
+            ValueError: the request breaks a rule, such as a context that leaves no room; nothing was sampled.
             WaitError: it took longer than `timeout`.
-            EngineError: the engine failed; the trajectory can be asked for again once it has recovered.
+            EngineError: the engine failed; the turn can be requested again once the engine has recovered.
         """
 
     @abstractmethod
     def release(self, trajectory: str) -> None:
-        """The trajectory has ended, or was given up: what is held for it can go. Unknown ids are fine."""
+        """Free everything held for a trajectory that has ended or was given up. Unknown ids are allowed."""
 
     @abstractmethod
     async def update_weights(self, weights: Weights, version: int, *, in_flight: InFlight = "keep") -> None:
-        """Draw with new weights from now on, and mark what is drawn with `version`.
+        """Sample with new weights from now on, and mark sampled tokens with `version`.
 
-        Nothing that was worked out under other weights is used for a context that begins afterwards.
+        Contexts that begin afterwards use nothing that was computed under other weights.
 
         Raises:
             CheckpointError: names or shapes do not fit the model; the old weights stay.
-            EngineError: the engine failed on the way.
+            EngineError: the engine failed during the update.
         """
 
     @abstractmethod
     async def pause(self) -> None:
-        """Draw nothing more, once this returns; turns under way stay where they are."""
+        """Stop sampling; running turns stay where they are."""
 
     @abstractmethod
     async def resume(self) -> None:
-        """Go on after `pause`."""
+        """Continue after `pause`."""
 
     @abstractmethod
     def stats(self) -> EngineStats:
-        """How it is doing."""
+        """The state of the engine."""
 
     @abstractmethod
     async def close(self) -> None:
-        """Free everything; turns under way end with an `EngineError`. Closing twice is fine."""
+        """Free everything; running turns end with an `EngineError`. Closing twice is allowed."""

@@ -1,15 +1,15 @@
-"""Sampling noise: a number for each place of each trajectory, whatever is drawn beside it."""
+"""Sampling noise: a number for each position of each trajectory, independent of the rest of the batch."""
 
 from collections.abc import Iterator
 
 from palaestra.seeding import Stream
 
 _BELOW_ONE = 1 - 2.0**-24
-"""The greatest number below 1 in single precision: noise of exactly 1 would pass every token."""
+"""The largest number below 1 in single precision: noise of exactly 1 would pass every token."""
 
 
 def noise_key(*names: str | int) -> bytes:
-    """The key of a trajectory's noise, from the run's seed and what names the trajectory."""
+    """The key of a trajectory's noise, from the run's seed and the trajectory's names."""
     return Stream.root("noise", *names).save()[0]
 
 
@@ -19,7 +19,7 @@ def noise_at(key: bytes, place: int) -> float:
 
 
 def noise_from(key: bytes, place: int) -> Iterator[float]:
-    """The numbers of `place` and of every place behind it, one hash for eight of them."""
+    """The numbers of `place` and of every later one, one hash for eight of them."""
     stream = Stream(key, place)
     while True:
         yield min(stream.word() / 2.0**64, _BELOW_ONE)

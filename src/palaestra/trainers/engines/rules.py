@@ -1,4 +1,4 @@
-"""What a request must keep to before anything is drawn for it."""
+"""The rules of a request, which are checked before anything is sampled for it."""
 
 import math
 
@@ -8,15 +8,15 @@ _LONGEST_KEY = 64
 
 
 def check_request(request: TurnRequest, *, context: int, vocabulary: int) -> None:
-    """Check what a request asks for.
+    """Check a request.
 
     Args:
         request: The request.
-        context: Tokens that a trajectory may have.
-        vocabulary: Tokens that there are.
+        context: Maximum tokens of a trajectory.
+        vocabulary: The size of the vocabulary.
 
     Raises:
-        ValueError: it breaks a rule; the message says which, and the way out.
+        ValueError: the request breaks a rule; the message says which and what to do.
     """
     sampling, name, length = request.sampling, f"trajectory {request.trajectory!r}", len(request.context)
     if not length:

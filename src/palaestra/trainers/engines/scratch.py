@@ -1,4 +1,4 @@
-"""A folder for weights on their way to a process that draws with them."""
+"""A folder that passes weights to an engine in another process."""
 
 import shutil
 from pathlib import Path
@@ -8,11 +8,11 @@ _MEMORY = Path("/dev/shm")  # noqa: S108  the folder in it is made anew and is o
 
 
 def scratch_folder(name: str, weight_bytes: int) -> "TemporaryDirectory[str]":
-    """A new folder, in shared memory where that has room for the weights twice: the old go when the new are there.
+    """A new folder, in shared memory if that has room for both the old and the new weights.
 
     Args:
-        name: What it begins with.
-        weight_bytes: Of one set of weights.
+        name: The prefix of the folder's name.
+        weight_bytes: Bytes of one set of weights.
     """
     roomy = _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > 3 * weight_bytes
     return TemporaryDirectory(prefix=name, dir=_MEMORY if roomy else None)

@@ -1,4 +1,4 @@
-"""A worker process that an engine draws in: how it is started, asked, and got rid of, whatever draws there."""
+"""A worker process of an engine: start it, send requests, and end it, independent of the engine's kind."""
 
 import asyncio
 import contextlib
@@ -18,22 +18,22 @@ WorkerMessage: TypeAlias = dict[str, Any]
 SocketStream: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 _TAIL = 6000
-"""Bytes of what the worker said last that are kept for an error."""
+"""Bytes of the worker's last output that are kept for errors."""
 _FAREWELL = 5.0
-"""Seconds that a worker has to end when it is told to."""
+"""Seconds that a worker has to end on request."""
 _LAST_BREATH = 1.0
-"""Seconds that it has once it has hung up; an orderly end takes longer than that of the socket."""
+"""Seconds that it has to end after it has closed its socket; an orderly end takes longer than closing."""
 
 
 class WorkerProcess:
-    """A process at the other end of a socket, and the questions that it has not answered yet; see `spawn`.
+    """A process at the other end of a socket, and its unanswered requests; see `spawn`.
 
     Args:
-        process: In a session of its own, so that whatever it starts can be got rid of with it.
-        line: Its answers, and our questions.
-        mutter: What it prints.
-        name: What it is called in errors.
-        hear: Given what it tells beside answers and counts.
+        process: The process, in its own process session, so that everything it starts can be killed with it.
+        line: The stream of requests and answers.
+        mutter: Its output.
+        name: Its name in errors.
+        hear: Called with messages that are neither answers nor counts.
     """
 
     def __init__(
@@ -75,13 +75,13 @@ class WorkerProcess:
         """Start a process.
 
         Args:
-            command: The descriptor of its end of the socket is added as a last argument.
-            environment: All of it.
-            name: What it is called in errors, such as "vLLM's worker".
-            hear: Given what it tells beside answers and counts, in order with them.
+            command: The command; the descriptor of the process's end of the socket is appended as the last argument.
+            environment: The complete environment.
+            name: Its name in errors, such as "vLLM's worker".
+            hear: Called with messages that are neither answers nor counts, in order with them.
 
         Raises:
-            EngineError: it cannot be run.
+            EngineError: the command cannot be run.
         """
         (line, its_line), (mutter, its_mutter) = socket.socketpair(), socket.socketpair()
         with its_line, its_mutter:
@@ -110,14 +110,14 @@ class WorkerProcess:
 
     @property
     def obituary(self) -> str:
-        """How it has ended, in words, and what it said last."""
+        """How it ended, in words, and its last output."""
         return self._obituary or f"{self._name}, process {self.pid}, {self._why or 'is alive'}"
 
     async def begin(self, setup: WorkerMessage, *, timeout: float) -> WorkerMessage:
-        """Tell it how to set itself up, and return what it tells once it has.
+        """Send the setup, and return the worker's answer once it is ready.
 
         Raises:
-            EngineError: it ended, or was not ready in time and was killed; the message quotes what it said last.
+            EngineError: it ended, or was not ready in time and was killed; the message quotes its last output.
         """
         self._send(setup)
         done, _ = await asyncio.wait((self._ready,), timeout=timeout)
@@ -128,16 +128,16 @@ class WorkerProcess:
     async def ask(
         self, do: str, arguments: WorkerMessage, *, silence: float, held: Callable[[], bool] = lambda: False
     ) -> WorkerMessage:
-        """Have something done, and return what it answers. Cancelling this has the worker drop it.
+        """Send a request and return the answer. Cancelling the call makes the worker drop the request.
 
         Args:
-            do: The name of it.
-            arguments: What it takes.
-            silence: Seconds without a word, about this or anything else, after which the worker is stuck and is killed.
-            held: Whether it is silent because it was told to be.
+            do: The name of the request.
+            arguments: Its arguments.
+            silence: Seconds without any message, after which the worker counts as stuck and is killed.
+            held: Whether it is silent on request.
 
         Raises:
-            EngineError: this went wrong, or the worker ended or was stuck.
+            EngineError: the request failed, or the worker ended or was stuck.
         """
         if not self.alive:
             raise EngineError(self.obituary)
@@ -162,22 +162,22 @@ class WorkerProcess:
         return said
 
     def tell(self, do: str, arguments: WorkerMessage) -> None:
-        """Have something done that has no answer, in order with what is asked; nothing where the worker has ended."""
+        """Send a message without answer, in order with requests; do nothing if the worker has ended."""
         if self.alive:
             self._send({"do": do, "id": next(self._numbers), "with": arguments})
 
     @property
     def busy(self) -> int:
-        """Questions that it has not answered."""
+        """The number of unanswered requests."""
         return len(self._asked)
 
     async def drained(self) -> None:
-        """Come back once it has answered what it was asked before, or is no more."""
+        """Return once it has answered all earlier requests, or has ended."""
         if self._asked:
             await asyncio.wait(list(self._asked.values()))
 
     async def stop(self) -> None:
-        """Have it end, within seconds; what it was asked fails at once."""
+        """End it within seconds; unanswered requests fail at once."""
         self._why, listens = "was closed", self._ready.done()
         self._fail("the engine was closed")
         if listens:
@@ -186,7 +186,7 @@ class WorkerProcess:
         await self._kill(self._why)
 
     async def kill(self) -> None:
-        """Get rid of it at once, for it may hold what nobody knows."""
+        """Kill it at once, because its state is unknown."""
         await self._kill("was killed")
 
     async def _kill(self, why: str) -> None:
@@ -209,7 +209,7 @@ class WorkerProcess:
                 self._take(orjson.loads(await self._reader.readexactly(size)))
 
     async def _attend(self) -> None:
-        # It may hang up and live on; or end while what it started holds the line open.
+        # It may close the socket and live on; or end while a process that it started keeps the socket open.
         receiving, end = asyncio.create_task(self._receive()), asyncio.create_task(self._process.wait())
         await asyncio.wait((receiving, end), return_when=asyncio.FIRST_COMPLETED)
         await asyncio.wait((end,), timeout=_LAST_BREATH)
@@ -245,4 +245,4 @@ class WorkerProcess:
         for answer in (self._ready, *self._asked.values()):
             if not answer.done():
                 answer.set_exception(EngineError(message))
-                answer.exception()  # nobody may be left to hear of it
+                answer.exception()  # the caller may be gone

@@ -1,4 +1,4 @@
-"""What turns trajectories into weights: a decoder, an optimiser, and the passes between them."""
+"""The learner, which updates weights from trajectories: a decoder, an optimiser, and the passes."""
 
 from palaestra.trainers.device import Precision
 from palaestra.trainers.learner.config import LearnerConfig, LoraConfig

@@ -1,4 +1,4 @@
-"""Memory for time: the states between blocks are kept, and what happens inside a block is worked out twice."""
+"""Activation checkpointing: only the states between blocks are kept, and the inside of a block is computed twice."""
 
 from functools import partial
 
@@ -8,6 +8,6 @@ from palaestra.trainers.model.decoder import Decoder
 
 
 def checkpoint_blocks(model: Decoder) -> None:
-    """Have each block of `model` keep its input alone for the way back (Chen et al. 2016, arXiv:1604.06174)."""
+    """Make each block of `model` keep only its input for the backward pass (Chen et al. 2016, arXiv:1604.06174)."""
     for block in model.model.layers:
         block.forward = partial(checkpoint, block.forward, use_reentrant=False)

@@ -10,15 +10,15 @@ from palaestra.trainers.limits import check_above_zero, check_at_least
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoraConfig:
-    """Low-rank adapters (Hu et al. 2021, arXiv:2106.09685), trained in place of the weights; needs the extra `lora`."""
+    """Low-rank adapters (Hu et al. 2021, arXiv:2106.09685), trained instead of the weights; needs the extra `lora`."""
 
     rank: int = 16
     alpha: int = 32
-    """What an adapter adds is scaled by alpha / rank."""
+    """The output of an adapter is scaled by alpha / rank."""
     targets: tuple[str, ...] = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
-    """The modules that have one, by the last part of their names."""
+    """The modules that get an adapter, by the last part of their names."""
     seed: int = 0
-    """Of the adapters' first weights."""
+    """Random seed of the adapters' initial weights."""
 
     def __post_init__(self) -> None:
         check_at_least(1, rank=self.rank)
@@ -29,41 +29,41 @@ class LoraConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearnerConfig:
-    """AdamW, and how tokens are put through the model.
+    """The optimiser AdamW, and how tokens pass through the model.
 
-    Settings after `max_norm` change memory and speed, and results by no more than rounding; but for `precision`,
+    Settings after `max_norm` change memory and speed, but results only by rounding, except `precision`,
     `keys_and_values` and `lora`.
     """
 
     lr: float
-    """The learning rate, where a step is not told another."""
+    """The default learning rate of a step."""
     betas: tuple[float, float] = (0.9, 0.95)
     weight_decay: float = 0.01
     max_norm: float = 1.0
-    """The gradient is scaled down to this norm."""
+    """The maximum norm of the gradient; a larger one is scaled down."""
     micro_tokens: int = 16_384
-    """Tokens of a micro-batch, whatever its layout adds included."""
+    """Maximum tokens of a micro-batch, including those that its layout adds."""
     layout: LayoutName = "packed"
-    """How sequences share a pass: one behind the other, side by side, or with what begins alike put through once."""
+    """How sequences share a pass: one after another, side by side, or with common beginnings computed once."""
     logits_chunk: int = 256
-    """Tokens whose logits are held at once."""
+    """Tokens whose logits are in memory at once."""
     checkpointing: bool = False
-    """Keep the states between blocks alone, and work out the blocks' own once more on the way back."""
+    """Keep only the states between blocks, and compute those inside blocks again in the backward pass."""
     precision: Precision = "fp32"
-    """Of the products: "fp32", "bf16", "fp8", "fp8-block" (see `NativeConfig`), or "auto" for bfloat16 where the
-    device multiplies in it. Weights, their gradients and the optimiser are held in single precision whichever it is.
-    With "nvfp4", which needs `lora`, the weights of blocks never change and are held in 4 bits alone, and the products
-    are those of "bf16"."""
+    """The precision of products: "fp32", "bf16", "fp8", "fp8-block" (see `NativeConfig`), or "auto" for bfloat16 if the
+    device multiplies in it. Weights, their gradients and the optimiser are in single precision in any case. With
+    "nvfp4", which needs `lora`, block weights never change and are held only in 4 bits, and the products are those of
+    "bf16"."""
     keys_and_values: KeyValueFormat = "states"
-    """With "fp8" attention reads keys and values rounded to E4M3, as an engine with the same setting does; gradients
-    pass the rounding. It saves no memory here."""
+    """With "fp8", attention reads keys and values rounded to E4M3, like an engine with the same setting; gradients pass
+    the rounding. It saves no memory here."""
     invariant: bool = False
-    """Whether the forward pass is that of an engine with the same setting, precision and `keys_and_values`, to the bit;
-    see `NativeConfig`. Gradients are of torch's ordinary functions. On a CPU, in one process, without adapters. In a
-    run, `invariant` at the top of its settings sets it."""
+    """Whether the forward pass equals that of an engine with the same setting, precision and `keys_and_values`, to the
+    bit; see `NativeConfig`. Gradients come from torch's ordinary functions. Only on a CPU, in one process, without
+    adapters. In a run, `invariant` at the top of its settings sets it."""
     device: str | None = None
-    """Where to train, "auto" or in torch's words. If it is not given: the run's device, or in a program where the
-    model is. Of several processes each has a `cuda` of its own."""
+    """The device to train on: "auto" or one of torch's names. Default: the run's device, or in a program that of the
+    model. With several processes, each has its own `cuda`."""
     lora: LoraConfig | None = None
 
     def __post_init__(self) -> None:

@@ -1,7 +1,7 @@
-"""The learner: log-probabilities under the weights as they are, and steps that change them.
+"""The learner: log-probabilities under the current weights, and steps that change them.
 
-A step goes through its batch in micro-batches, so that memory does not grow with the batch, and changes no weight
-before all of the gradient is known to be finite.
+A step processes its batch in micro-batches, so that memory does not grow with the batch. It changes no weight before
+the whole gradient is known to be finite.
 
 Axes: T tokens, N trained tokens.
 """
@@ -51,15 +51,15 @@ class Learner:
     """A decoder under training.
 
     Args:
-        model: Whose weights are trained: in place, unless they get adapters or are spread over processes. Its modules
-            stay as they are.
-        config: How.
-        mesh: Processes to spread over, in one dimension. Each makes a learner of the same model; they are all handed
-            the same batches, call the same methods in the same order, and come to the same results.
+        model: The decoder. Its weights are trained in place, unless they get adapters or are spread over processes. Its
+            modules stay unchanged.
+        config: The settings.
+        mesh: Processes to spread over, in one dimension. Each makes a learner of the same model. All get the same
+            batches, call the same methods in the same order, and get the same results.
 
     Raises:
-        UnknownNameError: adapters are asked for where there is no linear module.
-        ConfigError: adapters are asked for, and peft is not installed; or the invariant mode where it cannot be had.
+        UnknownNameError: an adapter's target is not a linear module.
+        ConfigError: adapters need peft, which is not installed; or the invariant mode is not possible here.
     """
 
     def __init__(self, model: Decoder, config: LearnerConfig, *, mesh: DeviceMesh | None = None) -> None:
@@ -70,8 +70,8 @@ class Learner:
         """Whether the weights of `model` themselves are trained."""
         self.steps = 0
         """Steps taken."""
-        # The same weights in modules of their own, for adapters, checkpoints and shards to be put into.
-        frozen = config.lora is not None  # the same memory then, under parameters of their own: others may train theirs
+        # The same weights in separate modules, which adapters, checkpoints and shards may change.
+        frozen = config.lora is not None  # then the same memory with separate parameters, since others may train theirs
         shared = {
             id(weight): nn.Parameter(weight.detach(), requires_grad=False) if frozen else weight
             for weight in model.parameters()
@@ -110,21 +110,21 @@ class Learner:
         """One step of the optimiser towards an objective.
 
         Args:
-            prepared: What `Objective.prepare` made of the step's batch.
-            lr: The learning rate; the config's, if it is not given.
-            temperature: At which the tokens were drawn, where the batch does not say (`temperature_T`).
+            prepared: The result of `Objective.prepare` for the step's batch.
+            lr: The learning rate. Default: that of the config.
+            temperature: The temperature at which the tokens were drawn, if the batch has none (`temperature_T`).
 
         Returns:
-            `loss`, `gradient_norm` (before it was scaled down), `tokens` (trained), `seconds`, what the objective says
-            of itself, the figures of `StepFigures.metrics`, and bytes and time of weights that are quantised.
+            `loss`, `gradient_norm` (before scaling), `tokens` (trained), `seconds`, the objective's own figures, those
+            of `StepFigures.metrics`, and bytes and time of quantised weights.
 
         Raises:
-            ValueError: there is no trajectory.
-            DivergedError: loss or gradient is no finite number. Weights and optimiser are as they were before.
+            ValueError: the batch has no trajectory.
+            DivergedError: loss or gradient is not a finite number. Weights and optimiser are unchanged.
         """
         begun = time.perf_counter()
         figures = StepFigures()
-        self._optimiser.forget()  # what a step that was broken off left
+        self._optimiser.forget()  # the remains of an interrupted step
         weights = self._refresh()
         for micro in self._micro_batches(prepared.batch):
             scores = self._scores(micro, temperature)
@@ -140,21 +140,21 @@ class Learner:
         return prepared.metrics | metrics | weights | {"seconds": time.perf_counter() - begun}
 
     def logprobs(self, batch: TokenBatch, *, temperature: float = 1.0) -> TokenScores:
-        """Log-probability and entropy of each trained token under the weights as they are, [T] each; 0 elsewhere."""
+        """Log-probability and entropy of each trained token under the current weights, [T] each; 0 elsewhere."""
         found = self.columns(batch, ("logp", "entropy"), temperature=temperature)
         return TokenScores(found["logp"], found["entropy"])
 
     def columns(
         self, batch: TokenBatch, wanted: Collection[TokenStatistic], *, temperature: float = 1.0
     ) -> dict[TokenStatistic, Tensor]:
-        """What the weights as they are say of each trained token, [T] each; 0 elsewhere.
+        """Statistics of each trained token under the current weights, [T] each; 0 elsewhere.
 
         Args:
             batch: Whole trajectories.
-            wanted: Which statistics; one pass gives all of them.
-            temperature: At which the tokens were drawn, where the batch does not say (`temperature_T`).
+            wanted: The statistics; one pass computes all of them.
+            temperature: The temperature at which the tokens were drawn, if the batch has none (`temperature_T`).
         """
-        # An index into the batch rides along, for micro-batches stand in another order.
+        # Each micro-batch carries indices into the batch, because micro-batches have another order.
         placed = replace(batch, version_T=torch.arange(len(batch.ids_T), device=batch.ids_T.device))
         head = self._model.lm_head.weight
         dtype = torch.promote_types(head.dtype, torch.float32)
@@ -185,7 +185,7 @@ class Learner:
                 return exact
         said = statistics(
             hidden_NC,
-            self._model.lm_head.weight,  # whole only now, where it is spread over processes
+            self._model.lm_head.weight,  # gathered only now, if it is spread over processes
             batch.ids_T[batch.trained_T],
             wanted=wanted,
             temperature=_temperatures(batch, temperature),
@@ -214,7 +214,7 @@ class Learner:
         return norm_R.to(device=batch.return_R.device, dtype=batch.return_R.dtype)
 
     def check_norms(self) -> None:
-        """Refuse what needs `gradient_norms` where they cannot be had; raises as they do."""
+        """Check that `gradient_norms` is available; raises as it does."""
         if self._processes.several:
             raise ConfigError(
                 "the norms of single trajectories' gradients need all weights in one process; take the advantage "
@@ -222,14 +222,15 @@ class Learner:
             )
 
     def step_head(self, prepared: PreparedStep, *, lr: float) -> Metrics:
-        """One step of the optimiser on the temperature head alone; the states that it reads stand still.
+        """One step of the optimiser on the temperature head alone; the states that it reads do not change.
 
         Args:
-            prepared: What `Objective.prepare` made of a batch whose log-probabilities are of temperature choices.
+            prepared: The result of `Objective.prepare` for a batch whose log-probabilities are those of temperature
+                choices.
             lr: The learning rate.
 
         Returns:
-            As `step`, without the entropy; figures of ratios are of choices.
+            As `step`, without the entropy; figures of ratios are those of choices.
 
         Raises:
             ConfigError: see `check_head`.
@@ -255,7 +256,7 @@ class Learner:
         return prepared.metrics | metrics | {"seconds": time.perf_counter() - begun}
 
     def choice_logprobs(self, batch: TokenBatch) -> Tensor:
-        """The log-probability of what the head chose at each trained token, under the weights as they are, [T].
+        """The log-probability of the head's choice at each trained token, under the current weights, [T].
 
         It is 0 elsewhere.
 
@@ -272,10 +273,10 @@ class Learner:
         return found_T.to(batch.ids_T.device)
 
     def check_head(self) -> TemperatureHead:
-        """The temperature head, where it can be trained.
+        """The temperature head, if it can be trained.
 
         Raises:
-            ConfigError: there is none, adapters are trained, or the weights are spread over processes.
+            ConfigError: there is no head, adapters are trained, or the weights are spread over processes.
         """
         head, way_out = self._model.temperature_head, "or take an objective without `temperature`"
         if head is None:
@@ -293,18 +294,18 @@ class Learner:
         return head
 
     def weights(self) -> Weights:
-        """The weights as they are, by the names of Hugging Face's files; a tied output layer is left out.
+        """The current weights, by the names of Hugging Face's files; a tied output layer is left out.
 
-        Adapters are worked in. They may be the learner's own: what needs them after the next step copies them.
+        Adapters are merged in. The tensors may be the learner's own: copy them to use them after the next step.
         """
         if self.adapters is not None:
             return self.adapters.merged()
         return {name: whole(weight.detach()) for name, weight in self._model.named_parameters()}
 
     def rollout_weights(self) -> Weights:
-        """What an engine of the same precision takes: the weights, or beside frozen ones what `Adapters.apart` gives.
+        """The weights for an engine of the same precision; if weights are frozen, the result of `Adapters.apart`.
 
-        Worked into weights in 4 bits, what adapters learn would be rounded away.
+        Merging adapters into weights in 4 bits would round away what they learn.
         """
         if self._frozen:
             assert self.adapters is not None
@@ -312,11 +313,11 @@ class Learner:
         return self.weights()
 
     def state(self, *, copy: bool = True) -> dict[str, Any]:
-        """All that the next step depends on, as dictionaries of tensors.
+        """Everything that the next step depends on, as dictionaries of tensors.
 
         Args:
-            copy: Whether they must outlast the next step: copies in the memory of the CPU. Otherwise they may be the
-                learner's own.
+            copy: Whether to copy the tensors to CPU memory, so that they outlast the next step. Otherwise they may be
+                the learner's own.
         """
         weights = {name: whole(weight.detach()) for name, weight in self._trained.items()}
         if copy:
@@ -324,10 +325,10 @@ class Learner:
         return {"steps": self.steps, "weights": weights, "optimiser": self._optimiser.state(copy=copy)}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `state` gave.
+        """Restore the result of `state`.
 
         Raises:
-            CheckpointError: it is of another model, or of other settings.
+            CheckpointError: it belongs to another model, or to other settings.
         """
         weights: Mapping[str, Tensor] = state["weights"]
         for name, weight in weights.items():
@@ -348,7 +349,7 @@ class Learner:
         return self._optimiser.adamw
 
     def _refresh(self) -> Metrics:
-        """Take the weights over as they are now; bytes and time of those that are quantised."""
+        """Copy the current weights; return bytes and time of the quantised ones."""
         if self._shadow is not None:
             self._shadow.refresh()
         device, begun = self._model.lm_head.weight.device, time.perf_counter()
@@ -361,7 +362,7 @@ class Learner:
         return held if self._frozen else {**held, "speed/learner_quantise_ms": 1e3 * (time.perf_counter() - begun)}
 
     def _micro_batches(self, batch: TokenBatch) -> Generator[TokenBatch]:
-        """This process's share of the batch in passes: as many as any other process has, if it takes empty ones."""
+        """This process's share of the batch, in as many passes as other processes have, with empty ones if needed."""
         if not batch.trajectories:
             raise ValueError("the batch has no trajectory, and a step takes one at least; leave the step out")
         layout, tokens = self.config.layout, self.config.micro_tokens
@@ -385,7 +386,7 @@ class Learner:
         return hidden_PC[layout.before_T[batch.trained_T]]
 
     def _scores(self, batch: TokenBatch, temperature: float) -> TokenScores:
-        """Of each trained token, [T]; 0 elsewhere."""
+        """Scores of each trained token, [T]; 0 elsewhere."""
         own_T = batch.trained_T
         found = self._score(self._hidden(batch), batch, temperature)
         return TokenScores(*(x_N.new_zeros(len(own_T)).masked_scatter(own_T, x_N) for x_N in found))
@@ -401,7 +402,7 @@ class Learner:
         return score_invariantly(hidden_NC, weight_VC, packed, token_N, self._invariant, temperature=own, chunk=chunk)
 
     def _choice_logprobs(self, batch: TokenBatch) -> Tensor:
-        """Of the choice at each trained token, [N]; gradients flow into the head, and no farther."""
+        """Log-probability of the choice at each trained token, [N]; gradients flow only into the head."""
         head = self.check_head()
         with torch.no_grad():
             hidden_NC = self._hidden(batch)
@@ -419,9 +420,9 @@ class Learner:
 
 
 def _temperatures(batch: TokenBatch, otherwise: float) -> float | Tensor:
-    """At which the trained tokens were sampled: each at its own where a head chose, [N], and one for all elsewhere.
+    """The temperature of the trained tokens: one for each if a head chose, [N], otherwise one for all.
 
-    Tokens that no head chose for, such as a prompt's that a pass looks at, are scored at `otherwise`.
+    Tokens that no head chose for, such as those of a prompt, are scored at `otherwise`.
     """
     if "temperature_T" not in batch.columns:
         return otherwise

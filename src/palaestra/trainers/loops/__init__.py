@@ -1,4 +1,4 @@
-"""Training from beginning to end: settings, loops over learners and rollouts, and what a run leaves behind."""
+"""Training from beginning to end: settings, loops over learners and rollouts, and the files of a run."""
 
 from palaestra.trainers.loops.config import ModelConfig, PolicyConfig, StageConfig, TrainConfig, WorldConfig
 from palaestra.trainers.loops.grpo import GrpoLoop

@@ -1,4 +1,4 @@
-"""What is done with settings that are not those that a run began with: refused, or accepted and written down."""
+"""Changes of the settings of a run that has begun: they are refused, or accepted and recorded."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from palaestra.trainers.stage_kinds import stage_names
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingChange:
-    """A setting with another value than before."""
+    """A setting whose value has changed."""
 
     setting: str
     before: Json
@@ -29,7 +29,7 @@ class SettingChange:
 
     @property
     def rule(self) -> SettingRule:
-        """What the change means."""
+        """The rule for the change."""
         return rule_of(self.setting)
 
     def sentence(self) -> str:
@@ -40,9 +40,8 @@ class SettingChange:
 def compare_settings(before: Mapping[str, Json], after: Mapping[str, Json]) -> list[SettingChange]:
     """The settings that differ, by their full names.
 
-    A section that only one of the two has is one change. So is one that the other, of another version of Palaestra,
-    does not know, if it may be left out: that run was without it. Other settings that only one of them knows are not
-    compared.
+    A section that only one of the two has is one change. So is an optional section that the other, of another version
+    of Palaestra, does not know: that run was without it. Other settings that only one of them knows are not compared.
     """
     changes = {change.setting: change for change in _differences(before, after)}
     return list(changes.values())
@@ -73,9 +72,9 @@ def _is_section(name: str, settings: Mapping[str, Json]) -> bool:
 
 
 def _unknown_section(name: str, other: Mapping[str, Json]) -> str | None:
-    """The section of a setting that may be left out, and that the other side has neither as a section nor as `None`.
+    """The optional section of a setting that the other side has neither as a section nor as `None`.
 
-    The section around it is there: a stage that only one side has is a change of the list of stages.
+    The other side has the enclosing section: a stage that only one side has is a change of the list of stages.
     """
     parts = name.split(".")
     for around, section in pairwise(".".join(parts[:length]) for length in range(1, len(parts))):
@@ -86,12 +85,12 @@ def _unknown_section(name: str, other: Mapping[str, Json]) -> str | None:
 
 
 def check_changes(changes: Sequence[SettingChange], *, amend: bool, where: Path) -> None:
-    """Refuse the changes that may not be made.
+    """Refuse changes that are not allowed.
 
     Args:
-        changes: Between what `where` was begun with and what it is to go on with.
-        amend: Whether changes of what later steps learn are meant.
-        where: The folder, for the error.
+        changes: The changes between the settings that `where` began with and the new ones.
+        amend: Whether changes of what later steps learn are allowed.
+        where: The folder, for errors.
 
     Raises:
         CheckpointError: a change is refused; the message names every one, with its class.
@@ -118,7 +117,7 @@ def _join_sentences(changes: Sequence[SettingChange]) -> str:
 
 
 def changes_of_run(out: Path, config: TrainConfig) -> list[SettingChange]:
-    """What is different from the settings that the run in `out` was last started with; none where there is no run."""
+    """The changes since the run in `out` was last started; empty if there is no run."""
     if not (out / SETTINGS).is_file():
         return []
     found = read_run(out)
@@ -128,15 +127,15 @@ def changes_of_run(out: Path, config: TrainConfig) -> list[SettingChange]:
 
 
 def flat_document(config: TrainConfig) -> dict[str, Json]:
-    """Every setting of a run by its full name, as its folder keeps it."""
+    """Every setting of a run by its full name, in the form of its folder."""
     return flat_settings(cast("JsonObject", orjson.loads(config_document(config))))
 
 
 def accept_settings(out: Path, config: TrainConfig, *, amend: bool) -> list[LineageEntry]:
-    """Hold the settings to those of the run in `out`, then write them there, and the changes into its lineage.
+    """Compare the settings with those of the run in `out`, then write them there, and the changes into its lineage.
 
     Returns:
-        The changes that were accepted.
+        The accepted changes.
 
     Raises:
         CheckpointError: a change is refused; nothing was written.
@@ -148,7 +147,7 @@ def accept_settings(out: Path, config: TrainConfig, *, amend: bool) -> list[Line
     if changes:
         found = read_run(out)
         entries = [_entry(change, found) for change in changes]
-        append_lineage(out, entries)  # first: a change that is written twice does less harm than one that is not
+        append_lineage(out, entries)  # first: writing a change twice does less harm than losing it
     write_file(out / SETTINGS, config_document(config))
     return entries
 
@@ -170,18 +169,18 @@ def _entry(change: SettingChange, run: RunFolder) -> LineageEntry:
 
 
 def check_replay(recorded: Path, config: TrainConfig) -> list[LineageEntry]:
-    """Hold a replay to the settings of the run that it goes through, and to that run's lineage.
+    """Check a replay's settings against the replayed run's settings and lineage.
 
     Args:
-        recorded: The run's folder.
+        recorded: The folder of the replayed run.
         config: The replay's settings.
 
     Returns:
-        Changes on the way that the replay follows: its settings are those after them.
+        The changes during the run that the replay follows: its settings are those after them.
 
     Raises:
-        ReplayError: settings differ that decide the bits, or such a setting was changed between two steps.
-        RecordError: the folder holds no run.
+        ReplayError: settings that decide the exact result differ, or were changed between two steps.
+        RecordError: the folder does not hold a run.
     """
     settings = flat_settings(read_run(recorded).settings)
     differing = [change for change in compare_settings(settings, flat_document(config)) if change.rule.ends_replay]

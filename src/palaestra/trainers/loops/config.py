@@ -1,7 +1,6 @@
-"""The settings of a training run: typed, and refused where they make no sense.
+"""The settings of a training run: typed and checked.
 
-Each part's settings are the frozen dataclass that the part itself is built from, so a setting cannot exist without
-somebody who reads it.
+Each part is built from the frozen dataclass of its settings, so every setting has code that reads it.
 """
 
 import re
@@ -29,43 +28,43 @@ _NO_SWITCHES = {
     "task": "give world.families",
     "action_format": "it follows from policy.format",
 }
-"""What `gymnasium.make` takes and a run decides by other settings."""
+"""Arguments of `gymnasium.make` that a run sets by other settings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorldConfig:
-    """One world that is learnt in."""
+    """One world to train in."""
 
     env_id: str | None = None
-    """The environment, as `gymnasium.make` knows it, or a world's id; the default world's where there is no `pack`."""
+    """The environment id of `gymnasium.make`, or a world's id. Default without `pack`: the default world."""
     pack: Path | None = None
-    """The folder of a world pack in place of `env_id`; its code is run."""
+    """The folder of a world pack, instead of `env_id`; its code is run."""
     name: str | None = None
-    """Stands before the references of its tasks, `name:task`, where a run has one world twice with other switches."""
+    """A prefix for the references of its tasks, `name:task`, if a run has one world twice with different switches."""
     weight: float = 1.0
     """Its share of the groups and demonstrations, relative to the run's other worlds."""
     split: str = "train"
     families: tuple[str, ...] = ()
-    """The families to learn from, by name without the world's; all of the split's when there are none."""
+    """The families to learn from, by name without the world. Default: all families of the split."""
     further: int = 0
-    """Instances of each family that are learnt from beyond those that the split lists; they are not proved."""
+    """Training instances of each family in addition to those that the split lists; they are not proved."""
     switches: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """What `gymnasium.make` takes besides: task files, a surface, a handbook, noise."""
+    """Further arguments of `gymnasium.make`: task files, a surface, a handbook, noise."""
     imports: tuple[str, ...] = ()
     """Modules that register environments outside the package."""
     where: Literal["here", "processes", "ray"] = "here"
     """This process, worker processes, or Ray actors on any number of machines."""
     workers: int | None = None
-    """Processes or actors; as many as there are processors when it is not said."""
+    """The number of processes or actors. Default: one for each processor."""
     timeouts: Timeouts = field(default_factory=Timeouts)
-    """Seconds that a world in another process may take for its answers."""
+    """Maximum seconds for answers of a world in another process."""
 
     def __post_init__(self) -> None:
         if self.pack is not None and self.env_id is not None:
             raise ValueError(
                 f"pack={str(self.pack)!r} and env_id={self.env_id!r}: both name the world; leave one of them out"
             )
-        if self.pack is None and self.env_id is None:  # settings on the disk state their defaults
+        if self.pack is None and self.env_id is None:  # stored settings state their defaults
             object.__setattr__(self, "env_id", PACKS.find(DEFAULT).env_id)
         if self.name is not None and not _NAME.fullmatch(self.name):
             raise ValueError(f"name={self.name!r}: write letters, digits, hyphens and underscores")
@@ -83,7 +82,7 @@ class WorldConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelConfig:
-    """A small decoder with fresh weights, of Qwen3's shape; its embeddings are tied."""
+    """A small decoder in Qwen3's architecture with random weights and tied embeddings."""
 
     hidden: int = 192
     layers: int = 2
@@ -92,27 +91,27 @@ class ModelConfig:
     head_dim: int = 64
     mlp: int = 576
     context: int = 2048
-    """Tokens that a segment may have."""
+    """Maximum tokens of a segment."""
     vocabulary: int = 5120
-    """Tokens of the tokenizer, at most; it is learnt from the demonstrations."""
+    """Maximum tokens of the tokenizer, which is learnt from the demonstrations."""
 
     def __post_init__(self) -> None:
         check_at_least(1, hidden=self.hidden, layers=self.layers, heads=self.heads, kv_heads=self.kv_heads)
         check_at_least(1, head_dim=self.head_dim, mlp=self.mlp, context=self.context, vocabulary=self.vocabulary)
         DecoderShape(
-            **{one.name: getattr(self, one.name) for one in fields(self)}  # it has rules of its own for these
+            **{one.name: getattr(self, one.name) for one in fields(self)}  # the shape has its own rules for these
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyConfig:
-    """Who learns."""
+    """The policy to train."""
 
     checkpoint: Path | None = None
-    """A checkpoint's folder in Hugging Face's layout, or the name of an installed pretrained model; without one a fresh
-    model is made."""
+    """A checkpoint's folder in Hugging Face's layout, or the name of an installed pretrained model. Default: a new
+    model with random weights."""
     format: str | None = None
-    """The chat format, where the checkpoint does not say one; a fresh policy is `compact` unless told otherwise."""
+    """The chat format, if the checkpoint does not name one. Default for a new policy: `compact`."""
     model: ModelConfig = field(default_factory=ModelConfig)
 
 
@@ -125,28 +124,27 @@ STAGE_CLASSES: Mapping[str, type[StageConfig]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainConfig:
-    """A training run: stages one after the other, each from the policy that the one before it came to."""
+    """A training run: stages in order, each starting from the policy of the previous one."""
 
     seed: int = 0
     threads: int = 2
-    """Of the arithmetic; part of what makes a run repeatable."""
+    """Threads for arithmetic; a run repeats only with an equal number."""
     device: str = AUTO
-    """Where learner, critic and engine work unless their sections say so: "auto" (CUDA where there is one), or a name
-    of torch's."""
+    """The default device of learner, critic and engine: "auto" (CUDA if available) or one of torch's names."""
     invariant: bool = False
-    """Whether engine and learner of each stage with rollouts compute one forward pass, equal to the bit at any batch:
-    a token has the same log-probability when it is drawn and when it is trained on. On processors; it costs speed."""
+    """Whether engine and learner of each stage with rollouts compute one forward pass, equal to the bit at any batch: a
+    token has the same log-probability when it is drawn and when it is trained on. CPU only, and slower."""
     world: tuple[WorldConfig, ...] = field(default_factory=lambda: (WorldConfig(),))
-    """The worlds; in TOML one table `[world]`, or several `[[world]]`."""
+    """The worlds; in TOML a table `[world]`, or several `[[world]]`."""
     policy: PolicyConfig = field(default_factory=PolicyConfig)
     stages: Mapping[str, StageConfig] = field(default_factory=dict[str, StageConfig])
-    """By name, in order. In TOML each is a section of its kind, `[grpo]`, or of its kind and a word, `[grpo-late]`;
-    `stages` lists the names in order and may be left out where each kind occurs once: [sft], [expert], [rejection],
-    [grpo]."""
+    """The stages by name, in order. In TOML, each is a section named by its kind, `[grpo]`, or by its kind and a word,
+    `[grpo-late]`. `stages` lists the names in order and may be left out if each kind occurs once: [sft], [expert],
+    [rejection], [grpo]."""
     trackers: tuple[str, ...] = ("jsonl", "tensorboard")
-    """Where figures and events are written: `jsonl`, `tensorboard`, `wandb`, or `module:name` of one's own."""
+    """Where figures and events are written: `jsonl`, `tensorboard`, `wandb`, or `module:name` of your own."""
     contamination_lists: tuple[Path, ...] = ()
-    """Lists of prompts that nothing may be learnt from, besides those that come with Palaestra."""
+    """Lists of prompts that must not be learnt from, in addition to those that come with Palaestra."""
 
     def __post_init__(self) -> None:
         check_at_least(0, seed=self.seed)
@@ -156,24 +154,24 @@ class TrainConfig:
 
     @property
     def sft(self) -> SftConfig | None:
-        """The stage "sft", where there is one."""
+        """The stage "sft", if there is one."""
         stage = self.stages.get("sft")
         return stage if isinstance(stage, SftConfig) else None
 
     @property
     def grpo(self) -> GrpoConfig | None:
-        """The stage "grpo", where there is one."""
+        """The stage "grpo", if there is one."""
         stage = self.stages.get("grpo")
         return stage if isinstance(stage, GrpoConfig) else None
 
     @property
     def expert(self) -> ExpertConfig | None:
-        """The stage "expert", where there is one."""
+        """The stage "expert", if there is one."""
         stage = self.stages.get("expert")
         return stage if isinstance(stage, ExpertConfig) else None
 
     @property
     def rejection(self) -> RejectionConfig | None:
-        """The stage "rejection", where there is one."""
+        """The stage "rejection", if there is one."""
         stage = self.stages.get("rejection")
         return stage if isinstance(stage, RejectionConfig) else None

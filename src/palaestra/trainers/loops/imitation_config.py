@@ -1,4 +1,4 @@
-"""The settings of stages that imitate: demonstrations, or what the policy itself has solved."""
+"""The settings of stages that imitate demonstrations, or the policy's own solutions."""
 
 from dataclasses import dataclass, field
 from math import ceil
@@ -23,13 +23,13 @@ class SftConfig:
 
     steps: int = 400
     cpu_seconds: float | None = None
-    """Ends it after so much time in place of `steps`: for controls that are given another run's time."""
+    """Processor seconds after which the stage ends, instead of `steps`: for controls with the time of another run."""
     batch: int = 8
-    """Demonstrations a step."""
+    """Demonstrations per step."""
     demonstrations: Path | None = None
-    """A file of episodes, JSON lines or Parquet; without one the tasks' own oracle shows how."""
+    """A file of episodes, JSON lines or Parquet. Default: episodes of the tasks' oracle."""
     warmup_steps: int = 20
-    """Steps over which the learning rate rises; afterwards it falls, linearly, to a tenth."""
+    """Steps over which the learning rate rises; afterwards it falls linearly to a tenth."""
     learner: LearnerConfig = field(default_factory=lambda: LearnerConfig(lr=3e-3))
     save: SaveConfig = field(default_factory=lambda: SaveConfig(every=25))
 
@@ -41,17 +41,18 @@ class SftConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeepConfig:
-    """Which of the policy's own episodes are imitated."""
+    """Which of the policy's own episodes to imitate."""
 
     per_task: int = 2
-    """Episodes of a task at most; newer ones replace older ones."""
+    """Maximum episodes of a task; newer ones replace older ones."""
     per_family: int = 80
-    """Episodes of a family at most; `order` says which go first."""
+    """Maximum episodes of a family; `order` decides which are dropped first."""
     order: Literal["newest", "surprising"] = "newest"
-    """What stays of a family that is full: the newest solutions, or those of groups whose solve rate was farthest from
-    what the partition function of `choice.rule = "paced"` had expected (arXiv:2602.12642). Beginnings go first."""
+    """What a full family keeps: the newest solutions, or those of groups whose solve rate differed most from the
+    expectation of the partition function of `choice.rule = "paced"` (arXiv:2602.12642). Beginnings are dropped
+    first."""
     prefixes: bool = True
-    """Whether a group that solved nothing keeps its best member, up to its best points before any harm."""
+    """Whether to keep the best member of a group that solved nothing, up to its best points before any harm."""
 
     def __post_init__(self) -> None:
         check_at_least(1, per_task=self.per_task, per_family=self.per_family)
@@ -64,31 +65,31 @@ class KeepConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelfImitationConfig(GroupStageConfig):
-    """Imitating what the policy itself has solved, beside demonstrations."""
+    """Imitation of the policy's own solutions, beside demonstrations."""
 
     batch: int = 14
-    """Sequences of an optimiser step; families share them evenly."""
+    """Sequences per optimiser step, spread evenly over families."""
     demonstration_share: float = 0.15
-    """The share of a batch, at least, that are demonstrations; 0 for none."""
+    """The minimum share of demonstrations in a batch; 0 for none."""
     demonstrations: Path | None = None
-    """A file of episodes, JSON lines or Parquet; without one the tasks' own oracle shows how."""
+    """A file of episodes, JSON lines or Parquet. Default: episodes of the tasks' oracle."""
     keep: KeepConfig = field(default_factory=KeepConfig)
     branching: BranchingConfig | None = None
-    """Goes on from the middle of trajectories of groups that solved nothing; without the section nothing branches."""
+    """Continues groups that solved nothing from the middle of their trajectories. Default: no branching."""
     learner: LearnerConfig = field(default_factory=lambda: LearnerConfig(lr=1.5e-3))
-    """The learning rate falls linearly to a tenth: within each round where imitation follows each, so that rollouts are
-    those of weights that have settled, and over the stage where it follows all."""
+    """The learning rate falls linearly to a tenth: within each round if imitation follows each round, so that rollouts
+    use settled weights, and over the whole stage if imitation follows all rounds."""
 
     @property
     def demonstrations_per_batch(self) -> int:
-        """Demonstrations of a batch, at least."""
+        """The minimum number of demonstrations in a batch."""
         return ceil(self.demonstration_share * self.batch - 1e-9)
 
     def check_imitation(self) -> None:
-        """Refuse what no such stage can work with.
+        """Refuse settings that no such stage can use.
 
         Raises:
-            ValueError: with the setting, the rule and the way out.
+            ValueError: a setting breaks a rule; the message names the setting, the rule and what to do.
         """
         self.check_rollouts()
         check_four_bits(self.engine, self.learner, vllm=self.vllm is not None)
@@ -118,18 +119,19 @@ class SelfImitationConfig(GroupStageConfig):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpertConfig(SelfImitationConfig):
-    """Expert iteration (arXiv:1705.08439): rounds of rollouts, each followed by imitating what was solved so far."""
+    """Expert iteration (arXiv:1705.08439): rounds of rollouts, each followed by imitation of all solutions so far."""
 
     steps: int = 15
     """Rounds."""
     cpu_seconds: float | None = None
-    """Ends it with the round that reaches so much time, in place of `steps`: for comparisons at equal time."""
+    """Processor seconds; the stage ends with the round that reaches them, instead of `steps`: for comparisons at equal
+    time."""
     updates: int = 30
-    """Optimiser steps of a round."""
+    """Optimiser steps per round."""
     group_size: int = 4
     """Trajectories of each task."""
     limits: Staleness = field(default_factory=lambda: Staleness(per_step=42))
-    """Groups a round, and how far rollouts may run ahead of training."""
+    """Groups per round, and how far rollouts may run ahead of training."""
     pool: PoolConfig = field(default_factory=lambda: PoolConfig(agents=128))
 
     def __post_init__(self) -> None:
@@ -141,16 +143,16 @@ class ExpertConfig(SelfImitationConfig):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RejectionConfig(SelfImitationConfig):
-    """Rejection sampling: the policy that the stage begins with is sampled, and what it solved is imitated."""
+    """Rejection sampling: the stage samples the policy that it begins with, and imitates its solutions."""
 
     rounds: int = 4
     """Rounds of rollouts, all before the first optimiser step."""
     steps: int = 120
-    """Optimiser steps after them."""
+    """Optimiser steps after the rollouts."""
     group_size: int = 4
     """Trajectories of each task."""
     limits: Staleness = field(default_factory=lambda: Staleness(per_step=42))
-    """Groups a round."""
+    """Groups per round."""
     pool: PoolConfig = field(default_factory=lambda: PoolConfig(agents=128))
     save: SaveConfig = field(default_factory=lambda: SaveConfig(every=25))
 

@@ -1,4 +1,4 @@
-"""What the invariant mode needs of a stage's settings: engine and learner compute one forward pass, or neither does."""
+"""Checks of a stage's settings for the invariant mode, in which engine and learner compute one forward pass."""
 
 import torch
 
@@ -13,13 +13,13 @@ def check_invariance(engine: NativeConfig, learner: LearnerConfig, *, vllm: bool
     """Refuse settings with which engine and learner would not compute the same.
 
     Args:
-        engine: Of the stage.
-        learner: Of the stage.
-        vllm: Whether vLLM draws.
+        engine: The stage's engine settings.
+        learner: The stage's learner settings.
+        vllm: Whether vLLM samples.
         temperature_head: Whether the objective learns temperatures.
 
     Raises:
-        ValueError: it names the setting, the rule and the way out.
+        ValueError: a check fails; the message names the setting, the rule and what to do.
     """
     if engine.invariant != learner.invariant:
         raise ValueError(

@@ -1,7 +1,7 @@
-"""What a stage takes of memory and disk, worked out from its settings and the model's shape before anything is made.
+"""Memory and disk space of a stage, estimated from its settings and the model's shape before anything is allocated.
 
-Figures are upper limits of what grows (activations, keys and values) and exact where sizes follow from the shape.
-What is not counted: the allocator's reserve, attention's own buffers, the Python process and its libraries.
+Figures are upper limits for what grows (activations, keys and values), and exact if sizes follow from the shape. Not
+counted: the allocator's reserve, attention's own buffers, the Python process and its libraries.
 """
 
 from dataclasses import dataclass
@@ -36,11 +36,11 @@ class MemoryItem:
 
 
 def estimate_memory(config: StageConfig, shape: DecoderShape) -> list[MemoryItem]:
-    """What a stage takes, part by part.
+    """The memory and disk space of a stage, part by part.
 
     Args:
-        config: With devices, as `place` gives it.
-        shape: Of the policy.
+        config: The settings with resolved devices, from `place`.
+        shape: The policy's shape.
     """
     learner = config.learner
     device = learner.device or "cpu"
@@ -77,7 +77,7 @@ def estimate_memory(config: StageConfig, shape: DecoderShape) -> list[MemoryItem
 
 
 def _of_working_weights(learner: LearnerConfig, shape: DecoderShape, trained: int, device: str) -> list[MemoryItem]:
-    """The forms of the weights that products read, beside the weights that are trained."""
+    """The copies of the weights that products read, beside the trained weights."""
     weights = _SINGLE * shape.parameters
     items: list[MemoryItem] = []
     flow = _flow_of(learner)
@@ -102,7 +102,7 @@ def _of_working_weights(learner: LearnerConfig, shape: DecoderShape, trained: in
 
 
 def _frozen_weights(shape: DecoderShape) -> int:
-    """Bytes of weights of which those of projections are in NVFP4, and the others in single precision."""
+    """Bytes of weights with projections in NVFP4 and the others in single precision."""
     return frozen_bytes(shape) + _SINGLE * (shape.parameters - shape.projection_parameters)
 
 
@@ -168,7 +168,7 @@ def _of_frozen_engine(engine: NativeConfig, learner: LearnerConfig, shape: Decod
 
 
 def _held_places(config: GroupStageConfig) -> int:
-    """Places of keys and values: on a GPU the whole pool, on a processor those that trajectories come to need."""
+    """Places of keys and values: on a GPU the whole pool, on a CPU those that trajectories need."""
     engine = config.engine
     on_cpu = (engine.device or "cpu") == "cpu"
     places = BLOCK_PLACES if on_cpu else PLACES_ON_CUDA
@@ -186,7 +186,7 @@ def _engine_weights(engine: NativeConfig, shape: DecoderShape) -> int:
 
 
 def _longest(config: StageConfig) -> int:
-    """Tokens of a micro-batch, at most."""
+    """Maximum tokens of a micro-batch."""
     most = config.learner.micro_tokens
     if isinstance(config, SftConfig):
         return most
@@ -198,7 +198,7 @@ def _longest(config: StageConfig) -> int:
 
 
 def trained_parameters(shape: DecoderShape, lora: LoraConfig | None) -> int:
-    """How many numbers are trained: all weights, or the adapters'."""
+    """The number of trained parameters: all weights, or those of adapters."""
     if lora is None:
         return shape.parameters
     width, narrow = shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
@@ -216,7 +216,7 @@ def trained_parameters(shape: DecoderShape, lora: LoraConfig | None) -> int:
 
 
 def activation_bytes(shape: DecoderShape, learner: LearnerConfig) -> int:
-    """Bytes that the way back needs of a token: what each block's products, norms and gates were given.
+    """Bytes per token that the backward pass needs: the inputs of each block's products, norms and gates.
 
     A block keeps 4 vectors of the hidden width (its input, the sum behind attention, both normed), 3 of all heads'
     width (queries before norm and rotation and behind them, and what attention gave), 3 of the key-value heads' width,

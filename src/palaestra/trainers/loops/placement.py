@@ -1,4 +1,4 @@
-"""Where the parts of a run work: devices are resolved before anything is written, so that a run records what it had."""
+"""The devices of a run's parts. They are resolved before anything is written, so that a run records what it used."""
 
 from dataclasses import dataclass, replace
 
@@ -14,24 +14,24 @@ from palaestra.trainers.loops.rollout_config import GroupStageConfig, GrpoConfig
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
-    """Where a part works, and in which precision."""
+    """The device and precision of a part."""
 
     part: str
-    """Such as "grpo learner"."""
+    """The part, such as "grpo learner"."""
     device: str
     precision: str
-    """Of the products; of an engine also of keys and values, unless the detail has another for those."""
+    """The precision of products; for an engine also of keys and values, unless the detail says otherwise."""
     detail: str
-    """What else decides memory and speed."""
+    """Other settings that decide memory and speed."""
 
 
 def place(config: TrainConfig) -> TrainConfig:
-    """The same settings with every device in torch's words and every precision, as this machine has them.
+    """The same settings with every device and precision resolved for this machine.
 
-    A run's `invariant` is that of the engine and the learner of each stage with rollouts.
+    A run's `invariant` sets that of the engine and the learner in each stage with rollouts.
 
     Raises:
-        ConfigError: a device is unknown, or is not there; or the invariant mode cannot be had with a stage's settings.
+        ConfigError: a device is unknown or missing, or a stage's settings do not allow the invariant mode.
     """
     device = resolve_device(config.device)
     stages = {name: _place_stage(name, stage, device, config.invariant) for name, stage in config.stages.items()}
@@ -75,10 +75,10 @@ def _place(learner: LearnerConfig, otherwise: str, name: str) -> LearnerConfig:
 
 
 def placements(config: TrainConfig) -> list[Placement]:
-    """Where each part of a run works.
+    """The placement of each part of a run.
 
     Args:
-        config: With devices, as `place` gives it.
+        config: The settings with resolved devices, from `place`.
     """
     found: list[Placement] = []
     sampling = [name for name, stage in config.stages.items() if isinstance(stage, GroupStageConfig)]

@@ -1,4 +1,4 @@
-"""The settings of stages that learn from groups of rollouts, whatever they learn from them."""
+"""The settings of all stages that learn from groups of rollouts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -33,38 +33,39 @@ from palaestra.trainers.rollouts.staleness import Staleness
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupStageConfig:
-    """How groups of trajectories come about. With a staleness of 0 a stage is synchronous: the same code, waiting."""
+    """How groups of trajectories are sampled. With a staleness of 0, a stage is synchronous: the same code, waiting."""
 
     group_size: int = 8
     """Trajectories of each task."""
     choice: ChoiceConfig = field(default_factory=ChoiceConfig)
-    """Which task each group plays."""
+    """How the task of each group is chosen."""
     limits: Staleness = field(default_factory=lambda: Staleness(per_step=16))
-    """Groups a step, and how far rollouts may run ahead of training."""
+    """Groups per step, and how far rollouts may run ahead of training."""
     rule: GroupRule = field(default_factory=GroupRule)
-    """What becomes of incomplete groups."""
+    """How incomplete groups are handled."""
     patience: float | None = 600.0
-    """Seconds in which some trajectory must end; otherwise the run stops and says who waited for what."""
+    """Seconds within which some trajectory must end; otherwise the run stops with an error that says who waited for
+    what."""
     play: PlayConfig = field(default_factory=lambda: PlayConfig(context=768, turn=48))
     pool: PoolConfig = field(default_factory=PoolConfig)
     engine: NativeConfig = field(default_factory=NativeConfig)
     replicas: ReplicasConfig | None = None
-    """Draws with several engines as `engine` describes them, each in a process of its own; without the section one
-    draws, in this process."""
+    """Samples with several engines with the settings of `engine`, each in its own process. Default: one engine in this
+    process."""
     vllm: VllmConfig | None = None
-    """Draws with vLLM in place of our own engine; such a run cannot be replayed."""
+    """Samples with vLLM instead of the native engine; such a run cannot be replayed."""
     in_flight: InFlight | Literal["drain"] = "keep"
-    """What new weights do to turns under way; with "drain" there are none: a step first waits for every group that may
-    be begun, so rollouts are exactly `limits.staleness` versions old (fewer in the first steps), and no work overlaps
-    with training."""
+    """What new weights do to running turns. With "drain" no turn is running then: a step first waits for every group
+    that may begin, so rollouts are exactly `limits.staleness` versions old (fewer in the first steps), and no work
+    overlaps with training."""
     save: SaveConfig = field(default_factory=SaveConfig)
-    """When it is saved; what was rolled out since a save is recorded, and not lost."""
+    """When to save; rollouts since a save are recorded and not lost."""
 
     def check_rollouts(self) -> None:
-        """Refuse what no stage can work with.
+        """Refuse settings that no stage can use.
 
         Raises:
-            ValueError: with the setting, the rule and the way out.
+            ValueError: a setting breaks a rule; the message names the setting, the rule and what to do.
         """
         check_at_least(1, group_size=self.group_size)
         check_above_zero(patience=self.patience)
@@ -102,31 +103,31 @@ class GrpoConfig(GroupStageConfig):
     """Policy gradient on groups of rollouts, with any preset of objectives."""
 
     steps: int = 16
-    """Batches of rollouts that are trained on."""
+    """Batches of rollouts to train on."""
     tokens: int | None = None
-    """Ends it after so many tokens of the policy's own in place of `steps`: for comparisons of like with like."""
+    """Sampled tokens after which the stage ends, instead of `steps`: for fair comparisons."""
     cpu_seconds: float | None = None
-    """Ends it with the step that reaches so much time, in place of `steps`: for comparisons at equal time."""
+    """Processor seconds; the stage ends with the step that reaches them, instead of `steps`: for comparisons at equal
+    time."""
     updates: int = 2
-    """Optimiser steps on each batch; with more than one, the clip has something to do."""
+    """Optimiser steps on each batch; clipping has an effect only with more than one."""
     objective: ObjectiveConfig = field(default_factory=ObjectiveConfig)
     columns: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Fillers of the columns that the objective reads, by column: a filler's name, or a table with `filler` and its
-    settings. They go before those of the preset."""
+    settings. They override those of the preset."""
     learner: LearnerConfig = field(default_factory=lambda: LearnerConfig(lr=2e-4, layout="shared"))
     critic: CriticConfig = field(default_factory=CriticConfig)
-    """For objectives that compare what came with what was expected."""
+    """The critic, for objectives that compare returns with expected values."""
     branching: GrpoBranchingConfig | None = None
-    """Continues groups that solved nothing from the middle of their trajectories, and trains on the continuations too;
-    without the section nothing branches."""
+    """Continues groups that solved nothing from the middle of their trajectories, and trains on the continuations too.
+    Default: no branching."""
     weight_noise: WeightNoiseConfig | None = None
-    """Noise on the weights that rollouts are drawn with; without the section there is none."""
+    """Noise on the weights that sample rollouts. Default: no noise."""
     alarms: AlarmConfig = field(default_factory=AlarmConfig)
     probe: int = 0
-    """Every how many steps it is measured whether first turns still depend on their tasks (`collapse/...`); 0 for
-    never."""
+    """Steps between measurements of whether first turns still depend on their tasks (`collapse/...`); 0 for never."""
     probe_prompts: int = 8
-    """Tasks of a probe at most; it puts every first turn behind every prompt."""
+    """Maximum tasks of such a measurement, which combines every first turn with every prompt."""
 
     def __post_init__(self) -> None:
         check_at_least(1, steps=self.steps, tokens=self.tokens, updates=self.updates)
@@ -196,9 +197,9 @@ class GrpoConfig(GroupStageConfig):
             )
 
     def fillers(self, built: BuiltObjective) -> tuple[ChosenFiller, ...]:
-        """What fills in the columns that neither rollouts nor passes give.
+        """The fillers of the columns that neither rollouts nor passes provide.
 
         Raises:
-            ConfigError: a column has no filler, or settings of fillers make no sense.
+            ConfigError: a column has no filler, or settings of fillers are invalid.
         """
         return choose_fillers(built, self.columns, defaults=self.objective.columns())

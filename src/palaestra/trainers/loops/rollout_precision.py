@@ -1,4 +1,4 @@
-"""What a stage's settings say of precision: rollouts in a lower one than training need a correction."""
+"""Checks of a stage's precision settings: rollouts in a lower precision than training need a correction."""
 
 from palaestra.trainers.device import AUTO, FOUR_BITS, QUANTISED_PRECISIONS, ResolvedPrecision
 from palaestra.trainers.engines.native import NativeConfig
@@ -6,7 +6,7 @@ from palaestra.trainers.engines.vllm import VllmConfig
 from palaestra.trainers.learner import LearnerConfig
 
 _ORDER: tuple[ResolvedPrecision, ...] = ("fp8", "fp8-block", "bf16", "fp32")
-"""From the lowest on."""
+"""The precisions from the lowest to the highest."""
 _OF_VLLM: dict[str | None, ResolvedPrecision] = {"float16": "bf16", "bfloat16": "bf16", "float32": "fp32", None: "fp32"}
 _WAY_OUT = (
     'or take objective.parts.ratio = { anchor = "rollout" } with a trust region that reads ratios, or '
@@ -17,19 +17,19 @@ _WAY_OUT = (
 def check_rollout_precision(
     engine: NativeConfig, learner: LearnerConfig, *, vllm: VllmConfig | None, corrects: bool
 ) -> None:
-    """Refuse rollouts in a lower precision than that of training, where no part of the objective corrects for it.
+    """Refuse rollouts in a lower precision than training, unless a part of the objective corrects for it.
 
-    Keys and values in other formats are refused as well. Training in FP8 is refused with any other rollouts, those of
-    vLLM too. Settings with "auto" pass: they are checked again once it is resolved.
+    Different formats of keys and values are refused as well. Training in FP8 is refused with rollouts in any other
+    precision, including those of vLLM. Settings with "auto" pass here, and are checked again once it is resolved.
 
     Args:
-        engine: Of the stage.
-        learner: Of the stage.
-        vllm: Of the stage, where vLLM draws.
-        corrects: Whether the objective corrects for other log-probabilities of the rollouts.
+        engine: The stage's engine settings.
+        learner: The stage's learner settings.
+        vllm: The stage's settings, if vLLM samples.
+        corrects: Whether the objective corrects for different log-probabilities of the rollouts.
 
     Raises:
-        ValueError: it names the settings, the rule and the way out.
+        ValueError: a check fails; the message names the settings, the rule and what to do.
     """
     if corrects:
         return
@@ -51,18 +51,18 @@ def check_rollout_precision(
 
 
 def check_four_bits(engine: NativeConfig, learner: LearnerConfig, *, vllm: bool) -> None:
-    """Refuse weights in 4 bits of one half alone.
+    """Refuse weights in 4 bits if only the engine or only the learner has them.
 
-    An engine with them takes adapters, and no weights with adapters worked in: rounded to 4 bits again, those would
+    Such an engine takes adapters separately, not merged into the weights: rounding merged weights to 4 bits again would
     lose most of what was learnt.
 
     Args:
-        engine: Of the stage.
-        learner: Of the stage.
-        vllm: Whether vLLM draws.
+        engine: The stage's engine settings.
+        learner: The stage's learner settings.
+        vllm: Whether vLLM samples.
 
     Raises:
-        ValueError: it names the settings, the rule and the way out.
+        ValueError: a check fails; the message names the settings, the rule and what to do.
     """
     if FOUR_BITS not in (engine.precision, learner.precision):
         return
@@ -80,9 +80,9 @@ def check_four_bits(engine: NativeConfig, learner: LearnerConfig, *, vllm: bool)
 
 
 def _check_keys_and_values(engine: NativeConfig, learner: LearnerConfig, *, vllm: bool) -> None:
-    """Refuse rollouts that read keys and values in another format than training does.
+    """Refuse rollouts that read keys and values in a different format than training does.
 
-    That vLLM holds its own in a low one is the business of `_precision_of`: it rounds with other scales.
+    A low format of vLLM's own keys and values is handled by `_precision_of`, since vLLM rounds with other scales.
     """
     training = learner.keys_and_values
     if training == ("states" if vllm else engine.keys_and_values):
@@ -97,7 +97,7 @@ def _check_keys_and_values(engine: NativeConfig, learner: LearnerConfig, *, vllm
 
 
 def _precision_of(vllm: VllmConfig) -> ResolvedPrecision:
-    """The lowest format that vLLM is told to compute in, as the flow that comes nearest."""
+    """The nearest flow to the lowest format that vLLM is set to compute in."""
     low = [vllm.arguments.get(name) for name in ("quantization", "kv_cache_dtype")]
     if any(value not in (None, "auto") for value in low):
         return "fp8"

@@ -1,4 +1,4 @@
-"""A run from its settings: builds the parts, runs the stages in order, and says what it comes to."""
+"""A training run: builds the parts from the settings and runs the stages in order."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -44,29 +44,29 @@ class DemonstrationSource:
     """Demonstrations of one source."""
 
     file: Path | None
-    """`None` for the tasks' own oracle."""
+    """The file; `None` for the tasks' own oracle."""
     episodes: list[Episode]
     shares: list[Share]
-    """How many of them are each world's, and its weight."""
+    """The number of demonstrations of each world, and its weight."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunPlan:
-    """What a run is about to do: everything that can be known before its first step."""
+    """The plan of a run: everything that is known before its first step."""
 
     config: TrainConfig
     worlds: RunWorlds
     demonstrations: Mapping[str, DemonstrationSource]
-    """The demonstrations of each stage that reads some, by the stage's name."""
+    """The demonstrations by the name of the stage that reads them."""
     policy: Policy
-    """That it begins with."""
+    """The initial policy."""
 
 
 def plan_run(config: TrainConfig, *, bar: OpenProgressBar = silent) -> RunPlan:
     """Find the devices, open the world, collect the demonstrations and load or make the policy; nothing is written.
 
     Raises:
-        PalaestraError: a name, a file, a device or a checkpoint is not what the settings say, or a task is one that
+        PalaestraError: a name, a file, a device or a checkpoint does not match the settings, or a task is one that
             policies are measured on.
     """
     config = place(config)
@@ -81,7 +81,7 @@ def plan_run(config: TrainConfig, *, bar: OpenProgressBar = silent) -> RunPlan:
     for one in shown.values():
         guard.check_episodes(one.episodes)
     if None not in shown and (config.contamination_lists or not worlds.bundled):
-        _check_openings(guard, worlds, bar=bar)  # no list of ours has a task of ours to learn from
+        _check_openings(guard, worlds, bar=bar)  # Palaestra's lists have none of its own training tasks
     demonstrations = [episode for one in shown.values() for episode in one.episodes]
     policy = initial_policy(config.policy, demonstrations, seed=config.seed)
     for name, stage in config.stages.items():
@@ -101,7 +101,7 @@ def plan_run(config: TrainConfig, *, bar: OpenProgressBar = silent) -> RunPlan:
 
 
 def _files(config: TrainConfig) -> dict[str, Path | None]:
-    """Where the demonstrations come from that each stage reads, by the names of those that read some."""
+    """The source of each stage's demonstrations, by the names of stages that read some."""
     first = next((stage.demonstrations for stage in config.stages.values() if isinstance(stage, SftConfig)), None)
     found: dict[str, Path | None] = {}
     for name, stage in config.stages.items():
@@ -119,7 +119,7 @@ def _show(worlds: RunWorlds, file: Path | None, bar: OpenProgressBar) -> Demonst
 
 
 def _check_installed(config: TrainConfig) -> None:
-    """Refuse settings that need what is not installed."""
+    """Refuse settings that need packages that are not installed."""
     for name, stage in config.stages.items():
         if stage.learner.lora is not None and find_spec("peft") is None:
             raise ConfigError(f"{name}.learner.lora: adapters need peft; install palaestra[lora], or leave lora out")
@@ -135,7 +135,7 @@ def _open_tracker(opened: OpenTracker, settings: JsonObject, directory: Path, do
 
 
 def _check_openings(guard: Guard, worlds: RunWorlds, *, bar: OpenProgressBar) -> None:
-    """Look at every task before the first step, lest a run be refused when it is half done."""
+    """Check every task before the first step, so that a run is not refused halfway."""
     with bar("openings", len(worlds.tasks)) as shown:
         for task, said in worlds.openings():
             guard.check(task, said)
@@ -152,17 +152,17 @@ def run(
     bar: OpenProgressBar = silent,
     say: Callable[[str], None] = print,
 ) -> StageResult:
-    """Run every stage that the settings ask for, each from its last save if there is one.
+    """Run every stage of the settings, each from its last save if there is one.
 
     Args:
-        plan: What to do.
+        plan: The plan of the run.
         out: The run's folder: `config.json`, and a folder for each stage.
-        replay: The folder of a run to go through again.
-        amend: Whether settings may differ from those that the run in `out` has, where they change what later steps
-            learn. The changes are written into the run's lineage.
+        replay: The folder of a run to replay.
+        amend: Whether settings that change what later steps learn may differ from those of the run in `out`. The
+            changes are written into the run's lineage.
         learners: Makes the learner of each stage.
         bar: Opens a progress bar.
-        say: Told where a stage goes on from, and of alarms.
+        say: Called with messages, such as the step that a stage resumes from, and alarms.
 
     Raises:
         CheckpointError: a change of settings is refused; nothing was written.
@@ -175,7 +175,7 @@ def run(
     settings: JsonObject = orjson.loads(config_document(config))
     trackers = [partial(_open_tracker, tracker_named(name), settings) for name in config.trackers]
     guard = Guard(config.contamination_lists)
-    # Settings were compared above, with those of the last start: a save may be of an earlier one.
+    # Settings were compared above with those of the last start: a save may be from an earlier one.
     carry = partial(
         run_loop, threads=config.threads, trackers=trackers, learners=learners, amend=True, bar=bar, say=say
     )
@@ -184,7 +184,7 @@ def run(
     for name in config.stages:
         start = plan.policy if result is None else result.policy
         if config.stages[name].learner.precision == FOUR_BITS:
-            start.model.freeze(Nvfp4Products())  # in place, so that nothing holds the weights that it had
+            start.model.freeze(Nvfp4Products())  # in place, so that nothing keeps the old weights
         loop = _make_loop(plan, name, start, guard=guard, replay=recorded.get(name), say=say)
         result = carry(loop, out / name)
     assert result is not None, "settings without a stage are refused when they are read"
@@ -203,12 +203,12 @@ def _make_loop(
     """The loop of a stage.
 
     Args:
-        plan: Of the run.
-        name: Of the stage.
-        start: The policy to begin with.
-        guard: Refuses to learn from what policies are measured on.
-        replay: The stage of a run to go through again.
-        say: Told of alarms and faults.
+        plan: The plan of the run.
+        name: The stage's name.
+        start: The initial policy.
+        guard: Refuses tasks that policies are measured on.
+        replay: The recorded stage to replay.
+        say: Called with alarms and faults.
     """
     stage, seed, worlds = plan.config.stages[name], plan.config.seed, plan.worlds
     shown = plan.demonstrations.get(name)
@@ -252,7 +252,7 @@ def _make_loop(
 
 
 def _make_chooser(plan: RunPlan, name: str, choice: ChoiceConfig, guard: Guard) -> TaskChooser | None:
-    """What chooses the tasks of a stage; nothing where they are dealt."""
+    """The chooser of a stage's tasks; `None` if they are dealt."""
     if choice.rule == "deal":
         return None
     families = plan.worlds.families(levels=choice.rule in ("goldilocks", "paced"))
@@ -261,7 +261,7 @@ def _make_chooser(plan: RunPlan, name: str, choice: ChoiceConfig, guard: Guard) 
 
 
 def _record(replay: Path, config: TrainConfig, say: Callable[[str], None]) -> dict[str, RecordedRun]:
-    """The record of each stage with rollouts of a run to go through again, held to the settings of this one."""
+    """The record of each stage with rollouts of a run to replay, checked against the settings of this run."""
     names = [name for name, stage in config.stages.items() if isinstance(stage, GroupStageConfig)]
     if not names:
         raise ConfigError(

@@ -1,9 +1,9 @@
-"""The class of every setting: what a run that has begun does when it is started again with another value.
+"""The class of every setting: what happens if a run is resumed with another value.
 
-- identity: the run would be another one. The change is refused; give another folder.
+- identity: it would be another run. The change is refused; use another folder.
 - trajectory: later steps learn something else. The change needs `--amend`.
-- operational: what is learnt stays the same. The change is accepted. Some of these change the order in which numbers
-  are added, and so the last bits of the weights: no replay to the bit goes across such a change.
+- operational: later steps learn the same. The change is accepted. Some of these change the order in which numbers are
+  added, and so the last bits of the weights: an exact replay cannot cross such a change.
 
 Every accepted change is a line of the run's lineage file.
 """
@@ -41,7 +41,7 @@ from palaestra.trainers.stage_kinds import kind_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingRule:
-    """What a change of a setting means."""
+    """The rule for a change of a setting."""
 
     kind: SettingClass
     rounding: bool = False
@@ -49,7 +49,7 @@ class SettingRule:
 
     @property
     def ends_replay(self) -> bool:
-        """Whether no replay to the bit goes across a change of it."""
+        """Whether an exact replay cannot cross a change of the setting."""
         return self.kind != "operational" or self.rounding
 
 
@@ -146,12 +146,12 @@ def rule_of(setting: str) -> SettingRule:
 
 
 def is_optional_section(name: str) -> bool:
-    """Whether a name that other names begin with is of a section that may be left out: only those have a rule."""
-    return not name.rpartition(".")[2].isdigit() and _rule_name(name) in SETTING_RULES  # a number is a world's
+    """Whether a prefix of setting names is an optional section: only those sections have a rule."""
+    return not name.rpartition(".")[2].isdigit() and _rule_name(name) in SETTING_RULES  # a number belongs to a world
 
 
 def _rule_name(setting: str) -> str:
-    """The name of its rule: without numbers of worlds, and with the kind of a stage in place of its name."""
+    """The name of a setting's rule: without numbers of worlds, and with a stage's kind instead of its name."""
     first, *others = setting.split(".")
     return ".".join([kind_of(first) or first, *(part for part in others if not part.isdigit())])
 
@@ -160,7 +160,7 @@ def _rules_in(kind: type, before: str = "") -> Iterator[tuple[str, SettingRule]]
     own = _SECTIONS[kind].by_name()
     for one in fields(kind):
         inner = WorldConfig if (kind, one.name) == (TrainConfig, "world") else section_of(kind, one.name)
-        if inner is None or one.name in own:  # a section that may be left out has a rule itself
+        if inner is None or one.name in own:  # an optional section has a rule itself
             yield f"{before}{one.name}", own[one.name]
         if inner is not None:
             yield from _rules_in(inner, f"{before}{one.name}.")
@@ -169,21 +169,21 @@ def _rules_in(kind: type, before: str = "") -> Iterator[tuple[str, SettingRule]]
 def _every_rule() -> Iterator[tuple[str, SettingRule]]:
     yield from _rules_in(TrainConfig)
     for kind, settings in STAGE_CLASSES.items():
-        yield kind, SettingRule(kind="operational")  # a run may get another stage
+        yield kind, SettingRule(kind="operational")  # a run may get a further stage
         yield from _rules_in(settings, f"{kind}.")
 
 
 SETTING_RULES: Mapping[str, SettingRule] = MappingProxyType(dict(_every_rule()))
-"""The rule of every setting, by its full name; worlds have no numbers here, and stages the names of their kinds."""
+"""The rule of every setting by full name, without numbers of worlds, and with stages named by their kinds."""
 
 
 def setting_prefix(stage: str, kind: str) -> str:
-    """What the full names of a stage's settings begin with; a stage outside of a run may be called anything."""
+    """The prefix of a stage's settings; a stage outside a run may have any name."""
     return f"{stage if kind_of(stage) == kind else kind}."
 
 
 def flat_settings(table: Mapping[str, Json], kind: type = TrainConfig, before: str = "") -> dict[str, Json]:
-    """The settings of a document by their full names; a mapping that is a value, such as switches, stays whole."""
+    """A document's settings by full name; a mapping that is a value, such as switches, is not split."""
     flat: dict[str, Json] = {}
     for name, value in table.items():
         if kind is TrainConfig and name == "world" and isinstance(value, list):

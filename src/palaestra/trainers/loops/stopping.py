@@ -1,4 +1,4 @@
-"""A request to stop, by SIGTERM or Ctrl-C: the stage saves and ends in place of being cut off."""
+"""Stop requests by SIGTERM or Ctrl-C: the stage saves and ends instead of being killed."""
 
 import asyncio
 import signal
@@ -9,7 +9,7 @@ SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class StopRequest:
-    """Whether somebody has asked the process to stop. It belongs to one event loop."""
+    """Whether a stop of the process was requested. It belongs to one event loop."""
 
     def __init__(self) -> None:
         self.signal: signal.Signals | None = None
@@ -17,19 +17,19 @@ class StopRequest:
         self._asked = asyncio.Event()
 
     def ask(self, number: signal.Signals) -> None:
-        """Ask for it."""
+        """Request a stop."""
         self.signal = self.signal or number
         self._asked.set()
 
     async def wait(self) -> None:
-        """Wait until somebody has asked."""
+        """Wait until a stop is requested."""
         await self._asked.wait()
 
     @contextmanager
     def listening(self) -> Generator[None]:
-        """Take the first of `SIGNALS` as a request; a second one ends the process as it always does.
+        """Treat the first of `SIGNALS` as a request; a second one ends the process as usual.
 
-        Signals reach the main thread alone: in another thread there is nothing to listen to.
+        Signals reach only the main thread: in another thread this does nothing.
         """
         loop = asyncio.get_running_loop()
         before: dict[signal.Signals, object] = {}

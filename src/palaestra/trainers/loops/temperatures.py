@@ -1,4 +1,4 @@
-"""What a stage with a learnt temperature needs of its settings, and of the policy that it begins with."""
+"""Requirements of a stage with a learnt temperature for its settings and its initial policy."""
 
 from palaestra.errors import ConfigError
 from palaestra.trainers.objectives import BuiltObjective
@@ -11,12 +11,12 @@ def check_temperature_head(built: BuiltObjective, *, temperature: float, lora: b
 
     Args:
         built: The objective.
-        temperature: At which rollouts begin, until the head first chooses.
-        lora: Whether adapters are trained in place of the weights.
-        vllm: Whether vLLM draws.
+        temperature: The temperature of rollouts until the head first chooses.
+        lora: Whether adapters are trained instead of the weights.
+        vllm: Whether vLLM samples.
 
     Raises:
-        ValueError: it names the setting, the rule and the way out.
+        ValueError: a check fails; the message names the setting, the rule and what to do.
     """
     chooses = built.temperature
     if chooses is None:
@@ -40,14 +40,14 @@ def check_temperature_head(built: BuiltObjective, *, temperature: float, lora: b
 
 
 def with_temperature_head(policy: Policy, chooses: TemperaturePolicy | None, *, seed: int) -> Policy:
-    """The policy, whose model has a temperature head where the objective trains one.
+    """The policy, with a temperature head if the objective trains one.
 
-    A head that the model has already goes on learning.
+    A head that the model already has continues learning.
 
     Args:
-        policy: Whose model may be changed.
-        chooses: What the objective says of temperatures.
-        seed: Of the first weights of a new head.
+        policy: The policy; its model may be changed.
+        chooses: The temperature part of the objective.
+        seed: Random seed of a new head's weights.
 
     Raises:
         ConfigError: the model's own head chooses from other temperatures.

@@ -1,8 +1,8 @@
-"""Noise on the weights that rollouts are drawn with, so that they explore; the learner's own weights have none.
+"""Noise on the weights that sample rollouts, for exploration; the learner's weights have none.
 
-Adaptive quantisation noise of QeRL (arXiv:2510.11696, section 3.3): normal numbers are added to the gains of all norms
-in the engine's copy, anew for each version of the weights, and their deviation falls in steps. Noise on the gain of a
-norm is the same as noise on each input of the product behind it.
+Adaptive quantisation noise of QeRL (arXiv:2510.11696, section 3.3): normal noise is added to the gains of all norms in
+the engine's copy, anew for each version of the weights, and its deviation falls in steps. Noise on the gain of a norm
+equals noise on each input of the next product.
 """
 
 from collections.abc import Mapping
@@ -15,21 +15,22 @@ from palaestra.seeding import Stream
 from palaestra.trainers.limits import check_above_zero, check_at_least
 
 _GAIN = "norm.weight"
-"""How the names of all gains of norms end: of layers, of heads, and of the last layer."""
+"""The suffix of the names of all norm gains: of layers, of heads, and of the last layer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightNoiseConfig:
-    """How large the noise is: none on the first level, then `start`, falling geometrically to `end` on the last."""
+    """The size of the noise: none on the first level, then `start`, falling geometrically to `end` on the last."""
 
     start: float = 1e-2
     """The standard deviation on the second level."""
     end: float = 1e-4
     """The standard deviation on the last level."""
     levels: int = 10
-    """Levels, the first included; at least 3."""
+    """The number of levels, the first included; at least 3."""
     hold: int = 10
-    """Steps of each level but the last, which goes on to the stage's end. The paper gives each a tenth of a stage."""
+    """Steps of each level except the last, which lasts to the stage's end. In the paper, each has a tenth of a
+    stage."""
 
     def __post_init__(self) -> None:
         check_above_zero(start=self.start, end=self.end)
@@ -50,8 +51,8 @@ class WeightNoise:
     """The noise of one stage.
 
     Args:
-        config: How large it is.
-        names: What names the stage and the run's seed; equal names and versions give equal noise.
+        config: The size of the noise.
+        names: Names of the stage and the run's seed; equal names and versions give equal noise.
     """
 
     def __init__(self, config: WeightNoiseConfig, *names: str | int) -> None:
@@ -66,8 +67,8 @@ class WeightNoise:
         """The weights with noise on the gains of norms.
 
         Args:
-            weights: A decoder's state dict without noise; its tensors stay as they are.
-            version: Of the weights: the step that they draw for.
+            weights: A decoder's state dict without noise; its tensors stay unchanged.
+            version: The version of the weights: the step that they sample for.
         """
         deviation = self.deviation(version)
         if not deviation:
@@ -78,22 +79,22 @@ class WeightNoise:
 
 
 def _add_normal(gain_C: Tensor, deviation: float, generator: torch.Generator) -> Tensor:
-    # In single precision: a small deviation would be lost between two numbers of bfloat16 near 1.
+    # In single precision: bfloat16 near 1 is too coarse for a small deviation.
     noise_C = torch.randn(gain_C.shape, generator=generator) * deviation
     return gain_C.detach().float() + noise_C.to(gain_C.device)
 
 
 def check_weight_noise(noise: WeightNoiseConfig, *, steps: int | None, corrects: bool, invariant: bool) -> None:
-    """Refuse settings with which noise would do nothing, or would go unnoticed by the objective.
+    """Refuse settings with which noise would have no effect, or the objective would not account for it.
 
     Args:
         noise: Of the stage.
-        steps: Of the stage; `None` where tokens or time end it.
-        corrects: Whether the objective corrects for other log-probabilities of the rollouts.
+        steps: The stage's steps; `None` if tokens or time end it.
+        corrects: Whether the objective corrects for different log-probabilities of the rollouts.
         invariant: Whether engine and learner compute one forward pass.
 
     Raises:
-        ValueError: it names the setting, the rule and the way out.
+        ValueError: a check fails; the message names the setting, the rule and what to do.
     """
     if steps is not None and steps <= noise.hold:
         raise ValueError(

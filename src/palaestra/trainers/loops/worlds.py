@@ -1,4 +1,4 @@
-"""The worlds of a run: what is learnt from in each, and where its tasks are played."""
+"""The worlds of a run: the tasks to learn from, and where they are played."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -34,18 +34,18 @@ from palaestra.trajectory import Episode
 class RunWorlds:
     """The worlds that a run learns in, one or several.
 
-    A task's reference is its id, which begins with the world's id; the tasks of a world with a name of its own have it
-    before, as in "noisy:storefront/refund/0001".
+    A task's reference is its id, which begins with the world's id. If the world's settings have a `name`, it comes
+    first, as in "noisy:storefront/refund/0001".
 
     Args:
         configs: The worlds' settings.
 
     Attributes:
         tasks: The references of all tasks to learn from, world by world.
-        shares: How many of them are each world's, and its weight.
+        shares: The number of tasks of each world, and its weight.
 
     Raises:
-        ConfigError: two worlds of the run have the same tasks and no names of their own.
+        ConfigError: two worlds of the run have the same tasks and no distinct names.
         PalaestraError: a world, split or family is unknown, or lists no task.
     """
 
@@ -73,13 +73,13 @@ class RunWorlds:
 
     @property
     def identity(self) -> list[Any]:
-        """What decides the worlds' answers besides the tasks. Any: switches, as `gymnasium.make` takes them."""
+        """Everything besides the tasks that decides the worlds' answers. Any: switches of `gymnasium.make`."""
         each = [[env_id_of(config), dict(config.switches)] for config in self.configs]
         return each[0] if len(each) == 1 else each
 
     @property
     def bundled(self) -> bool:
-        """Whether all of them come with Palaestra."""
+        """Whether all worlds come with Palaestra."""
         return all(map(comes_with_palaestra, self.configs))
 
     def demonstrations(
@@ -97,8 +97,8 @@ class RunWorlds:
         """The demonstrations by the reference of their task.
 
         Args:
-            demonstrations: As `demonstrations` gave them.
-            file: What they were read from; of several of one task the first stands.
+            demonstrations: The result of `demonstrations`.
+            file: The file that they were read from; the first episode of a task counts.
         """
         if file is None:
             return dict(zip(self.tasks, demonstrations, strict=True))
@@ -108,15 +108,15 @@ class RunWorlds:
         return {task: first[id] for task in self.tasks if (id := split_reference(task)[1]) in first}
 
     def first_openings(self) -> Iterator[tuple[TaskSpec, list[str]]]:
-        """What is known of the first task of each world: it tells the split of all."""
+        """The spec of the first task of each world, which has the split of all."""
         for config, tasks in self._worlds.values():
             yield from openings_of(config, tasks[:1])
 
     def sample_openings(self, *, most: int = 8) -> Iterator[ResetRecord]:
-        """How tasks of each world begin: the first of each family, spread over the families.
+        """The openings of tasks of each world: the first of each family, spread over the families.
 
         Args:
-            most: Tasks of each world, at most.
+            most: Maximum tasks per world.
         """
         for config, tasks in self._worlds.values():
             firsts = list({task.rpartition("/")[0]: task for task in reversed(tasks)}.values())
@@ -125,11 +125,11 @@ class RunWorlds:
 
     @property
     def totals(self) -> dict[str, float]:
-        """What each world pays for a solved task, by the name of the world, as the rubric of its first task has it."""
+        """Each world's reward for a solved task, by the world's name, from the rubric of its first task."""
         return {name: total_of(config, tasks[0]) for name, (config, tasks) in self._worlds.items()}
 
     def openings(self) -> Iterator[tuple[TaskSpec, list[str]]]:
-        """What is known of each task, and what its user says at the beginning."""
+        """The spec of each task, and what its user says at the beginning."""
         for config, tasks in self._worlds.values():
             yield from openings_of(config, tasks)
 
@@ -137,7 +137,7 @@ class RunWorlds:
         """The families that tasks are drawn from.
 
         Args:
-            levels: Whether to look up how hard each is, which takes a reset.
+            levels: Whether to look up the difficulty of each, which takes a reset.
         """
         found: dict[str, int] = {}
         if levels:
@@ -149,10 +149,10 @@ class RunWorlds:
         return group_families(self.tasks, self.shares, found)
 
     def check_restorable(self, stage: str) -> None:
-        """Refuse worlds whose answers say nothing of what they will answer another time.
+        """Refuse worlds whose answers do not repeat.
 
         Args:
-            stage: The name of the stage that goes on from recorded turns.
+            stage: The name of the stage that continues from recorded turns.
 
         Raises:
             ConfigError: a world is registered as nondeterministic.
@@ -169,18 +169,18 @@ class RunWorlds:
         """Draws from all instances that the families can make in their splits.
 
         Args:
-            guard: Says which have an opening that policies are measured on.
+            guard: Refuses instances with an opening that policies are measured on.
 
         Raises:
-            ConfigError: a world makes no others than those that it lists.
+            ConfigError: a world makes no instances besides those that it lists.
         """
         return EndlessInstances({name: config for name, (config, _) in self._worlds.items()}, guard)
 
     def open(self, action_format: str) -> RolloutWorlds:
-        """Where the tasks are played.
+        """Open the worlds in which the tasks are played.
 
         Args:
-            action_format: In which the policy's text is read.
+            action_format: The format of the policy's text.
         """
         make = partial(worlds_of, action_format=action_format)
         if len(self.configs) == 1 and self.configs[0].name is None:

@@ -1,4 +1,4 @@
-"""What a policy is trained towards: parts that compose, pure functions on a `TokenBatch`."""
+"""Training objectives: composable parts, as pure functions on a `TokenBatch`."""
 
 from palaestra.trainers.objectives.aggregation import Aggregation
 from palaestra.trainers.objectives.build import BuiltObjective, ObjectiveConfig, build, import_parts, read_recipe

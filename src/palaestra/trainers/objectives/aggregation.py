@@ -1,6 +1,6 @@
-"""How the losses of tokens become the loss of a step: what each of them weighs. Axes: T tokens, R trajectories.
+"""How the losses of tokens become the loss of a step: the weight of each token. Axes: T tokens, R trajectories.
 
-Denominators are of the whole step, over all micro-batches and processes, so that splitting a batch changes nothing.
+Denominators cover the whole step, over all micro-batches and processes, so that splitting a batch changes nothing.
 """
 
 from dataclasses import dataclass
@@ -19,35 +19,35 @@ AggregationName: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aggregation:
-    """What a token weighs.
+    """The weights of tokens.
 
     - `seq-mean-token-mean`: the mean over trajectories of the mean over each one's tokens (GRPO, GSPO, SAPO).
-    - `token-mean`: the mean over all tokens (DAPO): long trajectories weigh more.
-    - `seq-mean-token-sum`: the mean over trajectories of the sum over each one's tokens, over `length` (Dr.GRPO,
-      arXiv:2503.20783, with the greatest length that there may be).
+    - `token-mean`: the mean over all tokens (DAPO): long trajectories have more weight.
+    - `seq-mean-token-sum`: the mean over trajectories of the sum over each one's tokens, divided by `length` (Dr.GRPO,
+      arXiv:2503.20783, with the maximum length).
     - `token-sum`: the sum.
     - `prompt-mean`: the mean over groups of the mean over all tokens of each (SkyRL).
     - `sum-token-mean`: the sum over trajectories of the mean over each one's tokens (DCPO's OTM, arXiv:2509.02333): the
       step grows with the batch.
     - `luspo`: `seq-mean-token-mean` times the trajectory's tokens (LUSPO, arXiv:2602.05261).
 
-    Trajectories, and groups, of which no token counts are in no mean.
+    Trajectories and groups without counted tokens are in no mean.
     """
 
     name: AggregationName = "seq-mean-token-mean"
     length: float = 1.0
-    """What `seq-mean-token-sum` is divided by."""
+    """The divisor of `seq-mean-token-sum`."""
 
     def __post_init__(self) -> None:
         if self.length <= 0:
             raise ValueError(f"length={self.length}: sums over tokens are divided by it; give a number above 0")
 
     def weights(self, batch: TokenBatch, counted_T: Tensor) -> Tensor:
-        """What each token weighs in the step's loss, [T]; 0 where it does not count.
+        """The weight of each token in the step's loss, [T]; 0 if it does not count.
 
         Args:
             batch: The whole step.
-            counted_T: The tokens that means are over.
+            counted_T: The tokens over which means are taken.
         """
         trajectory_T = batch.trajectory_T
         tokens_R = count_over(counted_T, trajectory_T, batch.trajectories)

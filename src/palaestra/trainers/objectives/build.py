@@ -1,4 +1,4 @@
-"""An objective built from settings: every part looked up, its settings read, and what does not go together refused."""
+"""Builds an objective from settings: looks up parts, reads their settings, and refuses incompatible combinations."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -56,19 +56,19 @@ from palaestra.trainers.objectives.whole.objective import WholeTrajectoryObjecti
 from palaestra.trainers.presets import Preset, preset
 
 ROOMS = (advantages, corrections, filters, masks, rates, regularisers, rewards, temperatures, transforms, trust, whole)
-"""Whose parts are registered, because they are imported."""
+"""The packages whose parts are registered, because they are imported."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObjectiveConfig:
-    """What is trained towards: a preset, and what is different from it."""
+    """The settings of an objective: a preset, and changes to it."""
 
     preset: str = "grpo"
-    """A published one, or a file of one's own, which ends in .toml; see `presets.preset`."""
+    """A published preset, or your own file, which ends in .toml; see `presets.preset`."""
     imports: tuple[str, ...] = ()
-    """Modules, or files that end in .py, which register parts and fillers of one's own."""
+    """Modules, or files that end in .py, which register your own parts and fillers."""
     parts: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """Sections of a recipe that are laid over the preset's."""
+    """Sections of a recipe that override the preset's."""
 
     def __post_init__(self) -> None:
         self.build()
@@ -77,10 +77,10 @@ class ObjectiveConfig:
         """The whole recipe.
 
         Raises:
-            ConfigError: no preset is called so, or a section is unknown or makes no sense.
+            ConfigError: there is no such preset, or a section is unknown or invalid.
         """
         below = self._preset().recipe
-        if self.parts and below.get("unit") == "any":  # it is known of the preset's parts, and not of others
+        if self.parts and below.get("unit") == "any":  # that holds for the preset's parts, not for others
             below = {name: value for name, value in below.items() if name != "unit"}
         recipe = read_recipe(over(below, self.parts))
         if recipe.whole is not None and (unused := sorted(REPLACED & self.parts.keys())):
@@ -92,7 +92,7 @@ class ObjectiveConfig:
         return self._preset().columns
 
     def sources(self) -> list[str]:
-        """The texts of users' files, the preset's and imported ones: they decide what a run comes to."""
+        """The texts of users' files, the preset's and imported ones, which decide the results of a run."""
         found = self._preset()
         files = [name for name in (*self.imports, *found.imports) if name.endswith(".py")]
         return [*([found.text] if found.text else []), *(Path(name).read_text(encoding="utf-8") for name in files)]
@@ -104,7 +104,7 @@ class ObjectiveConfig:
             raise ConfigError(str(error)) from error
 
     def build(self) -> "BuiltObjective":
-        """What the settings describe; raises as `build` does."""
+        """Build the objective; raises as `build` does."""
         for module in (*self.imports, *self._preset().imports):
             import_parts(module)
         return build(self.recipe())
@@ -112,77 +112,77 @@ class ObjectiveConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuiltObjective:
-    """A recipe, built."""
+    """A built recipe."""
 
     recipe: Recipe
     objective: Objective
     unit: RewardUnit | None
-    """Converts what is paid; `None` where it stays as it is."""
+    """Converts rewards; `None` if they stay unchanged."""
     rewards: tuple[Reward, ...]
-    """All others, in order."""
+    """All other reward parts, in order."""
     filters: tuple[Filter, ...]
     parts: tuple[Part, ...]
-    """What is known of every part, in the recipe's order."""
+    """The metadata of every part, in the recipe's order."""
     made: tuple[object, ...]
     """The parts themselves, in the same order."""
 
     @property
     def returns(self) -> float | None:
-        """What constants assume that a solved task returns; `None` where rewards stay as the world pays them."""
+        """The return of a solved task that constants assume; `None` if rewards are those of the world."""
         return None if self.unit is None or self.unit.size is not None else self.unit.returns
 
     @property
     def critic(self) -> ValueReader | None:
-        """The advantage, where it needs a critic."""
+        """The advantage, if it needs a critic."""
         if isinstance(self.objective, ComposedObjective) and isinstance(self.objective.advantage, ValueReader):
             return self.objective.advantage
         return None
 
     @property
     def temperature(self) -> TemperaturePolicy | None:
-        """What learns at which temperature tokens are sampled; `None` where they all have one."""
+        """The part that learns sampling temperatures; `None` if all tokens have one temperature."""
         found = [one for one, part in zip(self.made, self.parts, strict=True) if part.plug == "temperature"]
         return cast("TemperaturePolicy", found[0]) if found else None
 
     @property
     def requires(self) -> frozenset[str]:
-        """The columns that something of it reads."""
+        """The columns that its parts read."""
         return self.objective.requires.union(*map(_reads, self.made, self.parts))
 
     def reads(self) -> Iterator[tuple[Part, frozenset[str]]]:
-        """Each part, with the columns that it reads with its settings."""
+        """Each part with the columns that it reads under its settings."""
         for one, part in zip(self.made, self.parts, strict=True):
             yield part, _reads(one, part)
 
     def convert(self, batch: TokenBatch) -> TokenBatch:
-        """The batch with what was paid in the unit that constants assume.
+        """The batch with rewards in the unit that constants assume.
 
         Raises:
-            ConfigError: the world does not say what a solved task pays.
+            ConfigError: the world does not state the reward of a solved task.
         """
         return batch if self.unit is None else self.unit.convert(batch)
 
     def is_wanted(self, batch: TokenBatch) -> bool:
-        """Whether those filters keep anything that look at each group alone.
+        """Whether the filters that judge each group alone keep anything.
 
         Args:
-            batch: Of one group.
+            batch: A batch of one group.
         """
         own = [one for one, part in zip(self.made, self.parts, strict=True) if part.each_group]
         batch = self.convert(batch) if own else batch
         return all(bool(cast("Filter", one)(batch).any()) for one in own)
 
     def state(self) -> dict[str, object]:
-        """What later batches depend on beside weights, as plain JSON."""
+        """Everything besides weights that later batches depend on, as plain JSON."""
         return {place: one.state() for place, one in self._stateful()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `state` gave."""
+        """Restore the result of `state`."""
         for place, one in self._stateful():
             one.restore(state[place])
 
     def _stateful(self) -> Iterator[tuple[str, Stateful]]:
-        """Every part that remembers something, by its place in the recipe."""
+        """Every part with state, by its place in the recipe."""
         for number, (one, part) in enumerate(zip(self.made, self.parts, strict=True)):
             if isinstance(one, Stateful):
                 yield f"{number}/{part.plug}/{part.name}", one
@@ -197,7 +197,7 @@ def read_recipe(table: Mapping[str, Any]) -> Recipe:
     """A recipe from a table of sections.
 
     Raises:
-        ConfigError: a section is unknown, or is not what it should be.
+        ConfigError: a section is unknown or invalid.
     """
     try:
         return _Table.model_validate({"recipe": table}).recipe
@@ -209,8 +209,8 @@ def build(recipe: Recipe) -> BuiltObjective:
     """The objective that a recipe describes.
 
     Raises:
-        ConfigError: a part is unknown, a setting of it is not what it should be, or two parts do not go together; the
-            message says why.
+        ConfigError: a part is unknown, one of its settings is invalid, or two parts are incompatible; the message says
+            why.
     """
     specs = list(recipe.specs())
     parts = tuple(_part(plug, name) for plug, name, _ in specs)
@@ -218,7 +218,7 @@ def build(recipe: Recipe) -> BuiltObjective:
     check_refill(recipe, parts)
     check_conversion(recipe)
     made = tuple(_make(plug, name, settings) for plug, name, settings in specs)
-    # What a temperature head reads is for its own steps, and no surrogate's.
+    # The columns of a temperature head are for its own steps, not for surrogates.
     reads = frozenset[str]().union(
         *(_reads(one, part) for one, part in zip(made, parts, strict=True) if part.plug != "temperature")
     )
@@ -262,7 +262,7 @@ def build(recipe: Recipe) -> BuiltObjective:
 
 
 def _reads(made: object, part: Part) -> frozenset[str]:
-    """The columns that a part reads, with the settings that it has."""
+    """The columns that a part reads under its settings."""
     return made.requires if isinstance(made, Requiring) else part.requires
 
 
@@ -289,7 +289,7 @@ def _term(spec: Spec, regulariser: Regulariser) -> Term:
 
 
 _BESIDE: Mapping[Plug, str] = {"mask": "denominator", "regulariser": "aggregation"}
-"""Settings of a part that are not the part's own."""
+"""Settings beside a part's own."""
 
 
 def _part(plug: Plug, name: str) -> Part:
@@ -323,7 +323,7 @@ def import_parts(name: str) -> ModuleType:
         spec = spec_from_file_location(module, path)
         assert spec is not None, "a name that ends in .py has a loader"
         assert spec.loader is not None, "a name that ends in .py has a loader"
-        sys.modules[module] = module_from_spec(spec)  # before it runs: what it defines is pickled by this name
+        sys.modules[module] = module_from_spec(spec)  # before it runs, since its definitions are pickled by this name
         try:
             spec.loader.exec_module(sys.modules[module])
         except BaseException:

@@ -1,9 +1,9 @@
-"""The columns that parts of objectives may read, and where each comes from.
+"""The columns that parts of objectives may read, and the source of each.
 
 A name ends in its axes: T tokens, U turns or R trajectories first, and any further ones after it.
 
-Columns of rollouts are always there. A pass through a model is taken only where some part of the objective reads what
-it gives. Columns that are `given` come from fillers, which the settings choose: see `trainers/fillers`.
+Columns of rollouts are always there. A pass through a model is made only if some part of the objective reads its
+columns. Columns that are `given` come from fillers, which the settings choose: see `trainers/fillers`.
 """
 
 import re
@@ -28,14 +28,14 @@ class BatchColumn:
     source: ColumnSource
     meaning: str
     is_return: bool = False
-    """Whether it is in the units of returns, so that a change of their unit changes it too."""
+    """Whether it is in the unit of returns, so that a change of that unit converts it too."""
 
 
 def declare_column(name: str, *, meaning: str = "", is_return: bool = False) -> BatchColumn:
-    """The column of that name; a new one is declared, for fillers to fill in.
+    """The column of that name; a new name declares a column for fillers.
 
     Raises:
-        DefinitionError: the name does not end in axes, a pass fills the column in, or a new one has no meaning.
+        DefinitionError: the name does not end in axes, a pass fills in the column, or a new column has no `meaning`.
     """
     if (known := COLUMNS.get(name)) is not None:
         if known.source != "given":

@@ -1,4 +1,4 @@
-"""What does not go together, and which columns each kind of part can read."""
+"""Incompatible combinations of parts, and the columns that each kind of part can read."""
 
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
@@ -38,19 +38,19 @@ RULES = (
     ("whole/*", "rate/*", "it has no importance weights to look at"),
     ("whole/*", "temperature/*", "a loss of whole trajectories has no term for what a temperature head chose"),
 )
-"""What does not go together, whichever parts there are: two patterns of facts, and why."""
+"""Incompatible facts of any parts: two patterns and the reason."""
 _LATER: Mapping[Plug, frozenset[ColumnSource]] = {
     "filter": frozenset({"policy", "now", "norms", "reference", "critic"}),
     "reward": frozenset({"now", "critic"}),
 }
-"""What is filled in only after such a part was asked."""
+"""The columns that are filled in only after such a part has run."""
 
 
 def check_facts(recipe: Recipe, parts: Iterable[Part]) -> None:
-    """Refuse what does not go together.
+    """Refuse incompatible parts.
 
     Raises:
-        ConfigError: with the reason.
+        ConfigError: the check fails; the message has the reason.
     """
     facts = recipe.facts()
     for one in parts:
@@ -68,10 +68,10 @@ def check_facts(recipe: Recipe, parts: Iterable[Part]) -> None:
 
 
 def check_refill(recipe: Recipe, parts: Iterable[Part]) -> None:
-    """Refuse to fill gaps that no filter leaves group by group.
+    """Refuse `refill` without a filter that leaves out single groups.
 
     Raises:
-        ConfigError: with the reason.
+        ConfigError: the check fails; the message has the reason.
     """
     if recipe.refill < 0:
         raise ConfigError(
@@ -85,10 +85,10 @@ def check_refill(recipe: Recipe, parts: Iterable[Part]) -> None:
 
 
 def check_conversion(recipe: Recipe) -> None:
-    """Refuse to convert what other parts have already changed.
+    """Refuse a conversion after other parts have changed rewards.
 
     Raises:
-        ConfigError: the conversion is not the first of the rewards, or stands there twice.
+        ConfigError: the conversion is not the first of the rewards, or is listed twice.
     """
     places = [place for place, spec in enumerate(recipe.rewards) if split_spec(spec)[0] == CONVERSION]
     if places and places != [0]:
@@ -99,18 +99,18 @@ def check_conversion(recipe: Recipe) -> None:
 
 
 _STRANGERS = ("chosen_R", "expert_T", "rephrased_R")
-"""Columns that come with trajectories whose temperatures no head chose, or one that read another prompt."""
+"""Columns of trajectories whose temperatures were not chosen by the head, or by one that read another prompt."""
 
 
 def check_temperatures(recipe: Recipe, parts: Iterable[tuple[Part, Iterable[str]]]) -> None:
     """Refuse a learnt temperature beside trajectories that it was not learnt for.
 
     Args:
-        recipe: Which.
-        parts: Each with the columns that it reads.
+        recipe: The recipe.
+        parts: Each part with the columns that it reads.
 
     Raises:
-        ConfigError: with the column, and the part that reads it.
+        ConfigError: a part reads such a column; the message names both.
     """
     if recipe.temperature is None:
         return
@@ -123,16 +123,16 @@ def check_temperatures(recipe: Recipe, parts: Iterable[tuple[Part, Iterable[str]
 
 
 def check_columns(part: Part, requires: Iterable[str], *, valued: bool, chooses: bool) -> None:
-    """Refuse a part that reads what is not there when it is asked.
+    """Refuse a part that reads columns that are not available when it runs.
 
     Args:
-        part: Which.
+        part: The part.
         requires: The columns that it reads.
         valued: Whether the advantage has a critic filled in.
-        chooses: Whether a temperature head chose.
+        chooses: Whether a temperature head chooses.
 
     Raises:
-        ConfigError: with the column, and what it is.
+        ConfigError: a column is not available; the message names it and its meaning.
     """
     for column in sorted(requires):
         if column not in COLUMNS:
@@ -162,15 +162,15 @@ def check_columns(part: Part, requires: Iterable[str], *, valued: bool, chooses:
 
 
 _BLIND = frozenset({"trust/reinforce"})
-"""Trust regions that look at no ratio."""
+"""Trust regions that ignore the ratio."""
 
 
 def corrects_stale(recipe: Recipe) -> bool:
-    """Whether something in a recipe corrects for rollouts that older weights drew.
+    """Whether a recipe corrects for rollouts that older weights sampled.
 
-    A ratio to the rollout's weights does, where the trust region looks at it; so does a correction between them and the
-    weights that the batch began with, and V-trace, whose advantages carry the ratio. A loss of whole trajectories
-    regresses or ranks what was drawn, whoever drew it.
+    A ratio to the rollout's weights does if the trust region uses it. So does a correction between those weights and
+    the ones that the batch began with, and V-trace, whose advantages contain the ratio. A loss of whole trajectories
+    regresses or ranks samples, whatever policy drew them.
     """
     facts = recipe.facts()
     if (

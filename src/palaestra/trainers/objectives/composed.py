@@ -1,12 +1,13 @@
-"""The objective made of parts: almost every published one is this, with other parts in it. Axes: T tokens, N trained.
+"""The composed objective, of which almost every published one is an instance. Axes: T tokens, N trained tokens.
 
     gradient = - weight * correction * mask * C(ratio, advantage) * advantage * grad logp
 
-Weight, correction and mask are worked out once on the whole step and stand in the batch as `weight_T`; a micro-batch
-adds up what its tokens weigh. So no division into micro-batches or processes, order or layout can change a step.
+Weight, correction and mask are computed once on the whole step and stored in the batch as `weight_T`; a micro-batch
+sums the weighted losses of its tokens. So no division into micro-batches or processes, order or layout can change a
+step.
 
 Continuations of forks are a stream beside whole trajectories. Each stream has its own advantages, means and masks, and
-the batch says what the loss of continuations weighs (DEEP-GRPO, arXiv:2602.14169).
+the batch has the weight of the loss of continuations (DEEP-GRPO, arXiv:2602.14169).
 """
 
 import math
@@ -39,36 +40,36 @@ from palaestra.trainers.objectives.trust.region import StepColumns
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Masking:
-    """A mask, and what means are over."""
+    """A mask and the denominator of means."""
 
     mask: Mask
     denominator: Denominator = "original"
-    """All tokens, or those that are left."""
+    """Whether means are over all tokens, or over those that the mask keeps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _WeighedStream:
-    """A stream whose tokens have their weights."""
+    """A stream with weights of its tokens."""
 
     batch: TokenBatch
     kept: float
-    """How many of its tokens the masks keep."""
+    """The number of its tokens that the masks keep."""
     looked: frozenset[str]
-    """The columns of parts that looked at it as a whole."""
+    """The columns of parts that read the stream as a whole."""
     terms: frozenset[str]
-    """The columns of what each token weighs in each term."""
+    """The columns with the weight of each token in each term."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComposedObjective:
-    """Parts put together; with none said, GRPO (arXiv:2402.03300, eq. 3, with beta = 0).
+    """An objective composed of parts. Default: GRPO (arXiv:2402.03300, eq. 3, with beta = 0).
 
-    `build` makes one from a recipe, and refuses parts that do not go together.
+    `build` makes one from a recipe, and refuses incompatible parts.
     """
 
     advantage: Advantage = field(default_factory=GroupAdvantage)
     transforms: tuple[Transform, ...] = ()
-    """In this order."""
+    """Transforms of advantages, in order."""
     ratio: RatioConfig = field(default_factory=RatioConfig)
     trust: TrustRegion = field(default_factory=Clip)
     corrections: tuple[Correction, ...] = ()
@@ -81,7 +82,7 @@ class ComposedObjective:
 
     @property
     def pulls(self) -> bool:
-        """Whether the trust region may move tokens whose advantage is 0: unless it is a part that denies it."""
+        """Whether the trust region may move tokens whose advantage is 0; true unless the part says otherwise."""
         known = (part.pulls for part in PARTS.values() if part.make is self.trust or part.make is type(self.trust))
         return all(known)
 
@@ -91,7 +92,7 @@ class ComposedObjective:
         return False
 
     def advantages(self, batch: TokenBatch) -> TokenBatch:
-        """See `Objective`; whole trajectories come first, and continuations behind them."""
+        """See `Objective`; whole trajectories come first, then continuations."""
         return join_streams([self._fill_advantages(stream.batch) for stream in split_streams(batch)])
 
     def _fill_advantages(self, batch: TokenBatch) -> TokenBatch:
@@ -103,7 +104,7 @@ class ComposedObjective:
         return replace(batch, advantage_T=advantage_T.detach().masked_fill(~own_T, 0.0))
 
     def prepare(self, batch: TokenBatch) -> PreparedStep:
-        """See `Objective`; trajectories that are known to have no gradient are left out."""
+        """See `Objective`; leaves out trajectories that are known to have no gradient."""
         weighed = [self._weigh_tokens(stream) for stream in split_streams(batch)]
         whole = join_streams([one.batch for one in weighed])
         tokens = int(batch.trained_T.sum())
@@ -121,7 +122,7 @@ class ComposedObjective:
         )
 
     def _weigh_tokens(self, stream: CreditStream) -> _WeighedStream:
-        """What each token of a stream weighs in the step's loss."""
+        """The weight of each token of a stream in the step's loss."""
         batch = stream.batch
         own_T = batch.trained_T
         kept_T, counted_T = own_T, own_T
@@ -146,7 +147,7 @@ class ComposedObjective:
         )
 
     def _read_statistics(self, batch: TokenBatch) -> dict[str, Tensor]:
-        """The columns of those parts that look at a whole step before they see a piece of it."""
+        """The columns of parts that read a whole step first."""
         found: dict[str, Tensor] = {}
         for held in (self.trust, *(term.regulariser for term in self.terms)):
             if isinstance(held, StepColumns):
@@ -167,7 +168,7 @@ class ComposedObjective:
         self, tokens: int, requires: frozenset[str], logp_T: Tensor, entropy_T: Tensor, batch: TokenBatch
     ) -> tuple[Tensor, Metrics]:
         """See `Loss`; `clip_fraction` is the share of the step's trained tokens whose gradient is cut off."""
-        # What is masked may be anything, infinities too: it is out before it meets any arithmetic.
+        # Masked values may be anything, even infinite, so they are removed before any arithmetic.
         own_T = batch.trained_T
         weight_N = batch.weight_T[own_T]
         used_N = weight_N != 0
@@ -187,11 +188,11 @@ def surrogate_of(
     """The trained tokens of whole trajectories, as trust regions and regularisers see them.
 
     Args:
-        logp_T: Under the trained weights.
-        entropy_T: Of the distributions that tokens were drawn from.
-        batch: With its advantages.
-        ratio: Which.
-        requires: The columns that parts read; those of tokens are handed on.
+        logp_T: Log-probabilities under the trained weights.
+        entropy_T: Entropies of the distributions that tokens were drawn from.
+        batch: The batch, with advantages.
+        ratio: The kind of ratio.
+        requires: The columns that parts read; columns of tokens are passed on.
     """
     own_T = batch.trained_T
     logp_N = logp_T[own_T]

@@ -1,4 +1,4 @@
-"""The constants of an objective: every number that it is made of, and every choice that a preset states."""
+"""The constants of an objective: all its numbers, and every choice that a preset states."""
 
 from collections.abc import Mapping
 from math import isfinite
@@ -10,13 +10,14 @@ from palaestra.trainers.objectives.recipe import CONVERSION
 
 ConstantValue: TypeAlias = float | str | tuple[float, ...]
 _FREE = frozenset({"seed"})
-"""Numbers that mean nothing."""
+"""Numbers without a meaning."""
 
 
 def constants(built: BuiltObjective) -> dict[str, ConstantValue]:
-    """Every constant by `part.setting`, in the recipe's order, with what it is set to.
+    """Every constant by `part.setting`, in the recipe's order, with its value.
 
-    Settings that are off (none, or infinite) are none, and neither is a choice that the recipe leaves as it is.
+    Settings that are off (none, or infinite) are not constants, nor are choices that the recipe leaves at their
+    default.
     """
     recipe, found = built.recipe, dict[str, ConstantValue]()
     if built.returns is not None:

@@ -1,4 +1,4 @@
-"""What a learner asks of an objective. Axes: T tokens."""
+"""The interface between a learner and an objective. Axes: T tokens."""
 
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
@@ -11,14 +11,15 @@ Metrics: TypeAlias = dict[str, float]
 
 
 class Loss(Protocol):
-    """A step's loss, of which each micro-batch gives its share."""
+    """A step's loss, computed in shares of micro-batches."""
 
     def __call__(self, logp_T: Tensor, entropy_T: Tensor, batch: TokenBatch, /) -> tuple[Tensor, Metrics]:
         """The share of these tokens in the step's loss, so that the shares of micro-batches add up to it.
 
         Args:
-            logp_T: Of each trained token under the weights that are trained; 0 elsewhere. Gradients flow into it.
-            entropy_T: Of the distribution that each trained token was one draw from; 0 elsewhere.
+            logp_T: Log-probability of each trained token under the trained weights; 0 elsewhere. Gradients flow into
+                it.
+            entropy_T: Entropy of the distribution of each trained token; 0 elsewhere.
             batch: Whole trajectories of the prepared batch.
 
         Returns:
@@ -29,39 +30,39 @@ class Loss(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedStep:
-    """A step of the optimiser, with everything worked out that depends on more than one micro-batch."""
+    """A step of the optimiser, with everything computed that depends on more than one micro-batch."""
 
     batch: TokenBatch
-    """The trajectories that have a gradient, with their advantages and weights."""
+    """The trajectories with a gradient, with their advantages and weights."""
     loss: Loss
-    """Adds up over any division of `batch` into whole trajectories."""
+    """The loss, additive over any division of `batch` into whole trajectories."""
     rate: float = 1.0
-    """What the learning rate is multiplied with."""
+    """The factor of the learning rate."""
     metrics: Metrics = field(default_factory=dict[str, float])
-    """Of the whole step."""
+    """The figures of the whole step."""
 
 
 class Objective(Protocol):
-    """What a policy is trained towards."""
+    """The objective of training."""
 
     @property
     def requires(self) -> frozenset[str]:
-        """The columns of a batch that it reads; see `columns` for who fills them in."""
+        """The columns of a batch that it reads; see `columns` for their sources."""
         ...
 
     @property
     def joins(self) -> bool:
-        """Whether every step has to hold whole groups, because it compares their trajectories anew."""
+        """Whether every step must have whole groups, because it compares their trajectories again."""
         ...
 
     def advantages(self, batch: TokenBatch) -> TokenBatch:
-        """The batch with its advantages; all trajectories of a group are in it."""
+        """The batch with advantages; it must have all trajectories of each group."""
         ...
 
     def prepare(self, batch: TokenBatch) -> PreparedStep:
-        """One step of the optimiser.
+        """Prepare one step of the optimiser.
 
         Args:
-            batch: All that the step trains on, with advantages; means are over it.
+            batch: The whole batch of the step, with advantages; means are over it.
         """
         ...

@@ -1,4 +1,4 @@
-"""What is known of a part beside its code: where it plugs in, what it needs, and who says so.
+"""The metadata of parts: where a part plugs in, what it needs, and its sources.
 
 A part is a function, or a frozen dataclass whose fields are its settings and whose call is the function. The decorator
 `part` registers it, in this package or in a user's file, and every name in a recipe is looked up here.
@@ -16,18 +16,18 @@ Plug: TypeAlias = Literal[
     "advantage", "transform", "trust", "correction", "mask", "regulariser", "whole", "reward", "filter",
     "rate", "temperature",
 ]  # fmt: skip
-"""Where a part goes in a recipe."""
+"""The place of a part in a recipe."""
 PLUGS: tuple[Plug, ...] = get_args(Plug)
 Denominator: TypeAlias = Literal["survivors", "original"]
-"""Whether means are over the tokens that a mask keeps, or over all that were there."""
+"""Whether means are over the tokens that a mask keeps, or over all tokens."""
 C = TypeVar("C", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A registered part. Facts, in `conflicts` and `needs`, are what `recipe.facts` lists of a recipe.
+    """A registered part. Facts in `conflicts` and `needs` are those of `recipe.facts`.
 
-    They read `plug/name` or `section.setting=value`; a star stands for anything.
+    They have the form `plug/name` or `section.setting=value`; a star matches anything.
     """
 
     plug: Plug
@@ -35,27 +35,27 @@ class Part:
     make: Callable[..., Any]
     """The function itself, or the class whose settings a recipe gives."""
     formula: str
-    """In a line, in the notation of docs/objectives.md."""
+    """The formula in one line, in the notation of docs/objectives.md."""
     sources: tuple[str, ...]
     """Papers and code: `arXiv:2402.03300`, `github.com/owner/name`."""
     confidence: Confidence
     requires: frozenset[str] = frozenset()
     """Columns of the batch that it reads."""
     neutral: Mapping[str, object] | None = None
-    """The settings at which it changes nothing, or is the simpler thing that its docstring names."""
+    """The settings with which it changes nothing, or equals the simpler method in its docstring."""
     conflicts: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Facts that it cannot be together with, each with the reason."""
+    """Facts that it cannot be combined with, each with the reason."""
     needs: Mapping[str, str] = field(default_factory=dict[str, str])
-    """Facts that it cannot be without, each with the reason."""
+    """Facts that it requires, each with the reason."""
     reinforce: bool = True
-    """Whether the gradient is that of REINFORCE, weighed and masked, where all ratios are 1."""
+    """Whether the gradient is that of REINFORCE, weighted and masked, if all ratios are 1."""
     pulls: bool = True
-    """Of trust regions: whether it may move tokens whose advantage is 0. Where it says that it does not, a step leaves
-    out trajectories all of whose advantages are 0, which changes nothing; otherwise it sees every trajectory."""
+    """For trust regions: whether it may move tokens whose advantage is 0. If not, a step leaves out trajectories whose
+    advantages are all 0, which changes nothing; otherwise it uses every trajectory."""
     denominator: Denominator = "original"
-    """Of masks: what means are over, unless the recipe says otherwise."""
+    """For masks: the default denominator of means."""
     each_group: bool = False
-    """Of filters: whether each group is looked at alone, so that another can be drawn in its place."""
+    """For filters: whether each group is judged alone, so that another can be drawn to replace it."""
 
     @property
     def is_function(self) -> bool:
@@ -93,7 +93,7 @@ def part(
     denominator: Denominator = "original",
     each_group: bool = False,
 ) -> Callable[[C], C]:
-    """Register a function, or a frozen dataclass with a call, as a part; see `Part` for what is said of it.
+    """Register a function, or a frozen dataclass with a call, as a part; see `Part` for the arguments.
 
     Raises:
         DefinitionError: the name is taken, or there is no such plug.
@@ -130,10 +130,10 @@ def part(
 
 
 def part_of(plug: Plug, name: str) -> Part:
-    """The part that is registered so.
+    """The part registered under a name.
 
     Raises:
-        UnknownNameError: none is; near names are in the message.
+        UnknownNameError: there is no such part; the message has near names.
     """
     try:
         return PARTS[plug, name]

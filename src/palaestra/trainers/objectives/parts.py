@@ -1,7 +1,7 @@
-"""What parts are called with, one protocol for each plug. Axes: T tokens, N trained tokens.
+"""The interfaces of parts, one protocol for each plug. Axes: T tokens, N trained tokens.
 
-All but trust regions and regularisers see a whole batch, once, without gradients: what they say is written into the
-batch, so that no micro-batch can change it.
+All except trust regions and regularisers get a whole batch once, without gradients: their results are written into the
+batch, so that no micro-batch can change them.
 """
 
 from typing import Protocol, runtime_checkable
@@ -14,16 +14,16 @@ from palaestra.trainers.objectives.trust.region import Surrogate
 
 
 class Advantage(Protocol):
-    """How much better than expected what followed each token was."""
+    """Computes advantages: how much better than expected the outcome of each token was."""
 
     def __call__(self, batch: TokenBatch, /) -> Tensor:
-        """At each token, [T]; what it says of tokens that are not trained is not looked at."""
+        """The advantage of each token, [T]; values of untrained tokens are ignored."""
         ...
 
 
 @runtime_checkable
 class ValueReader(Protocol):
-    """An advantage that looks at what a critic expected, and says what it ought to have."""
+    """An advantage that reads a critic's values and provides the critic's targets."""
 
     @property
     def column(self) -> str:
@@ -32,76 +32,76 @@ class ValueReader(Protocol):
 
     @property
     def heads(self) -> int:
-        """Kinds of values."""
+        """The number of kinds of values."""
         ...
 
     def targets(self, batch: TokenBatch) -> Tensor:
-        """What the values ought to have been, as the column."""
+        """The critic's targets, in the form of the column."""
         ...
 
 
 class Transform(Protocol):
-    """Advantages made from advantages."""
+    """Transforms advantages."""
 
     def __call__(self, advantage_T: Tensor, batch: TokenBatch, /) -> Tensor:
-        """The new ones, [T]."""
+        """The new advantages, [T]."""
         ...
 
 
 class Correction(Protocol):
-    """What tokens weigh because other weights drew them, or drew them in other arithmetic."""
+    """Weights tokens that were sampled by other weights or with other arithmetic."""
 
     def __call__(self, batch: TokenBatch, /) -> Tensor:
-        """A factor of each trained token's loss, [T], finite; exactly 1 where nothing is off."""
+        """A factor of each trained token's loss, [T], finite; exactly 1 without a difference."""
         ...
 
 
 class Mask(Protocol):
-    """Which tokens a step is without."""
+    """Leaves out tokens of a step."""
 
     def __call__(self, batch: TokenBatch, /) -> Tensor:
-        """Which it keeps, [T], booleans; what it says of tokens that are not trained is not looked at."""
+        """Which tokens to keep, [T], booleans; values of untrained tokens are ignored."""
         ...
 
 
 class Regulariser(Protocol):
-    """A loss beside the surrogate's."""
+    """A loss in addition to the surrogate's."""
 
     def __call__(self, surrogate: Surrogate, /) -> Tensor:
-        """The loss of each token, its coefficient worked in, [N]."""
+        """The loss of each token, including its coefficient, [N]."""
         ...
 
 
 class LearningRate(Protocol):
-    """How large a step may be."""
+    """Changes the learning rate of a step."""
 
     def __call__(self, batch: TokenBatch, /) -> float:
-        """What the learning rate is multiplied with, 0 or more."""
+        """The factor of the learning rate, 0 or more."""
         ...
 
 
 class Reward(Protocol):
-    """What was paid, changed before anything is compared."""
+    """Changes rewards before anything is compared."""
 
     def __call__(self, batch: TokenBatch, /) -> Tensor:
-        """What each turn is paid, [U]."""
+        """The new reward of each turn, [U]."""
         ...
 
 
 class Filter(Protocol):
-    """Which trajectories are worth training on."""
+    """Chooses the trajectories to train on."""
 
     def __call__(self, batch: TokenBatch, /) -> Tensor:
-        """Which it keeps, [R], booleans; of a whole batch, before advantages."""
+        """Which trajectories of a whole batch to keep, [R], booleans; called before advantages."""
         ...
 
 
 class TemperaturePolicy(Protocol):
-    """At which temperature tokens are sampled, where a head of the policy's model learns it."""
+    """The sampling temperature of tokens, learnt by a head of the policy's model."""
 
     @property
     def range(self) -> TemperatureRange:
-        """Which temperatures the head chooses from."""
+        """The temperatures that the head chooses from."""
         ...
 
     @property
@@ -110,50 +110,50 @@ class TemperaturePolicy(Protocol):
         ...
 
     def trains_policy(self, step: int) -> bool:
-        """Whether step number `step`, from 0 on, trains the policy."""
+        """Whether step number `step`, counted from 0, trains the policy."""
         ...
 
     def trains_head(self, step: int) -> bool:
-        """Whether it trains the head."""
+        """Whether the step trains the head."""
         ...
 
     def __call__(self, batch: TokenBatch, /) -> TokenBatch:
-        """The batch as the head is trained on it: `logprob_T` of what the head chose, and not of tokens."""
+        """The batch for training the head: `logprob_T` is that of the head's choices instead of tokens."""
         ...
 
 
 class WholeLoss(Protocol):
-    """A loss of whole trajectories, in place of ratio, trust region, corrections and masks."""
+    """A loss of whole trajectories, instead of ratio, trust region, corrections and masks."""
 
     def __call__(self, logp_R: Tensor, batch: TokenBatch, /) -> Tensor:
         """The loss of the step, a scalar.
 
         Args:
             logp_R: The log-probability of all trained tokens of each trajectory; gradients flow into it.
-            batch: All that the step trains on.
+            batch: The whole batch of the step.
         """
         ...
 
 
 @runtime_checkable
 class TokenPool(Protocol):
-    """A regulariser of some tokens only."""
+    """A regulariser of only some tokens."""
 
     def pool(self, batch: TokenBatch) -> Tensor:
-        """Which tokens it is about, and its mean over, [T], booleans."""
+        """The tokens that it covers, over which its mean is taken, [T], booleans."""
         ...
 
 
 @runtime_checkable
 class Stateful(Protocol):
-    """A part that remembers batches."""
+    """A part with state from earlier batches."""
 
     def state(self) -> dict[str, object]:
-        """What it remembers, as plain JSON."""
+        """The state, as plain JSON."""
         ...
 
     def restore(self, state: dict[str, object]) -> None:
-        """Go on from what `state` gave."""
+        """Restore the result of `state`."""
         ...
 
 
@@ -163,14 +163,14 @@ class Requiring(Protocol):
 
     @property
     def requires(self) -> frozenset[str]:
-        """The columns that it reads, in place of those that it is registered with."""
+        """The columns that it reads, instead of those that it is registered with."""
         ...
 
 
 @runtime_checkable
 class Silencing(Protocol):
-    """A trust region that leaves tokens without a gradient, though they have an advantage."""
+    """A trust region that leaves tokens without a gradient although they have an advantage."""
 
     def silenced_tokens(self, surrogate: Surrogate) -> Tensor:
-        """Which, [N], booleans."""
+        """Which tokens have no gradient, [N], booleans."""
         ...

@@ -1,4 +1,4 @@
-"""How likely the trained weights make what was drawn, over how likely an anchor does. Axes: N trained tokens."""
+"""The probability of sampled tokens under the trained weights, over that under an anchor. Axes: N trained tokens."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -19,7 +19,7 @@ _MOST_OF_MEANS = 10.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatioConfig:
-    """Which ratio a trust region looks at.
+    """The ratio that a trust region uses.
 
     Ratios of more than a token are GSPO-token's (arXiv:2507.18071, section 4.3): log s = sg[log s] + logp - sg[logp],
     whose value is the sequence's at every token and whose gradient is the token's own, so that advantages may differ

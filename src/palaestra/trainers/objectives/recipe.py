@@ -1,4 +1,4 @@
-"""Which parts an objective is made of, as data: what a preset's file says, and what a run's settings put over it."""
+"""The parts of an objective as data, from a preset's file and a run's overriding settings."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -10,23 +10,23 @@ from palaestra.trainers.objectives.part import Plug
 from palaestra.trainers.objectives.ratio import RatioConfig
 
 Unit: TypeAlias = float | Literal["any"]
-"""What constants assume that a solved task returns; `any` where the scale of rewards changes nothing."""
+"""The return of a solved task that constants assume; `any` if the scale of rewards changes nothing."""
 Spec: TypeAlias = str | Mapping[str, Any]
 """A part: its name, or a table of settings whose `part` is the name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UpdateSchedule:
-    """In which steps a batch is trained on; all but `name` is of `turns`."""
+    """The steps in which a batch is trained on; all settings except `name` are for `turns`."""
 
     name: Literal["minibatches", "turns"] = "minibatches"
-    """Steps on shares of the batch, or on one turn of every trajectory after the other (SeeUPO, arXiv:2602.06554)."""
+    """Steps on shares of the batch, or on one turn of every trajectory after another (SeeUPO, arXiv:2602.06554)."""
     order: Literal["reverse", "forward", "random"] = "reverse"
-    """Of the turns."""
+    """The order of the turns."""
     clip: float = 0.2
-    """How far from 1 may be what an advantage is multiplied with for the turns that were updated before."""
+    """The maximum distance from 1 of the factor of advantages for turns that were updated before."""
     carry: bool = True
-    """Whether it is multiplied at all."""
+    """Whether that factor is applied."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,33 +34,33 @@ class Recipe:
     """The parts of an objective.
 
     Raises:
-        ValueError: the unit is no number above 0.
+        ValueError: the unit is not a number above 0.
     """
 
     unit: Unit = 1.0
-    """Rewards are converted to it before anything reads them; with `any` they stay as the world pays them."""
+    """The unit to which rewards are converted before anything reads them; with `any` they are those of the world."""
     advantage: Spec = "group"
     transforms: tuple[Spec, ...] = ()
     ratio: RatioConfig = field(default_factory=RatioConfig)
     trust: Spec = "clip"
     corrections: tuple[Spec, ...] = ()
     masks: tuple[Spec, ...] = ()
-    """Each may say its `denominator`."""
+    """Masks; each may set its `denominator`."""
     regularisers: tuple[Spec, ...] = ()
-    """Each may say its `aggregation`, the objective's own if it does not."""
+    """Regularisers; each may set its `aggregation`. Default: the objective's."""
     aggregation: Aggregation = field(default_factory=Aggregation)
     whole: Spec | None = None
-    """In place of ratio, trust region, corrections and masks."""
+    """A loss that replaces ratio, trust region, corrections and masks."""
     rewards: tuple[Spec, ...] = ()
-    """Change what was paid, before anything is compared."""
+    """Parts that change rewards before anything is compared."""
     filters: tuple[Spec, ...] = ()
-    """Leave out trajectories, before anything is compared."""
+    """Parts that leave out trajectories before anything is compared."""
     refill: int = 0
-    """How many groups that a filter leaves out may be replaced, by drawing others, for each that a step takes."""
+    """How many groups that a filter leaves out may be replaced by new ones, for each group of a step."""
     rates: tuple[Spec, ...] = ()
-    """Change the learning rate of a step."""
+    """Parts that change the learning rate of a step."""
     temperature: Spec | None = None
-    """A head that learns at which temperature each token is sampled."""
+    """A head that learns the sampling temperature of each token."""
     schedule: UpdateSchedule = field(default_factory=UpdateSchedule)
 
     def __post_init__(self) -> None:
@@ -68,7 +68,7 @@ class Recipe:
             raise ValueError(f'unit={self.unit}: a solved task returns a number above 0; give one, or "any"')
 
     def specs(self) -> Iterator[tuple[Plug, str, Mapping[str, Any]]]:
-        """Every part: where it goes, its name and its settings."""
+        """Every part with its place, its name and its settings."""
         replaced = () if self.whole is None else ("advantage", "trust")
         for name, plug in SECTIONS.items():
             if name in replaced:
@@ -80,12 +80,12 @@ class Recipe:
                 yield (plug, *split_spec(spec))
 
     def _conversion(self) -> tuple[Spec, ...]:
-        """The part that converts rewards; none where they say themselves how they are converted."""
+        """The part that converts rewards; empty if `rewards` has its own conversion."""
         stated = any(split_spec(spec)[0] == CONVERSION for spec in self.rewards)
         return () if self.unit == "any" or stated else ({"part": CONVERSION, "returns": self.unit},)
 
     def facts(self) -> frozenset[str]:
-        """What can be said of it, for parts to need or to conflict with: `trust/clip`, `ratio.anchor=old`."""
+        """Facts about the recipe that parts may require or conflict with: `trust/clip`, `ratio.anchor=old`."""
         found = {f"{plug}/{name}" for plug, name, _ in self.specs()}
         if self.refill:
             found.add("refill")
@@ -94,7 +94,7 @@ class Recipe:
 
 
 CONVERSION = "unit"
-"""The part for rewards that converts them; it stands before all others."""
+"""The part that converts rewards, which comes before all others."""
 SECTIONS: Mapping[str, Plug] = {
     "advantage": "advantage",
     "transforms": "transform",
@@ -111,7 +111,7 @@ SECTIONS: Mapping[str, Plug] = {
 
 
 REPLACED = frozenset({"advantage", "transforms", "ratio", "trust", "corrections", "masks", "rates"})
-"""The sections that `whole` takes the place of."""
+"""The sections that `whole` replaces."""
 
 
 def split_spec(spec: Spec) -> tuple[str, Mapping[str, Any]]:
@@ -122,7 +122,7 @@ def split_spec(spec: Spec) -> tuple[str, Mapping[str, Any]]:
 
 
 def over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings laid over a preset's: a table is merged into what is there; one that names its part takes its place."""
+    """Settings that override a preset's: a table is merged with the existing one, or replaces it if it names a part."""
     merged = dict(below)
     for name, value in above.items():
         under = merged.get(name)

@@ -1,6 +1,6 @@
-"""Who is evaluated: scripted agents and floors, models behind servers, and policies of ours.
+"""Evaluated agents: scripted agents and floors, models behind servers, and Palaestra's policies.
 
-What needs torch stands in `policy`, what needs the extra `remote` in `endpoint`; neither is imported here.
+`policy` needs torch and `endpoint` needs the extra `remote`; neither is imported here.
 """
 
 from palaestra.benchmarks.evaluation.agents.agent import (

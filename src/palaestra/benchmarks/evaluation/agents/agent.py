@@ -1,8 +1,8 @@
-"""What every agent under evaluation says of itself, and the two ways in which they play.
+"""The interface of evaluated agents, and the two ways in which they play.
 
-Agents that answer one question after the other play episode by episode. Policies of ours draw the turns of many
-episodes at once, and the last bits of what they draw depend on which; so they play blocks of episodes, always the same
-ones together, and a block is played whole or not at all.
+Agents that answer one request after another play episode by episode. Palaestra's policies sample the turns of many
+episodes at once, and the last bits of the results depend on which episodes are together. So they play fixed blocks of
+episodes, each whole or not at all.
 """
 
 from abc import ABC, abstractmethod
@@ -21,20 +21,20 @@ from palaestra.records import JsonObject, JsonSchema
 from palaestra.trajectory import Episode
 
 PRIVILEGED = "privileged"
-"""In what an agent says of itself: it forks the world that it is measured in, so nobody ranks it beside others."""
+"""The mark in an agent's description that it forks its world, so that it is not ranked with others."""
 CUT_OFF = "cut off"
-"""The trouble that a limit of tokens ended a turn."""
+"""The name of the trouble that a token limit ended a turn."""
 
 
 @record
 class EpisodeCost:
-    """What an episode took, and what went wrong in it."""
+    """The cost of an episode, and what went wrong in it."""
 
     prompt_tokens: int | None = None
-    """Read, over all requests; `None` where nobody counts."""
+    """Tokens read over all requests; `None` if not counted."""
     completion_tokens: int | None = None
     troubles: Mapping[str, int] = field(default_factory=dict[str, int])
-    """By name."""
+    """Counts by name."""
 
     def __add__(self, other: "EpisodeCost") -> "EpisodeCost":
         troubles = Counter(self.troubles) + Counter(other.troubles)
@@ -51,38 +51,38 @@ def _sum(one: int | None, other: int | None) -> int | None:
 
 @record
 class Attempt:
-    """What came of a slot: an episode, or a fault after every try."""
+    """The result for an episode key: an episode, or a fault after all tries."""
 
     episode_key: EpisodeKey
     came: Episode | EpisodeFault
     spent: EpisodeCost
     begun: bool = True
-    """Whether the world came to its first observation; it is the world's fault where not."""
+    """Whether the world reached its first observation; if not, the fault is the world's."""
 
 
 class NoReferenceSolution(Exception):  # noqa: N818  it becomes a fault
-    """The task has no solution of its own, which is what the agent would have played."""
+    """The task has no reference solution, which the agent would have played."""
 
 
 class AgentSession:
     """An agent in one episode.
 
     Args:
-        agent: Who acts.
+        agent: The agent that acts.
     """
 
     def __init__(self, agent: Agent) -> None:
         self.agent = agent
 
     def offer(self, tools: Sequence[JsonSchema]) -> None:
-        """The world has changed its tools; agents that follow a script do not mind."""
+        """Tell the agent that the world has changed its tools; scripted agents ignore it."""
 
     def has_delay(self) -> bool:
-        """Whether something that is not the agent took some of the episode's time, such as a server's failed tries."""
+        """Whether something other than the agent took some of the episode's time, such as a server's failed tries."""
         return False
 
     def cost(self) -> EpisodeCost:
-        """What the episode has taken so far."""
+        """The cost of the episode so far."""
         return EpisodeCost()
 
 
@@ -90,18 +90,18 @@ class EvaluatedAgent(ABC):
     """An agent under evaluation."""
 
     name: str
-    """In reports."""
+    """The name in reports."""
 
     @abstractmethod
     def describe(self) -> JsonObject:
-        """All that decides how it plays: the kind, and its settings. No secret is in it."""
+        """Everything that decides how the agent plays: its kind and settings, without secrets."""
 
     def versions(self) -> Mapping[str, str]:
-        """Of what it is made with, where that decides how it plays."""
+        """The versions of software that decides how the agent plays."""
         return {}
 
     def close(self) -> None:  # noqa: B027  most hold nothing
-        """Free what it holds. Closing twice is fine."""
+        """Free all resources. Closing twice is allowed."""
 
     def __enter__(self) -> Self:
         return self
@@ -111,21 +111,21 @@ class EvaluatedAgent(ABC):
 
 
 class EvaluatedEpisodeAgent(EvaluatedAgent):
-    """An agent that plays one episode, or several side by side, each by itself."""
+    """An agent that plays episodes independently, one or several at a time."""
 
     proved = True
-    """Whether it has shown that it can be asked at all; an evaluation stops where it never does."""
+    """Whether it has shown that it can answer; an evaluation stops if it never does."""
 
     @abstractmethod
     def seat(self, env: Env, left: Callable[[], float]) -> AgentSession:
         """The agent for an episode that has just begun in `env`.
 
         Args:
-            env: The world, for agents that are trusted with it.
-            left: Seconds that are left of the episode's time.
+            env: The world, for agents that may use it.
+            left: Returns the seconds left of the episode's time.
 
         Raises:
-            ConfigError: it cannot play this task, whatever one does.
+            ConfigError: the agent can never play this task.
         """
 
 
@@ -133,7 +133,7 @@ class EvaluatedBlockAgent(EvaluatedAgent):
     """An agent that plays many episodes together."""
 
     block: int
-    """Episodes that are played together."""
+    """The number of episodes played together."""
 
     @abstractmethod
     def play(
@@ -147,11 +147,11 @@ class EvaluatedBlockAgent(EvaluatedAgent):
         """Play a block.
 
         Args:
-            cell: The world as it is made.
-            episode_keys: The episodes, all of that cell.
-            progress: Told the task of each that has ended.
-            say: Told of every fault.
+            cell: The cell.
+            episode_keys: The episodes, all of this cell.
+            progress: Called with the task of each finished episode.
+            say: Called with every fault.
 
         Returns:
-            What came of each, in order.
+            The attempt of each, in order.
         """

@@ -1,4 +1,4 @@
-"""Which agent a word means."""
+"""Choosing an evaluated agent by its word."""
 
 import math
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from palaestra.record import record
 from palaestra.records import Json
 from palaestra.trainers.pretrained import MODELS, checkpoint_of
 
-if TYPE_CHECKING:  # what they need is not always installed
+if TYPE_CHECKING:  # their dependencies are not always installed
     from palaestra.benchmarks.evaluation.agents.endpoint import EvaluatedEndpoint
     from palaestra.benchmarks.evaluation.agents.policy import EvaluatedPolicy
 
@@ -41,9 +41,9 @@ _TAKEN_BY: Mapping[str, tuple[AgentKind, ...]] = {
     "request_tries": _SERVER,
     "seconds": ("a script", *_SERVER),
 }
-"""Which agents take an option; one that is not named here is taken by all, or says which agent it is."""
+"""The agents that take each option. Options not listed here are for all agents, or name the agent."""
 _FLAGS = {"python": "--vllm-python", "chat_format": "--format"}
-"""Options that a command spells otherwise."""
+"""Options whose flags have another name."""
 _WAYS_OUT: Mapping[tuple[str, AgentKind], str] = {
     ("engine", "a script"): "--engine says what draws a checkpoint's tokens, so leave it out",
     ("seconds", "a checkpoint"): "--context and --turn limit it, and do so alike on every machine",
@@ -59,55 +59,55 @@ _FIELDS: Mapping[str, str] = {
     "messages": "each request sets it by itself, so leave it out",
     "tools": "each request sets it by itself, so leave it out",
 }
-"""Fields of a request that something else than `--request` and `--seed-field` sets."""
+"""Fields of a request that are not set by `--request` or `--seed-field`."""
 
 
 @record
 class AgentOptions:
-    """How agents play; what is `None` was not said, and what was said and the agent does not take is refused."""
+    """Options of agents. `None` means not given; a given option that the agent does not take is refused."""
 
     engine: Literal["native", "vllm"] | None = None
-    """What draws a checkpoint's tokens; "native" if not said."""
+    """The engine of a checkpoint. Default: "native"."""
     python: Path | None = None
-    """An interpreter that has vLLM."""
+    """A Python interpreter with vLLM."""
     chat_format: str | None = None
-    """Of a checkpoint that does not say one."""
+    """The chat format of a checkpoint that does not name one."""
     context: int | None = None
-    """Tokens of a checkpoint's episode; 1,024 if not said."""
+    """Maximum tokens of a checkpoint's episode. Default: 1,024."""
     turn: int | None = None
-    """Tokens of a checkpoint's turn; 72 if not said."""
+    """Maximum tokens of a checkpoint's turn. Default: 72."""
     rows: int | None = None
-    """Episodes of a checkpoint's block; 128 if not said."""
+    """Episodes of a checkpoint's block. Default: 128."""
     temperature: float | None = None
-    """1 for a checkpoint; the server's own for a model there."""
+    """The sampling temperature. Default: 1 for a checkpoint, the server's own for a model there."""
     top_p: float | None = None
     max_tokens: int | None = None
-    """Of a reply from a server."""
+    """Maximum tokens of a reply from a server."""
     base_url: str | None = None
     model: str | None = None
     key_variable: str | None = None
     seed_field: str | None = None
-    """Of a request to a server; "seed" if not said, and "" sends none."""
+    """The field for the seed in a request to a server. Default: "seed"; "" sends none."""
     request: Mapping[str, Json] = field(default_factory=dict[str, Json])
     """Further fields of each request to a server."""
     timeout: float | None = None
-    """Seconds that a server may take for one try; 120 if not said."""
+    """Maximum seconds of one try at a server. Default: 120."""
     request_tries: int | None = None
-    """Of a request to a server; 6 if not said."""
+    """Maximum tries of a request to a server. Default: 6."""
     patience: float = 300.0
     concurrency: int = 8
     seconds: float | None = None
-    """That its answers may take in an episode."""
+    """Maximum seconds for all answers in an episode."""
     tries: int = 2
 
 
 def evaluated_agent_of(word: str, options: AgentOptions) -> EvaluatedAgent:
-    """The agent that a word means: a script's name, `endpoint`, a checkpoint's folder, or a pretrained model's name.
+    """The agent for a word: a script's name, `endpoint`, a checkpoint's folder, or a pretrained model's name.
 
     Raises:
-        UnknownNameError: it means none; near names are in the message.
-        CheckpointError: the folder is no checkpoint.
-        ConfigError: options do not fit the agent, one that it needs is missing, or a model is not installed.
+        UnknownNameError: the word is unknown; the message has near names.
+        CheckpointError: the folder is not a checkpoint.
+        ConfigError: options do not fit the agent, a required one is missing, or a model is not installed.
     """
     if word == ENDPOINT or (options.base_url is not None and word not in AGENT_NAMES):
         return _endpoint(word, options)
@@ -124,7 +124,7 @@ def evaluated_agent_of(word: str, options: AgentOptions) -> EvaluatedAgent:
 
 
 def _check_taken(word: str, kind: AgentKind, options: AgentOptions) -> None:
-    """Refuse what was said and would have no effect."""
+    """Refuse given options that would have no effect."""
     for name, kinds in _TAKEN_BY.items():
         if kind not in kinds and getattr(options, name) not in (None, {}):
             flag = _FLAGS.get(name, f"--{name.replace('_', '-')}")
@@ -133,7 +133,7 @@ def _check_taken(word: str, kind: AgentKind, options: AgentOptions) -> None:
 
 
 def _check_fields(request: Mapping[str, Json], seed_field: str) -> None:
-    """Refuse a field that would be set twice, so that one of both would have no effect."""
+    """Refuse a field that would be set twice, so that one setting would have no effect."""
     if seed_field in _FIELDS:
         raise ConfigError(f"--seed-field {seed_field}: a request has something else there; name another field")
     for name in request:

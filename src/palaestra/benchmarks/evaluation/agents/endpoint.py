@@ -9,13 +9,13 @@ from palaestra.records import JsonObject, JsonSchema
 
 
 class EvaluatedEndpoint(EvaluatedEpisodeAgent):
-    """A model elsewhere.
+    """A model on a server.
 
     Args:
-        config: Which, and how it is asked.
+        config: The model and its options.
 
     Raises:
-        ConfigError: the address is none, or an option sets what is not its to set.
+        ConfigError: the address is invalid, or an option sets a field that is reserved.
     """
 
     def __init__(self, config: RemoteChatConfig) -> None:
@@ -25,7 +25,7 @@ class EvaluatedEndpoint(EvaluatedEpisodeAgent):
         self._chat = RemoteChat(config)
 
     def describe(self) -> JsonObject:
-        """The model and its options; the key's variable is none of them, nor is the patience with the server."""
+        """The model and its options, without the key's variable and the limits on the server's time and tries."""
         config = self._config
         return {
             "kind": "endpoint",
@@ -36,7 +36,7 @@ class EvaluatedEndpoint(EvaluatedEpisodeAgent):
         }
 
     def seat(self, env: Env, left: Callable[[], float]) -> AgentSession:
-        """The model, in a chat of its own."""
+        """The model, in a new chat."""
         del env
         return _Seat(self, RemoteAgent(self._chat, left=left))
 
@@ -46,7 +46,7 @@ class EvaluatedEndpoint(EvaluatedEpisodeAgent):
 
 
 _WRITTEN = frozenset({"cut off", "malformed call"})
-"""Troubles that the model made itself, and that cost its server no try."""
+"""Troubles that the model itself caused, and that did not cost a try of its server."""
 
 
 class _Seat(AgentSession):
@@ -56,15 +56,15 @@ class _Seat(AgentSession):
         self._model = agent
 
     def offer(self, tools: Sequence[JsonSchema]) -> None:
-        """The model is told of them with its next turn."""
+        """Send the tools to the model with its next turn."""
         self._model.offer(tools)
 
     def has_delay(self) -> bool:
-        """A try that failed took time in which the model wrote nothing that counts."""
+        """Whether a failed try took time in which the model wrote nothing that counts."""
         return any(count and name not in _WRITTEN for name, count in self._model.troubles.items())
 
     def cost(self) -> EpisodeCost:
-        """As the server counts."""
+        """The cost by the server's counts."""
         replies = self._model.replies
         if replies:
             self._contender.proved = True

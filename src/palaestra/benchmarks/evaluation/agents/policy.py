@@ -1,7 +1,7 @@
-"""A policy of ours, or any checkpoint in Hugging Face's layout, as an agent under evaluation. Needs the extra `train`.
+"""A policy of Palaestra, or any checkpoint in Hugging Face's layout, as an evaluated agent. Needs the extra `train`.
 
-Its noise depends on the evaluation's seed, the cell, the task and the sample alone, so that two policies meet the same
-luck and their difference is paired.
+Its noise depends only on the evaluation's seed, the cell, the task and the sample, so that two policies get equal
+random numbers and their difference is paired.
 """
 
 import asyncio
@@ -41,18 +41,18 @@ EngineName: TypeAlias = Literal["native", "vllm"]
 
 @record
 class PolicyOptions:
-    """How a policy plays."""
+    """The options of a policy."""
 
     context: int
-    """Tokens that an episode may have."""
+    """Maximum tokens of an episode."""
     turn: int
-    """Tokens that a turn may have."""
+    """Maximum tokens of a turn."""
     rows: int
     """Episodes of a block."""
     temperature: float
     top_p: float
     tries: int
-    """Worlds that an episode is played in before it counts as faulty."""
+    """Worlds in which an episode is tried before it counts as a fault."""
 
 
 class EvaluatedPolicy(EvaluatedBlockAgent):
@@ -61,13 +61,13 @@ class EvaluatedPolicy(EvaluatedBlockAgent):
     Args:
         folder: The checkpoint.
         engine: The engine's name, for the record.
-        codec: The checkpoint's.
+        codec: The checkpoint's codec.
         made: Makes an engine.
-        lasting: Whether one engine serves every block; otherwise each block has a fresh one, which knows nothing of
-            those before.
+        lasting: Whether one engine serves all blocks; otherwise each block gets a new one, without state of earlier
+            blocks.
         weights: A digest of the checkpoint.
-        reads: Tokens that the model reads at most.
-        options: How it plays.
+        reads: Maximum tokens that the model reads.
+        options: The options.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class EvaluatedPolicy(EvaluatedBlockAgent):
         self._runner = asyncio.Runner()
 
     def describe(self) -> JsonObject:
-        """The weights by their digest, and all that decides what is drawn."""
+        """The digest of the weights, and everything that decides sampling."""
         options = self._options
         return {
             "kind": "policy",
@@ -105,7 +105,7 @@ class EvaluatedPolicy(EvaluatedBlockAgent):
         }
 
     def versions(self) -> Mapping[str, str]:
-        """Of what computes logits and tokens."""
+        """The versions of the software that computes logits and tokens."""
         return {"torch": torch.__version__, "transformers": transformers.__version__}
 
     def play(
@@ -125,7 +125,7 @@ class EvaluatedPolicy(EvaluatedBlockAgent):
     def _make_attempt(self, episode_key: EpisodeKey, played: RolloutResult | EpisodeFault) -> Attempt:
         if isinstance(played, EpisodeFault):
             return Attempt(episode_key=episode_key, came=played, spent=EpisodeCost())
-        if played.episode is None:  # in words alone, so a world that hung is no other than one that crashed
+        if played.episode is None:  # only as text, so a world that hung looks like one that crashed
             return Attempt(
                 episode_key=episode_key, came=EpisodeFault(kind="world", said=played.faults[-1]), spent=EpisodeCost()
             )
@@ -205,8 +205,8 @@ def episode_cost(episode: Episode, *, again: int = 0) -> EpisodeCost:
     """The tokens of an episode that a policy played.
 
     Args:
-        episode: With its tokens.
-        again: How often its world had failed before.
+        episode: The episode, with its tokens.
+        again: How often its world failed before.
     """
     tokens = [segment.tokens for segment in episode.segments if segment.tokens is not None]
     cut = sum(stop == "length" for one in tokens for stop in one.stops)
@@ -219,7 +219,7 @@ def episode_cost(episode: Episode, *, again: int = 0) -> EpisodeCost:
 
 
 def _read(tokens: Tokens) -> int:
-    """Each turn is a request that reads all that stands before it."""
+    """The tokens read: each turn is a request that reads everything before it."""
     return sum(span.start for span in tokens.spans if span.kind == "turn")
 
 
@@ -228,10 +228,10 @@ def _count_written(tokens: Tokens) -> int:
 
 
 def native(folder: Path, options: PolicyOptions, *, format_name: str | None = None) -> EvaluatedPolicy:
-    """A checkpoint that our own engine draws for.
+    """A checkpoint with the native engine.
 
     Raises:
-        CheckpointError: the folder is no checkpoint, or is damaged.
+        CheckpointError: the folder is not a checkpoint, or is damaged.
         UnknownNameError: there is no such chat format.
         ConfigError: an episode may have more tokens than the model reads.
     """
@@ -253,16 +253,16 @@ def native(folder: Path, options: PolicyOptions, *, format_name: str | None = No
 def vllm(
     folder: Path, options: PolicyOptions, *, python: Path | None = None, format_name: str | None = None
 ) -> EvaluatedPolicy:
-    """A checkpoint that vLLM draws for. What it draws depends on its own schedule, in the last bits.
+    """A checkpoint with vLLM. The last bits of its results depend on vLLM's own schedule.
 
     Args:
         folder: The checkpoint.
-        options: How it plays.
-        python: An interpreter that has vLLM; this one, if not said.
-        format_name: The chat format, where the checkpoint does not say one.
+        options: The options.
+        python: A Python interpreter with vLLM. Default: this one.
+        format_name: The chat format, if the checkpoint does not name one.
 
     Raises:
-        CheckpointError: the folder is no checkpoint, or is damaged.
+        CheckpointError: the folder is not a checkpoint, or is damaged.
         UnknownNameError: there is no such chat format.
         ConfigError: an episode may have more tokens than the model reads, or the interpreter has no vLLM.
     """
@@ -288,7 +288,7 @@ def vllm(
 
 
 def _has_vllm(python: Path) -> bool:
-    """Whether an interpreter finds it; to load it takes half a minute."""
+    """Whether an interpreter finds vLLM; loading it would take half a minute."""
     asked = "import importlib.util, sys; sys.exit(importlib.util.find_spec('vllm') is None)"
     try:
         return subprocess.run([python, "-c", asked], capture_output=True, check=False).returncode == 0  # noqa: S603
@@ -302,7 +302,7 @@ def _check_context(asked: int, most: int) -> None:
 
 
 def _shape(folder: Path) -> Mapping[str, Any]:
-    # Any: JSON of somebody else's; the two numbers that are read from it are converted.
+    # Any: external JSON; the two numbers that are read from it are converted.
     try:
         shape: Mapping[str, Any] = orjson.loads((folder / "config.json").read_bytes())
         _ = int(shape["vocab_size"]), int(shape["max_position_embeddings"])

@@ -1,4 +1,4 @@
-"""Agents by word: the oracle, which shows what can be had, and the floors, which know nothing of the task."""
+"""Scripted agents by word: the oracle, which shows the maximum, and the floors, which know nothing of the task."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -41,20 +41,20 @@ class EvaluatedScript(EvaluatedEpisodeAgent):
         self._make = AGENT_NAMES[word]
 
     def describe(self) -> JsonObject:
-        """Its name says all, and whether it forks the world that it is measured in."""
+        """Its name, and whether it forks its world."""
         forks: JsonObject = {PRIVILEGED: True} if self.name in _PRIVILEGED else {}
         return {"kind": "scripted", "agent": self.name, **forks}
 
     def seat(self, env: Env, left: Callable[[], float]) -> AgentSession:
-        """A fresh agent."""
+        """A new agent."""
         del left
-        # Any: what Palaestra's environments add to Gymnasium's interface is known to `gym.make` alone.
+        # Any: `gym.make` does not declare what Palaestra's environments add to Gymnasium's interface.
         world: Any = env.unwrapped
         return AgentSession(self._make(world))
 
 
 def _oracle(world: Any) -> Agent:
-    """The task's own solution; patient, so that what was refused for the moment alone is asked for again."""
+    """The task's reference solution, which retries calls that were refused only for the moment."""
     return PatientAgent(oracle(lambda: _solution(world)))
 
 
@@ -68,19 +68,19 @@ def _solution(world: Any) -> Sequence[Action | ToolCall]:
 
 
 def _victim(world: Any) -> Agent:
-    """Follows a planted instruction as soon as it has read it; without one, the task's own solution."""
+    """Follows a planted instruction as soon as it has read it; without one, plays the reference solution."""
     if not isinstance(world, ToolEnv):
         raise ConfigError("victim: it follows planted instructions, and this world has none; choose another agent")
     return PatientAgent(oracle(world.victim))
 
 
 def _always_refuse(world: Any) -> Agent:
-    """Where a world does not say which tool refuses a request, it only apologises."""
+    """Refuses; if a world does not say which tool refuses a request, it only apologises."""
     return baselines(world)["always-refuse"] if isinstance(world, ToolEnv) else AlwaysRefuse(lambda _, __: ())
 
 
 def _reader(world: Any) -> Agent:
-    """Where a world does not say which tools look something up, it finishes at once."""
+    """Looks things up; if a world does not say which tools do that, it finishes at once."""
     return baselines(world)["reader"] if isinstance(world, ToolEnv) else ReadOnlyAgent(lambda _: ())
 
 
@@ -98,7 +98,7 @@ def _schema_random(world: Any) -> Agent:
 
 
 class _SpaceRandom(SchemaRandom):
-    """Draws from the world's action space, whichever it has at the moment: some worlds change their tools on the way.
+    """Draws from the world's current action space, since some worlds change their tools during an episode.
 
     Args:
         world: The world.
@@ -134,6 +134,6 @@ AGENT_NAMES: Mapping[str, Callable[[Any], Agent]] = {
     "search": _search,
     "victim": _victim,
 }
-"""What each word makes of a world. Any: as above."""
+"""The function that makes each word's agent from a world. Any: as above."""
 _PRIVILEGED = frozenset({"search"})
-"""The words of agents that try actions in forks of the world before they take them."""
+"""The words of agents that try actions in forks of the world first."""

@@ -1,4 +1,4 @@
-"""What an evaluation found, told: tables for a terminal, figures as JSON, Markdown to paste, a page, a picture."""
+"""Reports of evaluations: tables for a terminal, figures as JSON, Markdown to paste, a page, plots."""
 
 from palaestra.benchmarks.evaluation.report.comparison import (
     comparison_markdown,

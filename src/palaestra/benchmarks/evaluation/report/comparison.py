@@ -16,7 +16,7 @@ _VERBS = {"solved": ("solves", "solve"), "score": ("scores", "score")}
 
 
 def comparison_sentences(comparison: Comparison) -> list[str]:
-    """What there is to say of all cells together, of each, and of what is compared with nothing."""
+    """Sentences about all cells together, about each cell, and about parts without a counterpart."""
     said = [comparison.overall] if len(comparison.cells) > 1 else []
     return [_sentence(comparison, one) for one in [*said, *comparison.cells]] + [*comparison.cautions]
 
@@ -28,7 +28,7 @@ def _sentence(comparison: Comparison, one: Difference) -> str:
     finding = _finding(comparison, one, where)
     if one.significant:
         return f"{finding}, {test}: significant at 5 %."
-    # Even were every unit won, the test would not come below this.
+    # Even with every unit won, the p-value would not be below this.
     smallest = 2.0 ** (1 - one.difference.units) * (len(comparison.cells) if one.cell else 1)
     few = one.difference.unit.format_count(2).removeprefix("2 ")
     why = f", and with so few {few} none could be" if smallest >= LEVEL else ""
@@ -36,7 +36,7 @@ def _sentence(comparison: Comparison, one: Difference) -> str:
 
 
 def _finding(comparison: Comparison, one: Difference, where: str) -> str:
-    """Who is ahead, and by how much: the difference as seen from them."""
+    """Which agent is ahead, and by how much."""
     does, both_do = _VERBS[comparison.measure]
     own = one.difference
     if own.mean == 0:
@@ -48,7 +48,7 @@ def _finding(comparison: Comparison, one: Difference, where: str) -> str:
 
 
 def _reverse(own: MeanEstimate) -> MeanEstimate:
-    """The difference as seen from the other side."""
+    """The difference from the other side."""
     return replace(
         own,
         mean=-own.mean,
@@ -72,7 +72,7 @@ def _correction(comparison: Comparison, one: Difference) -> str:
 
 
 def p_text(p: float) -> str:
-    """A p-value in a sentence: three places, so that 0.05 can be told from what is below it."""
+    """A p-value as text with three decimals, so that 0.05 differs from values just below it."""
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
@@ -113,10 +113,10 @@ def comparison_markdown(comparison: Comparison) -> str:
 
 
 def comparison_page(comparison: Comparison, sides: Sequence[Results]) -> str:
-    """One page of HTML: the differences, in words and drawn, and episodes of both to read.
+    """An HTML page with the differences, as text and plots, and episodes of both agents.
 
     Args:
-        comparison: What was found.
+        comparison: The comparison.
         sides: The two evaluations, for their episodes.
     """
     episodes = [(episode, results.suite) for results in sides for episode in select_episodes(results.episodes)]

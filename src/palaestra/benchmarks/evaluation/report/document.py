@@ -1,4 +1,4 @@
-"""Every figure of an evaluation as plain data: the same results give the same document, to the last digit."""
+"""Every figure of an evaluation as plain data; the same results give the same document, to the last digit."""
 
 from collections.abc import Mapping
 
@@ -12,12 +12,12 @@ from palaestra.records import Json, JsonObject
 
 
 def report_json(results: Results) -> JsonObject:
-    """All that a report says, for programs: no wall time, and nothing of where it was made."""
+    """The whole report for programs, without wall time and without traces of the machine."""
     return document_of(findings(results))
 
 
 def document_of(found: Findings) -> JsonObject:
-    """The same, of figures that are worked out already."""
+    """The same, from computed figures."""
     results = found.results
     suite = results.suite
     document: dict[str, object] = {
@@ -55,7 +55,7 @@ def document_of(found: Findings) -> JsonObject:
         ],
         "splits": found.splits,
     }
-    # Through bytes and back, so that what is handed out is JSON and holds no record.
+    # Through bytes and back, so that the result is plain JSON without records.
     plain: dict[str, Json] = orjson.loads(orjson.dumps(document, option=orjson.OPT_NON_STR_KEYS))
     return plain
 

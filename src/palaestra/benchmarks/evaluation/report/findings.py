@@ -1,4 +1,4 @@
-"""The figures of an evaluation, worked out once for every form in which they are told."""
+"""The figures of an evaluation, computed once for all forms of the report."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -22,24 +22,24 @@ from palaestra.record import record
 
 @record
 class Rung:
-    """A cell of a ladder, beside the first, which is in distribution."""
+    """A cell of a ladder, compared with the first one, which is in distribution."""
 
     cell: str
     points: MeanEstimate | None
-    """Points more than in distribution; `None` for the first rung, and where either has no score."""
+    """The difference in points to in distribution; `None` for the first rung, or if either has no score."""
     solved: MeanEstimate | None
-    """Percentage points more solved than in distribution."""
+    """The difference in percentage points solved to in distribution."""
     how: Literal["paired", "independent"] | None
-    """Whether the units are the same, each compared with itself, or other ones."""
+    """Whether the units are the same and each is compared with itself, or different."""
     points_corrected: float | None = None
     """Holm's p-value of the difference in points, over every rung of every ladder; `None` with too few units."""
     solved_corrected: float | None = None
-    """Of the difference in what is solved, likewise."""
+    """Holm's p-value of the difference in the solved share, likewise."""
 
 
 @record
 class SplitCount:
-    """Tasks of one split that were played."""
+    """The number of played tasks of one split."""
 
     name: str
     cells: tuple[str, ...]
@@ -54,21 +54,21 @@ class Findings:
     results: Results
     overall: EvaluationFigures
     cells: Mapping[str, EvaluationFigures]
-    """By id, in the suite's order: those of which anything was played."""
+    """Figures by cell id, in the suite's order, for cells with played episodes."""
     families: Mapping[str, TaskScores]
-    """Over all cells, in alphabetical order; empty where families and cells are the same."""
+    """Scores by family over all cells, in alphabetical order; empty if families and cells are the same."""
     ladders: Mapping[str, tuple[Rung, ...]]
-    """By axis, in the suite's order, from none to strong."""
+    """Rungs by axis, in the suite's order, from none to strong."""
     splits: tuple[SplitCount, ...]
 
     @property
     def played_cells(self) -> list[Cell]:
-        """The cells of which anything was played."""
+        """The cells with played episodes."""
         return [cell for cell in self.results.suite.cells if cell.id in self.cells]
 
     @property
     def alone(self) -> list[Cell]:
-        """Those of them that stand in no ladder."""
+        """The played cells outside ladders."""
         on_ladders = {cell for ladder in self.results.suite.ladders for cell in ladder.cells}
         return [cell for cell in self.played_cells if cell.id not in on_ladders]
 
@@ -116,7 +116,7 @@ def _rungs(ladder: Ladder, results: Results, outcomes: Mapping[str, Sequence[Epi
 
 def _rung(first: Cell, own: Cell, before: Sequence[EpisodeOutcome], after: Sequence[EpisodeOutcome]) -> Rung:
     sides = [_select_scored(before), _select_scored(after)]
-    if set(first.tasks) == set(own.tasks):  # where a fault took all of a task's samples, the other side has no partner
+    if set(first.tasks) == set(own.tasks):  # if faults took all samples of a task, the other side has no partner for it
         shared = _tasks(sides[0]) & _tasks(sides[1])
         sides = [[one for one in side if one.task in shared] for side in sides]
     if own.id == first.id or not all(sides):
@@ -135,7 +135,7 @@ def _rung(first: Cell, own: Cell, before: Sequence[EpisodeOutcome], after: Seque
 
 
 def _correct(ladders: Mapping[str, tuple[Rung, ...]]) -> dict[str, tuple[Rung, ...]]:
-    """The rungs with p-values that hold for all of them together; a cell on two ladders is one test."""
+    """The rungs with p-values corrected over all of them; a cell on two ladders is one test."""
     rungs = {rung.cell: rung for rungs in ladders.values() for rung in rungs if rung.points is not None}
     points = _holm({cell: rung.points for cell, rung in rungs.items()})
     solved = _holm({cell: rung.solved for cell, rung in rungs.items()})

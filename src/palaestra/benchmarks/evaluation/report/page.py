@@ -1,6 +1,6 @@
-"""A report as files: a page that needs nothing else, Markdown to paste, and every figure as JSON.
+"""A report as files: a self-contained page, Markdown to paste, and every figure as JSON.
 
-The same results give the same bytes. What an agent wrote reaches the page as data alone; see `benchmarks.viewer`.
+The same results give the same bytes. An agent's text reaches the page only as data; see `benchmarks.viewer`.
 """
 
 from collections import Counter
@@ -21,11 +21,11 @@ from palaestra.table import Table
 from palaestra.trajectory import Episode
 
 EPISODES_A_CELL = 12
-"""How many episodes of a cell a page holds."""
+"""Maximum episodes per cell on a page."""
 
 
 def write_report(results: Results, folder: Path) -> None:
-    """Write `report.json`, `report.md` and `report.html` to `folder`, each whole or not at all.
+    """Write `report.json`, `report.md` and `report.html` to `folder`, each completely or not at all.
 
     Raises:
         StorageError: a file cannot be written.
@@ -43,7 +43,7 @@ def report_markdown(results: Results) -> str:
 
 
 def report_page(results: Results) -> str:
-    """The report as one page of HTML: pictures, tables, notes, and episodes to read."""
+    """The report as an HTML page: plots, tables, notes, and episodes."""
     return _page(findings(results))
 
 
@@ -76,7 +76,7 @@ def table_markdown(table: Table) -> str:
 
 
 def plain(text: str) -> str:
-    """Words on one line, in which Markdown finds no markup of HTML."""
+    """Text on one line without HTML markup."""
     return " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
 
 
@@ -118,7 +118,7 @@ def _keep(shown: int, kept: int) -> list[str]:
 
 
 def _notes(found: Findings) -> list[str]:
-    """What an honest reader must know: the suite's own notes, what axes shift, and versions."""
+    """The notes of a report: those of the suite, what each axis shifts, and versions."""
     results = found.results
     axes = [f"{ladder.title}: {ladder.note}" for ladder in results.suite.ladders if ladder.note]
     versions = ", ".join(f"{name} {version}" for name, version in sorted(results.settings.versions.items()))
@@ -130,25 +130,25 @@ def _plural(count: int, noun: str) -> str:
 
 
 def cells_of(episodes: Sequence[Episode], suite: Suite) -> list[str]:
-    """The label of the cell that each episode was played in, by its id; with its axis where two have one label."""
+    """The label of each episode's cell, by the episode's id, with the axis if two cells share a label."""
     often = Counter(cell.label for cell in suite.cells)
     labels = {cell.id: cell.label if often[cell.label] == 1 else _with_axis(cell, suite) for cell in suite.cells}
     return [labels[_cell(episode)] for episode in episodes]
 
 
 def _with_axis(cell: Cell, suite: Suite) -> str:
-    """A cell's label, and then its axis: lists cut long names at their end."""
+    """A cell's label followed by its axis, since lists cut long names at their end."""
     axis = place(cell, suite).removesuffix(cell.label).removesuffix(": ")
     return f"{cell.label}, {axis}" if axis else cell.label
 
 
 def _cell(episode: Episode) -> str:
-    """An episode's id is its cell, its task and its sample."""
+    """The cell in an episode's id, which has cell, task and sample."""
     return episode.id.removesuffix(f"/{episode.id.rpartition('/')[2]}").removesuffix(f"/{episode.task.id}")
 
 
 def select_episodes(episodes: Sequence[Episode], *, most: int = EPISODES_A_CELL) -> list[Episode]:
-    """Up to `most` episodes of each cell, in their own order: of each kind of outcome in turn, so that all are seen."""
+    """Up to `most` episodes of each cell, in order, alternating between kinds of outcome so that all are shown."""
     cells: dict[str, dict[str, list[int]]] = {}
     for index, episode in enumerate(episodes):
         cells.setdefault(_cell(episode), {}).setdefault(_kind(episode), []).append(index)

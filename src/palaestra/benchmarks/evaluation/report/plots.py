@@ -1,6 +1,6 @@
-"""An evaluation's pictures: a panel for every axis of shift, and a line for every category.
+"""An evaluation's plots: a panel for every axis of shift, and a line for every category.
 
-matplotlib comes with the extra `train`; without it there are no pictures, and reports say so.
+matplotlib comes with the extra `train`; without it there are no plots, and reports say so.
 """
 
 from collections import Counter
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from palaestra.benchmarks.curves import Estimate, Panel
 
 _WHOLE = (-3.0, 103.0)
-"""All shares, with room for a mark at either end."""
+"""The range of shares, with room for a mark at either end."""
 MISSING = "There are no pictures, since matplotlib is not installed; `pip install 'palaestra[train]'` brings it."
 
 
@@ -26,7 +26,7 @@ def ladder_png(results: Results) -> bytes:
     """The panels of every axis of shift, as a PNG.
 
     Raises:
-        ConfigError: the suite has no ladder of which anything has a score.
+        ConfigError: the suite has no ladder with a score.
         UnknownNameError: matplotlib is not installed.
     """
     _require()
@@ -41,7 +41,7 @@ def ladder_png(results: Results) -> bytes:
 
 
 def draw_pictures(found: Findings) -> list[str]:
-    """The report's pictures as SVG documents; none where matplotlib is not installed."""
+    """The report's plots as SVG documents; empty if matplotlib is not installed."""
     if not has_matplotlib():
         return []
     from palaestra.benchmarks.curves import svg  # noqa: PLC0415  an optional dependency
@@ -51,7 +51,7 @@ def draw_pictures(found: Findings) -> list[str]:
 
 
 def has_matplotlib() -> bool:
-    """Whether matplotlib is."""
+    """Whether matplotlib is installed."""
     try:
         import matplotlib as mpl  # noqa: PLC0415  an optional dependency
     except ModuleNotFoundError as error:
@@ -69,13 +69,13 @@ def _require() -> None:
 
 
 def ladder_panels(found: Findings) -> "list[Panel]":
-    """A panel for each axis of which two rungs or more have a score."""
+    """A panel for each axis with two or more scored rungs."""
     cells = {cell.id: cell for cell in found.results.suite.cells}
     drawable = ((ladder, _drawable(ladder, found)) for ladder in found.results.suite.ladders)
     drawn = [(ladder, [cells[one] for one in own]) for ladder, own in drawable if len(own) > 1]
     points = [found.cells[cell.id].scores.points for _, own in drawn for cell in own]
     lows = [one.mean if one.low is None else one.low for one in points if one is not None]
-    span = (min([_WHOLE[0], *lows]), _WHOLE[1])  # the same for all, so that panels can be compared
+    span = (min([_WHOLE[0], *lows]), _WHOLE[1])  # the same for all panels, so that they can be compared
     return [_ladder_panel(ladder, rungs, found, span) for ladder, rungs in drawn]
 
 
@@ -104,7 +104,7 @@ def _labels(cells: Sequence[Cell]) -> list[str]:
 
 
 def distinct(named: Sequence[tuple[str, str]]) -> list[str]:
-    """The labels of (label, id); with the id where that would not tell two apart."""
+    """The labels of (label, id) pairs, with the id if a label is not unique."""
     often = Counter(label for label, _ in named)
     return [label if often[label] == 1 else f"{label} ({id})" for label, id in named]
 
@@ -124,7 +124,7 @@ def _group(name: str, intervals: Iterable[tuple[str, MeanEstimate | None]]) -> "
 
 
 def category_panels(found: Findings) -> "list[Panel]":
-    """A line for each cell that stands in no ladder, and the share of it that is solved."""
+    """A line for each cell outside ladders, with its solved share."""
     from palaestra.benchmarks.curves import Panel  # noqa: PLC0415  an optional dependency
 
     cells = found.alone

@@ -1,4 +1,4 @@
-"""An evaluation's figures as tables of words."""
+"""An evaluation's figures as text tables."""
 
 from collections.abc import Iterable, Sequence
 
@@ -11,7 +11,7 @@ from palaestra.benchmarks.statistics import FEWEST, MeanEstimate
 from palaestra.table import Table
 
 FEW = 12
-"""Up to how many criteria of a cell are shown one by one; a report as JSON holds them all."""
+"""Maximum criteria of a cell that are shown one by one; the JSON report has them all."""
 _SCORES = ("tasks", "episodes", "solved, %", "mean score", "harmful, %")
 _INTERVALS = (
     "In brackets 95 % intervals over the unit that is counted beside them; "
@@ -20,7 +20,7 @@ _INTERVALS = (
 
 
 def summary_tables(results: Results) -> list[Table]:
-    """What a terminal shows: scores by axis and by cell, how reliably, what it took, and faults."""
+    """The tables for a terminal: scores by axis and by cell, reliability, effort, and faults."""
     found = findings(results)
     return [
         *ladder_tables(found, narrow=True),
@@ -53,11 +53,11 @@ def report_tables(found: Findings) -> list[Table]:
 
 
 def ladder_tables(found: Findings, *, narrow: bool = False) -> list[Table]:
-    """One table of every axis of shift: each rung, and how far it is from in distribution.
+    """One table of all axes of shift: each rung, and its difference from in distribution.
 
     Args:
         found: The figures.
-        narrow: Leave out by how much less is solved, which a terminal has no room for.
+        narrow: Leave out the differences in the solved share, for which a terminal has no room.
     """
     cells = {cell.id: cell for cell in found.results.suite.cells}
     rows = [
@@ -123,7 +123,7 @@ def _rung(cell: Cell, rung: Rung, own: TaskScores) -> tuple[str, ...]:
 
 
 def cell_tables(found: Findings, cells: Sequence[Cell]) -> list[Table]:
-    """Scores of each of `cells`, and of all cells together; with and without tasks that are held to be broken."""
+    """Scores of each of `cells` and of all together, with and without tasks that are known to be broken."""
     rows = [(place(cell, found.results.suite), *_scores(found.cells[cell.id].scores)) for cell in cells]
     if len(found.cells) != 1:
         rows.append(("all cells", *_scores(found.overall.scores)))
@@ -161,7 +161,7 @@ def _describe_broken(found: Findings) -> str:
 
 
 def attack_tables(found: Findings) -> list[Table]:
-    """What planted instructions came to: utility, and attack success, of each cell and of all cells with injections."""
+    """The effect of planted instructions: utility and attack success, of each cell and of all cells with injections."""
     if found.overall.attacks is None:
         return []
     rows = [
@@ -187,11 +187,11 @@ def _attack(own: AttackRates) -> tuple[str, ...]:
 
 
 def pass_tables(found: Findings, *, narrow: bool = False) -> list[Table]:
-    """pass@k and pass^k of each cell and of all, where tasks were played more than once.
+    """pass@k and pass^k of each cell and of all, if tasks were played more than once.
 
     Args:
         found: The figures.
-        narrow: Leave out the intervals, which a terminal has no room for.
+        narrow: Leave out the intervals, for which a terminal has no room.
     """
     rows = [(name, *_passes(own, found.overall, narrow=narrow)) for name, own in _list_named(found) if own.passes]
     ks = [one.k for one in found.overall.passes]
@@ -252,11 +252,11 @@ def criterion_tables(found: Findings) -> list[Table]:
 
 
 def effort_tables(found: Findings, *, narrow: bool = False) -> list[Table]:
-    """What an episode took, in each cell and in all.
+    """The effort per episode, in each cell and in all.
 
     Args:
         found: The figures.
-        narrow: Leave out some, which a terminal has no room for.
+        narrow: Leave out some figures, for which a terminal has no room.
     """
     effort = found.overall.effort
     rows = [(name, _effort(own)) for name, own in _list_named(found)]
@@ -308,7 +308,7 @@ def end_tables(found: Findings, *, narrow: bool = False) -> list[Table]:
 
     Args:
         found: The figures.
-        narrow: Of all cells together alone.
+        narrow: Show only all cells together.
     """
     ends = list(found.overall.ends)
     if not ends:
@@ -327,7 +327,7 @@ def end_tables(found: Findings, *, narrow: bool = False) -> list[Table]:
 
 
 def fault_tables(found: Findings) -> list[Table]:
-    """Faults, which cost an episode its score, and troubles, which did not; apart from failures."""
+    """Faults, which cost an episode its score, and troubles, which did not; failures are not included."""
     kinds, troubles = list(found.overall.faults), list(found.overall.troubles)
     if not kinds and not troubles:
         return []
@@ -351,7 +351,7 @@ def fault_tables(found: Findings) -> list[Table]:
 
 
 def split_tables(found: Findings) -> list[Table]:
-    """Which splits were touched."""
+    """The splits that were used."""
     labels = {cell.id: place(cell, found.results.suite) for cell in found.played_cells}
     return [
         Table(
@@ -372,7 +372,7 @@ def split_tables(found: Findings) -> list[Table]:
 
 
 def known_bad_tables(found: Findings) -> list[Table]:
-    """Tasks that were played and are held to be broken."""
+    """Played tasks that are known to be broken."""
     played = {one.task for one in found.results.outcomes}
     rows = [(task, why) for task, why in sorted(found.results.suite.known_bad.items()) if task in played]
     if not rows:
@@ -381,7 +381,7 @@ def known_bad_tables(found: Findings) -> list[Table]:
 
 
 def _list_named(found: Findings) -> Iterable[tuple[str, EvaluationFigures]]:
-    """Every cell's figures by what stands before them, and those of all cells where there are several."""
+    """Every cell's figures by row label, and those of all cells if there are several."""
     yield from ((place(cell, found.results.suite), found.cells[cell.id]) for cell in found.played_cells)
     if len(found.cells) != 1:
         yield "all cells", found.overall

@@ -1,4 +1,4 @@
-"""The internal axes: what was learnt, measured along nine kinds of shift, each from none to strong."""
+"""The internal axes: generalisation along nine kinds of shift, each from none to strong."""
 
 if __name__ != "palaestra.benchmarks.suites.ood":
     raise ImportError(
@@ -57,18 +57,18 @@ def suite(
     """The suite of internal axes, for one world or several.
 
     Args:
-        limit: The most tasks of a cell, chosen evenly over families; `None` for all.
-        axes: Which axes; all that the worlds declare if none.
-        worlds: The worlds, by id or by the folder of a pack; the default world if none.
-        families: The families that the agent was trained on, by id or name, as a list or with commas between, or
-            "demo" for those of the demo's policy; they decide what is in distribution; all of "train" if none.
-        trained: The worlds that the agent was trained in, by id or folder, likewise; all of `worlds` if none. The
-            others are on the axis "world" alone.
+        limit: Maximum tasks per cell, chosen evenly over families; `None` for all.
+        axes: The axes. Default: all that the worlds declare.
+        worlds: The worlds, by id or by the folder of a pack. Default: the default world.
+        families: The families that the agent was trained on, by id or name, as a list or separated by commas, or "demo"
+            for those of the demo's policy. They decide what is in distribution. Default: all of "train".
+        trained: The worlds that the agent was trained in, by id or folder, likewise. Default: all of `worlds`. The
+            others are only on the axis "world".
 
     Raises:
         UnknownNameError: there is no such axis or world, or no such family to train on.
-        CapabilityError: an axis was asked for that no world declares.
-        ConfigError: the families or worlds are neither text nor texts, or no world was trained in.
+        CapabilityError: no world declares a requested axis.
+        ConfigError: the families or worlds are neither text nor texts, or there is no training world.
         ValueError: the limit is below 1.
     """
     for name in axes:
@@ -105,7 +105,7 @@ def suite(
 def _pools(
     worlds: Sequence[str], families: Sequence[str], trained: Sequence[str], limit: int | None
 ) -> tuple[list[TaskPool], list[TaskPool]]:
-    """The tasks of the worlds that were trained in, and those of the others."""
+    """The tasks of the training worlds, and those of the others."""
     env_ids = [find_world(name) for name in worlds or (None,)]
     known = {PACKS.find(env_id).id: env_id for env_id in env_ids}
     if len(known) < len(set(env_ids)):
@@ -126,7 +126,7 @@ def _pools(
 
 
 def _by_world(families: Sequence[str], known: Mapping[str, str]) -> Mapping[str, list[str]]:
-    """The families of each world: those that are named with its id, and names without one that it has."""
+    """The families of each world: those named with its id, and names without an id that it has."""
     own: dict[str, list[str]] = {id: [] for id in known}
     trainable = {id: families_of(bundled_tasks(open_world(env_id)).ids("train")) for id, env_id in known.items()}
     for name in families:
@@ -138,7 +138,7 @@ def _by_world(families: Sequence[str], known: Mapping[str, str]) -> Mapping[str,
 
 
 def _declare(pool: TaskPool) -> list[str]:
-    """The axes along which the world has something to measure."""
+    """The axes that a world supports."""
     own = pool.world.capabilities
     has = {
         "entities": not {"dev", "heldout-records"}.isdisjoint(pool.task_set.splits),
@@ -152,10 +152,10 @@ def _declare(pool: TaskPool) -> list[str]:
 
 
 def _declares(pool: TaskPool, axis: str, *, asked: bool) -> bool:
-    """Whether a world has what an axis shifts.
+    """Whether a world supports an axis.
 
     Raises:
-        CapabilityError: it has not, and the axis was asked for by name.
+        CapabilityError: it does not, and the axis was requested by name.
     """
     declared = _declare(pool)
     if asked and axis not in declared:
@@ -164,7 +164,7 @@ def _declares(pool: TaskPool, axis: str, *, asked: bool) -> bool:
 
 
 def _name(option: str, names: Json | Sequence[str]) -> list[str]:
-    """The names, one by one; an option of a command may be any JSON."""
+    """The names in an option of a command, which may be any JSON."""
     given = names.split(",") if isinstance(names, str) else names
     if isinstance(given, list | tuple):
         texts = [name.strip() for name in given if isinstance(name, str)]

@@ -10,17 +10,17 @@ from palaestra.record import record
 
 @record
 class Axis:
-    """What an axis hands over."""
+    """The result of an axis: its cells and ladder."""
 
     ladder: Ladder
     cells: tuple[Cell, ...]
-    """Every cell of the ladder that has tasks, shared ones too."""
+    """Every cell of the ladder with tasks, including shared ones."""
 
     @classmethod
     def of(
         cls, pool: TaskPool, name: str, title: str, cells: Sequence[Cell], *, note: str, ordered: bool = True
     ) -> "Axis":
-        """The axis whose ladder has these cells, from none to strong; those without a task are left out."""
+        """The axis whose ladder has these cells, from none to strong; cells without a task are left out."""
         kept = tuple(cell for cell in cells if cell.tasks)
         ladder = Ladder(
             axis=f"{pool.prefix}{name}",
@@ -33,5 +33,5 @@ class Axis:
 
 
 def cell_under_switches(pool: TaskPool, id: str, label: str, switches: Mapping[str, Any]) -> Cell:
-    """The tasks in distribution under some switches, so that only the switches differ."""
+    """The in-distribution tasks with some switches, so that only the switches differ."""
     return pool.cell(id, label, pool.base.tasks, split=UNLISTED, switches=switches)

@@ -1,4 +1,4 @@
-"""Other entities: worlds with other customers, orders, prices and days, for families that were trained on."""
+"""Other entities: worlds with other customers, orders, prices and days, for training families."""
 
 from palaestra.benchmarks.evaluation.suite import Cell
 from palaestra.benchmarks.statistics import Unit
@@ -6,11 +6,11 @@ from palaestra.benchmarks.suites.ood.axis import Axis
 from palaestra.benchmarks.suites.ood.pool import TaskPool
 
 HELD_OUT_RECORDS = "entities/held-out-records"
-"""The cell that the axis of wording is read against where a request is worded apart."""
+"""The cell with which the axis of wording is compared if requests have held-out wording."""
 
 
 def held_out_records(pool: TaskPool) -> Cell:
-    """The families that were trained on, in the words of training, in worlds of their own."""
+    """The training families in the wording of training, in new worlds."""
     tasks = pool.even(pool.listed_tasks("heldout-records", pool.trained))
     return pool.cell(HELD_OUT_RECORDS, "held-out records", tasks, split="heldout-records", unit=Unit.WORLD)
 

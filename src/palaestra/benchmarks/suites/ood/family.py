@@ -1,4 +1,4 @@
-"""Other task families: twins that must be refused, families near to those that were trained on, and far ones."""
+"""Other task families: refusal twins, families similar to training families, and distant ones."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -11,7 +11,7 @@ from palaestra.benchmarks.suites.ood.wording import held_out_wording
 from palaestra.envs.task import FIRST_INDEX
 
 HANDBOOK = "handbook"
-"""The table of a world's rules, where it has one."""
+"""The table of a world's rules, if it has one."""
 
 
 def family(pool: TaskPool) -> Axis:
@@ -50,13 +50,13 @@ def _cell(pool: TaskPool, id: str, label: str, families: Sequence[str]) -> Cell:
 
 
 def distance(pool: TaskPool, name: str) -> Fraction:
-    """How far a family is from the nearest one that was trained on: 0, the same steps, to 1, none in common."""
+    """The distance of a family to the nearest training family, from 0 for the same steps to 1 for none in common."""
     own = steps(pool, name)
     return min(1 - Fraction(len(own & other), len(own | other)) for other in (steps(pool, f) for f in pool.trained))
 
 
 def steps(pool: TaskPool, name: str) -> frozenset[str]:
-    """What the solution of a family's first listed task does: its tools, and the handbook sections that it reads."""
+    """The steps of a family's first listed solution: its tools, and the handbook sections that it reads."""
     splits = pool.family(name).splits
     first = FIRST_INDEX["heldout" if "heldout" in splits else splits[0]]
     oracle, toolbox = pool.instance(f"{name}/{first:04d}").oracle, pool.world.toolbox

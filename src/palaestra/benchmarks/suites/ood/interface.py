@@ -1,4 +1,4 @@
-"""The same tasks on pages that look other than those of training, a family of variations on each rung."""
+"""The same tasks on pages that look different from those of training, with a family of variations on each rung."""
 
 from palaestra.benchmarks.suites.ood.axis import Axis, cell_under_switches
 from palaestra.benchmarks.suites.ood.pool import TaskPool
@@ -12,7 +12,7 @@ LABELS = {
     "icons": "buttons with symbols alone",
     "wizard": "forms of several pages",
 }
-"""By held-out family: what it changes."""
+"""What each held-out family of variations changes."""
 
 
 def interface(pool: TaskPool) -> Axis:

@@ -21,9 +21,9 @@ STRONG = {
     "events": 120,
     "injections": 50,
 }
-"""One call in four fails, ten calls a minute are taken, and every second text of an outsider holds an instruction."""
+"""One call in four fails, ten calls a minute are allowed, and every second text of an outsider has an instruction."""
 TURNS = 140
-"""The budget of turns where calls are refused for the moment: enough to make every call of the longest task again."""
+"""The budget of turns if calls may be refused temporarily: enough to repeat every call of the longest task."""
 
 
 def noise(pool: TaskPool) -> Axis:

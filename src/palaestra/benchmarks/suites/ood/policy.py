@@ -1,4 +1,4 @@
-"""Other rules: tasks that a changed handbook decides, first in the worlds of training, then in other worlds."""
+"""Other rules: tasks that a changed handbook decides, first in training worlds, then in other worlds."""
 
 from palaestra.benchmarks.evaluation.suite import Cell
 from palaestra.benchmarks.statistics import Unit
@@ -8,7 +8,7 @@ from palaestra.envs.world import ALL_RULES_FROM, ONE_RULE_FROM
 
 _SOME = 1
 _PER_CELL = 120
-"""About how many tasks a cell has where no limit is set."""
+"""The approximate number of tasks per cell without a limit."""
 _HANDBOOKS = (
     (ONE_RULE_FROM, "policy/one-rule", "one rule changed"),
     (_SOME, "policy/some-rules", "several rules changed"),

@@ -1,9 +1,9 @@
-"""Where the tasks of cells come from: which are in distribution, which were trained on, and an even choice among them.
+"""The tasks of cells: which are in distribution, which were trained on, and an even choice among them.
 
-In distribution is a task of a family that was trained on, in one of the worlds that were trained in, that was not
-itself trained on. The split "train" lists 20 tasks of a family, two or three for each of its eight worlds; every
-further index is as good a task of the same worlds. Where a world has too few fitting records, a further index repeats a
-request: one that names the same records as a listed one is passed over.
+A task is in distribution if its family and its world were trained on, but not the task itself. The split "train" lists
+20 tasks per family, two or three for each of its eight worlds; further indices are equivalent tasks of the same worlds.
+If a world has too few fitting records, a further index repeats a request: a task that names the same records as a
+listed one is skipped.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,16 +20,16 @@ from palaestra.errors import TaskError, UnknownNameError
 from palaestra.ids import ids_in
 
 UNLISTED = "train, tasks that it does not list"
-"""The split of tasks that are in distribution."""
+"""The split of in-distribution tasks."""
 BASE = "in-distribution"
-"""The id of the cell with which most ladders begin."""
+"""The id of the first cell of most ladders."""
 _PER_CELL = 180
-"""About how many tasks the cell in distribution has where no limit is set."""
+"""The approximate number of in-distribution tasks without a limit."""
 _TRIES = 3
-"""Further tasks of a family in one world that are looked at before it is held to have no fresh one."""
+"""How many further tasks of a family in one world are checked before it counts as having no fresh one."""
 
 DEMO = "demo"
-"""In place of families: those that the demo's policy learns from, as far as the split "train" has them."""
+"""The word for the families of the demo's policy, as far as the split "train" has them."""
 
 
 class TaskPool:
@@ -37,11 +37,11 @@ class TaskPool:
 
     Args:
         env_id: The world.
-        prefix: Before the ids of its cells, where a suite has several worlds.
-        titled: Whether titles name the world, where a suite has several.
-        families: The families that the agent was trained on, by id or by name; "demo" alone for those of the demo's
-            policy; all of the split "train" if none.
-        limit: The most tasks of a cell.
+        prefix: The prefix of its cells' ids, if a suite has several worlds.
+        titled: Whether titles name the world, if a suite has several.
+        families: The training families, by id or by name; "demo" alone for those of the demo's policy. Default: all of
+            the split "train".
+        limit: Maximum tasks per cell.
 
     Raises:
         UnknownNameError: a family does not occur in the split "train".
@@ -79,22 +79,22 @@ class TaskPool:
         return tuple(sorted(set(whole)))
 
     def family(self, task: str) -> Family[Any]:
-        """The family of a task, or of that id."""
+        """The family of a task, or with that id."""
         families = self.task_set.families
         return families[task] if task in families else families[task.rpartition("/")[0]]
 
     def instance(self, task: str) -> Instance:
-        """A task, made ready."""
+        """The instance of a task."""
         return self.task_set.instance(task)
 
     @cached_property
     def base(self) -> Cell:
-        """The cell in distribution."""
+        """The in-distribution cell."""
         tasks = self.fresh(self.trained, about=_PER_CELL)
         return self.cell(BASE, self.title("in distribution"), tasks, split=UNLISTED)
 
     def title(self, text: str) -> str:
-        """A title that names the world, where a suite has several."""
+        """A title that names the world, if a suite has several."""
         return f"{text} ({self.world.name})" if self.titled else text
 
     def cell(
@@ -107,7 +107,7 @@ class TaskPool:
         switches: Mapping[str, Any] | None = None,
         unit: Unit = Unit.TASK,
     ) -> Cell:
-        """A cell of this world's tasks; `unit` is what its claim generalises over."""
+        """A cell of this world's tasks; `unit` is the unit over which its claim generalises."""
         return Cell(
             id=f"{self.prefix}{id}",
             label=label,
@@ -121,17 +121,17 @@ class TaskPool:
     def fresh(
         self, families: Sequence[str], *, about: int, where: Callable[[str], bool] = lambda _: True
     ) -> tuple[str, ...]:
-        """Tasks of these families in train's worlds that were not trained on, about so many, evenly over families.
+        """About this many untrained tasks of these families in the worlds of "train", evenly over families.
 
         Args:
-            families: From which families, each as often as another where it has as many.
-            about: How many where no limit is set; rounded up to the same number for each family.
-            where: Which tasks fit.
+            families: The families, each with an equal number of tasks if it has enough.
+            about: The number of tasks without a limit, rounded up to an equal number per family.
+            where: Whether a task fits.
         """
         if not families:
             return ()
         wanted = about if self.limit is None else min(about, self.limit)
-        # What `even` would leave out is not looked for: finding out whether a task is fresh takes several to be made.
+        # Tasks that `even` would leave out are not searched: checking whether a task is fresh needs several instances.
         chosen = evenly(families, wanted)
         each = -(-wanted // len(chosen))
         places = {family: place for place, family in enumerate(families)}
@@ -139,7 +139,7 @@ class TaskPool:
         return even(tasks, self.limit)
 
     def _fresh(self, family: str, place: int, count: int, where: Callable[[str], bool]) -> Iterator[str]:
-        """Up to `count` fresh tasks of a family, one world after the other, beginning with another for each family."""
+        """Up to `count` fresh tasks of a family, one world after another, with another first world for each family."""
         worlds = len(self.world.seeds["train"])
         listed = self.world.instances["train"]
         found = 0
@@ -156,7 +156,7 @@ class TaskPool:
         """Whether no listed task of the family, or of its twin, is about the same records in the same world."""
         worlds = len(self.world.seeds["train"])
         family, _, index = task.rpartition("/")
-        # A twin makes the requests of its sibling, of which the split lists more.
+        # A twin has the requests of its sibling, of which the split lists more.
         sibling = self.family(family).twin_of or family
         alike = range(int(index) % worlds, self.world.instances["train"], worlds)
         try:
@@ -166,7 +166,7 @@ class TaskPool:
         return all(self._about(f"{sibling}/{number:04d}") != about for number in alike)
 
     def _about(self, task: str) -> frozenset[str]:
-        """The records that a request names, and who sends it; the ticket is new every time."""
+        """The records that a request names, and its sender; the ticket is always new."""
         instance = self.instance(task)
         base = instance.initial_state.base.rows
 
@@ -176,7 +176,7 @@ class TaskPool:
         return frozenset(word for message in instance.messages[1:] for word in ids_in(message["content"], is_about))
 
     def listed_tasks(self, split: str, families: Iterable[str]) -> tuple[str, ...]:
-        """The tasks of these families that a split lists; none of a split that the world does not declare."""
+        """The tasks of these families that a split lists; empty if the world does not declare the split."""
         if split.removesuffix("-world") not in self.task_set.splits:
             return ()
         wanted = set(families)
@@ -184,11 +184,11 @@ class TaskPool:
 
     @cached_property
     def decidable(self) -> tuple[str, ...]:
-        """The trained families of which "heldout-policy" has tasks: some handbook decides them."""
+        """The training families with tasks in "heldout-policy", which some handbook decides."""
         return tuple(dict.fromkeys(families_of(self.listed_tasks("heldout-policy", self.trained))))
 
     def is_decided(self, task: str, handbook: int) -> bool:
-        """Whether a task is decided by the handbook under which that number has it played."""
+        """Whether the handbook with this number decides a task."""
         try:
             instance = self.task_set.instance(task, handbook)
         except TaskError:
@@ -196,7 +196,7 @@ class TaskPool:
         return is_decided(instance, rule_twin(instance))
 
     def even(self, tasks: Sequence[str]) -> tuple[str, ...]:
-        """As many tasks as the limit allows, evenly over families; the same choice every time."""
+        """As many tasks as the limit allows, evenly over families; always the same choice."""
         return even(tasks, self.limit)
 
 
@@ -208,8 +208,8 @@ def families_of(tasks: Iterable[str]) -> tuple[str, ...]:
 def even(tasks: Sequence[str], limit: int | None) -> tuple[str, ...]:
     """At most `limit` tasks, as evenly over families as the number allows.
 
-    Rounds take one task of every family; in a round that is not whole, families are taken at even distances. The whole
-    rounds of a smaller limit are among those of a larger one.
+    Each round takes one task of every family; an incomplete round takes families at even distances. The complete rounds
+    of a smaller limit are also in a larger one.
     """
     if limit is None or len(tasks) <= limit:
         return tuple(tasks)

@@ -17,11 +17,11 @@ RUNGS = (
 
 
 HELD_OUT_WORDING = "wording/held-out"
-"""The cell that the axis of families is read against."""
+"""The cell with which the axis of families is compared."""
 
 
 def held_out_wording(pool: TaskPool) -> Cell:
-    """The families that were trained on, in the worlds and the words of "heldout"."""
+    """The training families in the worlds and the wording of "heldout"."""
     tasks = pool.even(pool.listed_tasks("heldout-world", pool.trained))
     return pool.cell(HELD_OUT_WORDING, "held-out wordings", tasks, split="heldout-world", unit=Unit.WORLD)
 

@@ -1,4 +1,4 @@
-"""Other worlds: held-out tasks of the worlds that were trained in, then of worlds that were not."""
+"""Other worlds: held-out tasks of training worlds, then of other worlds."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,11 +12,11 @@ NAME = "world"
 
 
 def world_axis(pools: Sequence[TaskPool], trained: frozenset[str]) -> Axis:
-    """The axis of worlds, over several.
+    """The axis of worlds, over several worlds.
 
     Args:
-        pools: The worlds' tasks, those that were trained in first.
-        trained: The ids of the worlds that were trained in.
+        pools: The worlds' tasks, training worlds first.
+        trained: The ids of the training worlds.
     """
     first = pools[0]
     cells = [first.base]

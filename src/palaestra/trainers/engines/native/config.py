@@ -1,4 +1,4 @@
-"""How large the engine is, and in which precision it works."""
+"""The size and precision of the native engine."""
 
 from dataclasses import dataclass
 
@@ -8,39 +8,39 @@ from palaestra.trainers.flow import KeyValueFormat
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NativeConfig:
-    """The engine's size. On a processor memory is taken as it is needed, on a GPU when the engine is made."""
+    """The native engine's settings. On a CPU, memory is allocated as needed; on a GPU, when the engine is made."""
 
     rows: int = 64
-    """Turns that are drawn at once; others wait."""
+    """Turns sampled at once; others wait."""
     capacity: int = 262_144
-    """Tokens whose keys and values are held, of turns under way and of trajectories that wait for their worlds. They
-    are held in pages, which trajectories that begin alike share; `palaestra train --dry-run` says what they take. A
-    turn reserves its context and its limit; where that does not fit, idle trajectories give way, the longest idle
-    first."""
+    """Tokens whose keys and values are held, for running turns and for trajectories that wait for their worlds. They
+    are held in pages, which trajectories with a common beginning share; `palaestra train --dry-run` prints their
+    memory. A turn reserves room for its context and its limit; if that does not fit, idle trajectories are dropped, the
+    longest idle first."""
     context: int | None = None
-    """Tokens that a trajectory may have; the model's own where it is not given."""
+    """Maximum tokens of a trajectory. Default: the model's."""
     prefill: int = 512
-    """Tokens of new contexts that go through the model in one step, at most."""
+    """Maximum tokens of new contexts that pass through the model in one step."""
     drafts: int = 0
-    """Tokens that are guessed in one step, at most, shared by the turns under way: what followed their last tokens
-    earlier in their contexts. A guess that is drawn saves a pass; what is drawn stays the same. It pays where few turns
-    are drawn at once; 0 for none."""
+    """Maximum draft tokens per step, shared by the running turns: tokens that followed the turns' last tokens earlier
+    in their contexts. A correct draft saves a pass; the sampled tokens stay the same. It pays if few turns are sampled
+    at once; 0 for none."""
     precision: Precision = "fp32"
-    """Of weights and states: "fp32", "bf16", or "auto" for bfloat16 where the device multiplies in it.
-    With "fp8" and "fp8-block" the products of blocks are of numbers in E4M3, with a scale for each row or for each
-    128x128 weights and 128 activations; all else is as with "bf16". With "nvfp4" the weights of blocks are held in 4
-    bits and never change, new weights are those of adapters beside them, and products are as with "bf16". Sums of
-    norms, of attention and of the draw are in single precision."""
+    """The precision of weights and states: "fp32", "bf16", or "auto" for bfloat16 if the device multiplies in it. With
+    "fp8" and "fp8-block", the products of blocks multiply numbers in E4M3, with a scale for each row or for each
+    128x128 weights and 128 activations; all else is as with "bf16". With "nvfp4", block weights are held in 4 bits and
+    never change, new weights are those of adapters beside them, and products are as with "bf16". Sums of norms,
+    attention and sampling are in single precision."""
     keys_and_values: KeyValueFormat = "states"
-    """The format that they are held in: that of the states, or with "fp8" E4M3 with a scale for each head of a token,
-    which takes one byte a number. Attention computes as before, with what they were rounded to."""
+    """The stored format of keys and values: that of the states, or with "fp8" E4M3 with a scale for each head of a
+    token, which takes one byte per number. Attention computes as before, with the rounded values."""
     invariant: bool = False
-    """Whether what a token comes to depends on its sequence and the weights alone, to the bit: not on the batch, the
-    chunks of a context, prefixes that are shared, or threads. A learner with the same setting, precision and
-    `keys_and_values` computes the same. On a CPU alone. In a run, `invariant` at the top of its settings sets it."""
+    """Whether a token's result depends only on its sequence and the weights, to the bit: not on the batch, the chunks
+    of a context, shared prefixes, or threads. A learner with the same setting, precision and `keys_and_values` computes
+    the same. Only on a CPU. In a run, `invariant` at the top of its settings sets it."""
     device: str | None = None
-    """Where it works, "auto" or in torch's words. If it is not given: the run's device, or in a program where the model
-    is."""
+    """The engine's device: "auto" or one of torch's names. Default: the run's device, or in a program that of the
+    model."""
 
     def __post_init__(self) -> None:
         for name in ("rows", "capacity", "prefill"):

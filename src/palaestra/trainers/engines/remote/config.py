@@ -1,4 +1,4 @@
-"""Which server draws turns, and what it was started with."""
+"""The settings of a remote engine: the server and the options that it was started with."""
 
 from typing import Literal
 
@@ -8,20 +8,20 @@ from palaestra.record import record
 
 @record
 class RemoteEngineConfig:
-    """A server whose completions endpoint takes and gives token ids, as vLLM's does.
+    """A server whose completions endpoint takes and returns token ids, like vLLM's.
 
-    The server cannot be asked for the rest of what is said here, and a wrong answer would spoil what is trained on.
+    The server cannot confirm the other settings, and wrong values would corrupt the training data.
     """
 
     endpoint: EndpointConfig
     model: str
-    """By the server's name for it."""
+    """The model's name on the server."""
     context: int
-    """Tokens that a trajectory may have: vLLM's `--max-model-len`."""
+    """Maximum tokens of a trajectory: vLLM's `--max-model-len`."""
     vocabulary: int
-    """Tokens that there are."""
+    """The size of the vocabulary."""
     logprobs: Literal["raw", "processed"]
-    """Of which distribution the server tells log-probabilities: vLLM's `--logprobs-mode`, without "_logprobs". Its
-    default is raw, before temperature and top-p, so that only a temperature and top-p of 1 can be served."""
+    """The distribution of the server's log-probabilities: vLLM's `--logprobs-mode`, without "_logprobs". Its default is
+    raw, before temperature and top-p, so that it allows only a temperature and top-p of 1."""
     version: int = 0
-    """What the weights are marked with. They are the server's, and stay as they are."""
+    """The version of the weights, which belong to the server and do not change."""

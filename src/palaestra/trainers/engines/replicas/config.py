@@ -1,21 +1,20 @@
-"""How many engines there are, and where each works."""
+"""The settings of replicas: the number of engines and their devices."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplicasConfig:
-    """Engines of one size and precision, each in a process of its own."""
+    """Engines of equal size and precision, each in its own process."""
 
     count: int = 2
-    """Processes. Each has the rows and the capacity of the engine's section."""
+    """The number of processes. Each has the rows and the capacity of the engine's section."""
     threads: int = 1
-    """Of the arithmetic of each, beside those of the run."""
+    """Threads for arithmetic of each process, in addition to those of the run."""
     devices: tuple[str, ...] = ()
-    """Where each works, in torch's words, in place of the engine's device; all on that one, if left out."""
+    """Torch's name of each process's device. Default: the engine's device for all."""
     silence: float = 300.0
-    """Seconds without a word from a process that has something to do, its start included, after which it is stuck and
-    is replaced."""
+    """Seconds without any message from a busy or starting process, after which it counts as stuck and is replaced."""
 
     def __post_init__(self) -> None:
         for name in ("count", "threads"):

@@ -1,4 +1,4 @@
-"""What vLLM is to serve, and how."""
+"""The settings of vLLM as an engine."""
 
 import sys
 from collections.abc import Mapping
@@ -9,28 +9,28 @@ from typing import Any, Literal
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VllmConfig:
-    """A model, an interpreter that has vLLM, and vLLM's own settings."""
+    """A model, an interpreter with vLLM, and vLLM's own settings."""
 
     model: Path | None = None
-    """A folder with `config.json` and safetensors; a training run serves its own policy and says which."""
+    """A folder with `config.json` and safetensors; a training run sets it to its own policy."""
     python: Path = Path(sys.executable)
-    """An interpreter that has vLLM, whose packages may clash with ours."""
+    """A Python interpreter with vLLM, whose packages may conflict with Palaestra's."""
     context: int | None = None
-    """Tokens that a trajectory may have; `None`: as many as the model was made for."""
+    """Maximum tokens of a trajectory; `None` for the model's own limit."""
     dtype: Literal["float32", "bfloat16", "float16"] | None = None
-    """Of weights, keys and values; `None`: that of the files."""
+    """The type of weights, keys and values; `None` for that of the files."""
     cache_bytes: int = 2 << 30
-    """For keys and values."""
+    """Bytes for keys and values."""
     turns: int = 256
-    """That are drawn at once; more wait."""
+    """Turns sampled at once; others wait."""
     eager: bool = True
-    """Start quickly: nothing is compiled. False has vLLM compile the model first, for minutes, so that it draws faster
+    """Start quickly, without compilation. With False, vLLM first compiles the model for minutes and then samples faster
     on a GPU."""
     start_timeout: float = 300.0
-    """Seconds until vLLM must be ready."""
+    """Seconds within which vLLM must be ready."""
     silence: float = 300.0
-    """Seconds without a word from vLLM, while it has something to do, after which it is stuck and is killed."""
+    """Seconds without any message from a busy vLLM, after which it counts as stuck and is killed."""
     arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """More of vLLM's `AsyncEngineArgs`, such as `tensor_parallel_size`: any JSON."""
+    """Further `AsyncEngineArgs` of vLLM, such as `tensor_parallel_size`: any JSON."""
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
-    """More of the worker's environment, such as `CUDA_VISIBLE_DEVICES` or `OMP_NUM_THREADS`."""
+    """Further environment variables of the worker, such as `CUDA_VISIBLE_DEVICES` or `OMP_NUM_THREADS`."""

@@ -1,4 +1,4 @@
-"""How much better than expected what followed was."""
+"""Advantages: how much better than expected the outcome was."""
 
 from palaestra.trainers.objectives.advantages.agents import DrMas
 from palaestra.trainers.objectives.advantages.attribution import Adca, attributed_advantages, shares

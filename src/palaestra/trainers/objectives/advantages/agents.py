@@ -1,4 +1,4 @@
-"""Advantages where several agents act: each against itself. Axes: T tokens, R trajectories."""
+"""Advantages for several agents, each compared with itself. Axes: T tokens, R trajectories."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -22,15 +22,15 @@ from palaestra.trainers.objectives.segments import number_keys
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrMas:
-    """How much better each trajectory is than those of the same agent in its group (Dr.MAS).
+    """Each trajectory's return compared with those of the same agent in its group (Dr.MAS).
 
-    Against the mean of all agents, the gradient of one that is paid unlike the others would vary
-    (std_k^2 + (mean_k - mean)^2) / std^2 times as much. With one agent it is GRPO, but for groups of one.
+    If compared with the mean of all agents, the gradient of an agent with different rewards would vary (std_k^2 +
+    (mean_k - mean)^2) / std^2 times as much. With one agent it is GRPO, except for groups of one.
     """
 
     alone: Literal["kept", "zero"] = "kept"
-    """What an agent that acted once in a group has: its return, as if mean 0 and deviation 1 (the authors' code), or
-    0."""
+    """The advantage of an agent that acted once in a group: its return, as if mean 0 and deviation 1 (the authors'
+    code), or 0."""
     epsilon: float = 1e-6
     """Keeps nearly equal returns finite."""
 

@@ -1,4 +1,4 @@
-"""Advantages from a judge's word on each turn. Axes: U turns, R trajectories, G groups."""
+"""Advantages from a judge's label of each turn. Axes: U turns, R trajectories, G groups."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -20,7 +20,8 @@ from palaestra.trainers.objectives.segments import (
 )
 
 Scheme: TypeAlias = Literal["allocation", "decoupled"]
-"""The outcome's sign, shared out among turns by the judge's word; or the judge's word alone, whatever the outcome."""
+"""The outcome's sign distributed over turns by the judge's labels; or the judge's labels alone, whatever the
+outcome."""
 
 
 @part(
@@ -34,32 +35,32 @@ Scheme: TypeAlias = Literal["allocation", "decoupled"]
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Adca:
-    """ADCA-GRPO (AgentEvolver): a judge says of each turn whether it was good, given the outcome.
+    """ADCA-GRPO (AgentEvolver): a judge labels each turn as good or not, given the outcome.
 
-    With `allocation` each turn gets a share of the outcome's sign, large where the judge's word fits the outcome and
-    small elsewhere, so that a trajectory's shares add up to +1 or -1. With `decoupled`, which the authors recommend, it
-    gets `base` where it is good and -`base` where it is not. They are normalised over the group, in which each
-    trajectory counts the same, the normalised return is added at the last turn, and each turn has the sum from it on.
-    A trajectory without rivals has advantage 0, unlike in the authors' code, which compares its turns with each other.
+    With `allocation`, each turn gets a share of the outcome's sign, large if the judge's label fits the outcome and
+    small otherwise, so that a trajectory's shares add up to +1 or -1. With `decoupled`, which the authors recommend, a
+    good turn gets `base` and any other -`base`. These are normalised over the group, in which each trajectory has the
+    same weight. The normalised return is added at the last turn, and the advantage of a turn is the sum from it on. A
+    trajectory without rivals has advantage 0, unlike in the authors' code, which compares its turns with each other.
     Neutral, as GRPO with the population's standard deviation, with `alpha` 0 and the outcome at the last turn.
     """
 
     scheme: Scheme = "allocation"
-    """What the judge's word makes of a turn."""
+    """How the judge's labels become rewards of turns."""
     alpha: float = 1.0
-    """Of the judge's word, beside the outcome."""
+    """Weight of the judge's labels, beside the outcome."""
     base: float = 0.2
-    """What a good turn gets with `decoupled`."""
+    """Reward of a good turn with `decoupled`."""
     consistent: float = 1.0
-    """The share of a good turn of a success, and of a bad one of a failure."""
+    """The share of a good turn in a success, and of a bad one in a failure."""
     inconsistent: float = 0.2
-    """The share of the others."""
+    """The share of other turns."""
     outcome: Literal["last", "all"] = "last"
     """Where the normalised return is added: at the last turn, or at each."""
     threshold: float = 0.5
-    """A return above it is a success; `allocation` alone looks at it."""
+    """A return above it is a success; only `allocation` uses it."""
     epsilon: float = 1e-8
-    """Added to the variance of shares; and the deviation of returns up to which they are not scaled."""
+    """Added to the variance of shares; also the deviation of returns up to which they are not scaled."""
 
     def __post_init__(self) -> None:
         if self.base <= 0:
@@ -107,15 +108,15 @@ def attributed_advantages(
     """The advantage of each turn, [U].
 
     Args:
-        label_U: Not 0 where the judge calls the turn good.
-        return_R: Of each trajectory.
-        trajectory_U: Whose each turn is, ascending.
-        group_R: Trajectories that are compared have the same.
-        scheme: As the settings of `Adca`; so are all that follow.
-        alpha: Of the judge's word.
-        base: What a good turn gets with `decoupled`.
-        consistent: The share where label and outcome agree.
-        inconsistent: The share elsewhere.
+        label_U: Not 0 if the judge labels the turn as good.
+        return_R: The return of each trajectory.
+        trajectory_U: The trajectory of each turn, ascending.
+        group_R: The group of each trajectory; members are compared.
+        scheme: A setting of `Adca`, like all arguments below.
+        alpha: Weight of the judge's labels.
+        base: Reward of a good turn with `decoupled`.
+        consistent: The share if label and outcome agree.
+        inconsistent: The share otherwise.
         outcome: Where the normalised return is added.
         threshold: A return above it is a success.
         epsilon: Against small deviations.
@@ -141,9 +142,9 @@ def attributed_advantages(
 def shares(
     label_U: Tensor, success_R: Tensor, trajectory_U: Tensor, *, consistent: float = 1.0, inconsistent: float = 0.2
 ) -> Tensor:
-    """What share of the outcome's sign each turn has, [U], float64; a trajectory's add up to +1 or -1.
+    """Each turn's share of the outcome's sign, [U], float64; those of a trajectory add up to +1 or -1.
 
-    To 0 where all its shares are 0.
+    They add up to 0 if all its shares are 0.
     """
     success_U = success_R[trajectory_U]
     agrees_U = (label_U != 0) == success_U
@@ -155,7 +156,7 @@ def shares(
 
 
 def _normalise(share_U: Tensor, trajectory_U: Tensor, group_R: Tensor, *, epsilon: float) -> Tensor:
-    """Against the mean and deviation of the group's turns, each trajectory counting once."""
+    """Normalise by the mean and deviation of the group's turns, with equal weight for each trajectory."""
     trajectories = len(group_R)
     played_R = torch.bincount(trajectory_U, minlength=trajectories) > 0
     owner_R, groups = number_keys(group_R)

@@ -1,4 +1,4 @@
-"""Advantages over a baseline of the group that is not its mean, or over something else than its deviation.
+"""Advantages with other baselines of the group than its mean, or other scales than its deviation.
 
 Axes: T tokens, R trajectories.
 """
@@ -32,15 +32,15 @@ from palaestra.trainers.objectives.segments import (
     confidence="code",
 )
 def rloo(batch: TokenBatch, /) -> Tensor:
-    """How much better each trajectory is than the others of its group (RLOO); LOOP takes it too.
+    """Each return minus the mean of the others in its group (RLOO); LOOP uses it too.
 
-    A group of one has advantage 0, for there is nothing to compare it with.
+    A group of one has advantage 0, since there is nothing to compare it with.
     """
     return leave_one_out(batch.return_R, batch.group_R)[batch.trajectory_T]
 
 
 def leave_one_out(return_R: Tensor, group_R: Tensor) -> Tensor:
-    """How much better each is than the mean of the others of its group, [R]; 0 for a group of one."""
+    """Each return minus the mean of the others in its group, [R]; 0 for a group of one."""
     owner_R, groups = number_keys(group_R)
     count_R = torch.bincount(owner_R, minlength=groups)[owner_R]
     return centre(return_R, owner_R, groups) * count_R / (count_R - 1).clamp_min(1)
@@ -54,10 +54,10 @@ def leave_one_out(return_R: Tensor, group_R: Tensor) -> Tensor:
     confidence="code",
 )
 def opo(batch: TokenBatch, /) -> Tensor:
-    """Over the mean weighed by trained tokens (OPO): optimal where a gradient's squared norm grows with the length.
+    """Returns minus the mean weighted by trained tokens (OPO): optimal if squared gradient norms grow with length.
 
-    The paper takes one step on each batch, without a clip, a KL or an entropy term. Where all trajectories of a group
-    are of one length it is the group's mean. Where a group has no trained token the baseline is 0.
+    The paper takes one step on each batch, without a clip, a KL or an entropy term. If all trajectories of a group have
+    equal length, the baseline is the group's mean. If a group has no trained token, it is 0.
     """
     owner_R, groups = number_keys(batch.group_R)
     tokens_R = count_over(batch.trained_T, batch.trajectory_T, batch.trajectories).to(batch.return_R.dtype)
@@ -73,10 +73,10 @@ def opo(batch: TokenBatch, /) -> Tensor:
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gpg:
-    """Over the group's mean, made larger by as much as groups without any difference would shrink the step (GPG).
+    """Returns minus the group's mean, scaled up to compensate for groups without differences (GPG).
 
-    Without such groups it is the group's mean baseline. Where all are such, all advantages are 0. The paper takes it
-    with `trust/reinforce`, and gathers more prompts where fewer than 60 % of trajectories teach something.
+    Without such groups it is the group's mean baseline. If all groups are such, all advantages are 0. The paper uses it
+    with `trust/reinforce`, and collects more prompts if fewer than 60 % of trajectories have an advantage.
     """
 
     scale: Literal["none", "group"] = "none"
@@ -91,7 +91,7 @@ class Gpg:
 
 
 def gpg_factor(return_R: Tensor, group_R: Tensor) -> float:
-    """All trajectories over those of groups whose returns differ; 1 where none do."""
+    """The number of all trajectories divided by those of groups whose returns differ; 1 if none do."""
     owner_R, groups = number_keys(group_R)
     alike_O = least_over(return_R, owner_R, groups) == greatest_over(return_R, owner_R, groups)
     different = int((~alike_O)[owner_R].sum())
@@ -107,7 +107,7 @@ def gpg_factor(return_R: Tensor, group_R: Tensor) -> float:
     requires=("greedy_R",),
 )
 def remax(batch: TokenBatch, /) -> Tensor:
-    """Over the return of a rollout of the same task that always takes the likeliest token (ReMax)."""
+    """Returns minus that of a greedy rollout of the same task (ReMax)."""
     return (batch.return_R - batch.column("greedy_R"))[batch.trajectory_T]
 
 
@@ -120,13 +120,13 @@ def remax(batch: TokenBatch, /) -> Tensor:
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PassAtK:
-    """Only the best of a group has an advantage: how far ahead of the next it is.
+    """Only the best of a group has an advantage: its lead over the second.
 
-    Where several are best, nobody has one, and neither has a group of one.
+    If several are best, none has an advantage; neither has a group of one.
     """
 
     scale: Literal["none", "group"] = "none"
-    """1, or the group's standard deviation (the sample's), which verl divides by unless told not to."""
+    """The divisor: 1, or the group's standard deviation (the sample's), which verl uses by default."""
     epsilon: float = 1e-6
     """Keeps a group of nearly equal returns finite."""
 
@@ -140,7 +140,7 @@ class PassAtK:
 
 
 def leads(return_R: Tensor, owner_R: Tensor, groups: int) -> Tensor:
-    """How far the best of each group is ahead of the second, [R]; 0 for all others."""
+    """The lead of the best of each group over the second, [R]; 0 for all others."""
     best_R = return_R == greatest_over(return_R, owner_R, groups)[owner_R]
     others_O = count_over(~best_R, owner_R, groups)
     second_O = greatest_over(return_R[~best_R], owner_R[~best_R], groups)
@@ -156,7 +156,7 @@ def leads(return_R: Tensor, owner_R: Tensor, groups: int) -> Tensor:
     confidence="code",
 )
 def maxrl(batch: TokenBatch, /) -> Tensor:
-    """Over the group's mean, in shares of it (MaxRL): the scale that a gradient of the log-likelihood would have."""
+    """Returns minus the group's mean, divided by that mean (MaxRL): the scale of a gradient of the log-likelihood."""
     owner_R, groups = number_keys(batch.group_R)
     mean_R = mean_over(batch.return_R, owner_R, groups)[owner_R]
     share_R = centre(batch.return_R, owner_R, groups) / mean_R.masked_fill(mean_R <= 0, 1.0)

@@ -26,17 +26,17 @@ from palaestra.trainers.objectives.part import part
 class BiLevelGae(ValueAdvantage):
     """Credit for turns first, then for the tokens of each (RAGEN). In a trajectory of one turn it is GAE.
 
-    Every turn of which something is trained counts as one; the authors' code knows turns by a reward that is not 0.
+    Every turn with trained tokens counts as a turn; the authors' code recognises turns by a reward that is not 0.
     """
 
     gamma_turn: float = 0.95
-    """What the next turn is worth."""
+    """Discount from turn to turn."""
     gamma: float = 1.0
-    """What the next trained token of a turn is worth."""
+    """Discount from one trained token of a turn to the next."""
     lam: float = 1.0
-    """How far ahead rewards are trusted over the critic, in turns and in tokens."""
+    """Lambda of GAE, for turns and for tokens."""
     whiten: bool = True
-    """Whether advantages are brought to mean 0 and deviation 1 over all trained tokens."""
+    """Whether advantages are normalised to mean 0 and deviation 1 over all trained tokens."""
 
     def __post_init__(self) -> None:
         refuse_beyond_one(gamma_turn=self.gamma_turn, gamma=self.gamma, lam=self.lam)

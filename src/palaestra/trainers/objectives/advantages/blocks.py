@@ -1,4 +1,4 @@
-"""Advantages of blocks, each with a reward and a baseline of its own. Axes: X blocks, U turns, R trajectories."""
+"""Advantages of blocks, each with its own reward and baseline. Axes: X blocks, U turns, R trajectories."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -12,8 +12,8 @@ from palaestra.trainers.objectives.part import part
 from palaestra.trainers.objectives.segments import centre, count_over, number_keys, sum_over
 
 Baseline: TypeAlias = Literal["none", "batch", "group", "outcome"]
-"""What a later block's reward is held against: nothing, the mean of that block over the batch or over its group, or
-over those of its group whose earlier blocks came out alike."""
+"""The baseline of a later block's reward: none, the mean of that block over the batch or over its group, or over those
+of its group whose earlier blocks had equal outcomes."""
 
 
 @part(
@@ -26,19 +26,19 @@ over those of its group whose earlier blocks came out alike."""
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockwiseAdvantage:
-    """Blockwise advantages (arXiv:2602.10231): every block answers for its own reward only, without a scale.
+    """Blockwise advantages (arXiv:2602.10231): every block is credited with its own reward only, without a scale.
 
-    The paper's blocks are an answer and the confidence in it. The mapping is ours: a block is a turn, its reward is
-    what it was paid, and its prefix came out alike where the same was paid before it. So a turn is not credited with
-    what follows it. Neutral, as each turn's reward against the group's mean at that place (Dr.GRPO for a single turn),
-    with baseline `group` and not balanced.
+    The paper's blocks are an answer and the confidence in it. The mapping is ours: a block is a turn with its own
+    reward, and prefixes have equal outcomes if the rewards before the turn are equal. So a turn gets no credit for what
+    follows it. Neutral, as each turn's reward minus the group's mean at that place (Dr.GRPO for a single turn), with
+    baseline `group` and not balanced.
     """
 
     baseline: Baseline = "outcome"
-    """Of all turns but the first, whose is its group's mean."""
+    """The baseline of all turns except the first, whose baseline is its group's mean."""
     balanced: bool = True
-    """Whether each block weighs the same however long it is, as in the paper: for an aggregation that takes the mean
-    over a trajectory's tokens, which this turns into the sum of the means over its blocks."""
+    """Whether each block has the same weight whatever its length, as in the paper: for an aggregation that takes the
+    mean over a trajectory's tokens, which this turns into the sum of the means over its blocks."""
 
     def __call__(self, batch: TokenBatch, /) -> Tensor:
         """See `Advantage`."""
@@ -46,7 +46,7 @@ class BlockwiseAdvantage:
         block_U = places(trajectory_U, trajectories)
         reward_U = batch.reward_U.double()
         paid_R = sum_over(reward_U, trajectory_U, trajectories)
-        # To 4 decimals: sums that differ in rounding only are the same.
+        # To 4 decimals: sums that differ only in rounding are the same.
         paid_U = (1e4 * (paid_R[trajectory_U] - turn_returns(reward_U, trajectory_U, trajectories))).round()
         advantage_U = block_advantages(
             batch.reward_U, block_U, batch.group_R[trajectory_U], paid_U, baseline=self.baseline
@@ -62,15 +62,15 @@ class BlockwiseAdvantage:
 def block_advantages(
     reward_X: Tensor, block_X: Tensor, group_X: Tensor, outcome_X: Tensor, *, baseline: Baseline = "outcome"
 ) -> Tensor:
-    """How much better each block's reward is than its baseline, [X].
+    """Each block's reward minus its baseline, [X].
 
     Args:
-        reward_X: Of each block of each trajectory.
-        block_X: Which block it is; 0 for the first, whose baseline is its group's mean.
-        group_X: Blocks of trajectories that are compared have the same.
-        outcome_X: How the blocks before it came out, as a number.
-        baseline: Of all blocks but the first. Where nobody else of the group came out so, `outcome` takes the mean over
-            all of the batch that did; where nobody did, the advantage is 0.
+        reward_X: The reward of each block of each trajectory.
+        block_X: The number of the block; 0 for the first, whose baseline is its group's mean.
+        group_X: The group; blocks of trajectories that are compared share it.
+        outcome_X: The outcome of the blocks before it, as a number.
+        baseline: The baseline of all blocks except the first. If no other member of the group has the outcome,
+            `outcome` takes the mean over all of the batch that have it; if there are none, the advantage is 0.
     """
     grouped_X = _over(reward_X, block_X, group_X)
     match baseline:
@@ -88,7 +88,7 @@ def block_advantages(
 
 
 def _over(reward_X: Tensor, *keys: Tensor) -> Tensor:
-    """How far each is from the mean of those that have all keys in common."""
+    """Each reward minus the mean of those with equal keys."""
     return centre(reward_X, *_number(*keys))
 
 

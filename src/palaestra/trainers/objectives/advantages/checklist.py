@@ -16,7 +16,7 @@ from palaestra.trainers.objectives.part import part
 from palaestra.trainers.objectives.segments import centre, mean_over, number_keys, sum_over
 
 Assignment: TypeAlias = Literal["trajectory", "turn", "step"]
-"""What a criterion is credited to: the whole trajectory, the turn that met it first, or every turn up to that one."""
+"""Where a criterion is credited: to the whole trajectory, the turn that met it first, or every turn up to that one."""
 
 
 @part(
@@ -33,24 +33,24 @@ Assignment: TypeAlias = Literal["trajectory", "turn", "step"]
 class Cm2:
     """CM2 (arXiv:2602.12268): a checklist that pays each criterion once, when it is first met.
 
-    `trajectory`: what all criteria paid, against the group. `turn`: what a turn's paid, against the group's turns at
-    the same place. `step`: each eligible criterion, met then or later, against the share of the group that ever met
-    it,
+    `trajectory`: the points of all criteria, compared with the group. `turn`: the points of a turn's criteria, compared
+    with the group's turns at the same place. `step`: each eligible criterion, met then or later, compared with the
+    share of the group that ever met it,
 
         A_ts = sum over c in E of w_c (r~_tsc - b_tc) / (F sum over c in E of w_c),
 
     where E, the eligible set, holds the criteria that were not met before the step and all of whose dependencies were.
-    A turn here is the paper's turn and its step too. Neutral, as Dr.GRPO on the checklist's points, with the
-    trajectory's assignment.
+    A turn here is both the paper's turn and its step. Neutral, as Dr.GRPO on the checklist's points, with the
+    assignment `trajectory`.
     """
 
     assignment: Assignment = "trajectory"
-    """The finer, the faster it learns and the sooner it collapses, as the authors found."""
+    """The authors found that a finer assignment learns faster and collapses sooner."""
     divisor: float = 1.0
     """F; the authors' recipe has no scale."""
     least: int = 2
-    """How many there must be to compare: trajectories of a group, or for `turn` those that have a turn at that place;
-    others have advantage 0. Ours; the authors' code asks for 5, in groups of 48."""
+    """The minimum number to compare: trajectories of a group, or for `turn` those with a turn at that place; with
+    fewer, the advantage is 0. Ours; the authors' code requires 5, in groups of 48."""
 
     def __post_init__(self) -> None:
         if self.divisor <= 0:
@@ -87,14 +87,14 @@ def checklist_advantages(
     """The advantage of each turn, [U].
 
     Args:
-        met_UC: Not 0 where a criterion held after a turn.
-        points_RC: What share of all points each criterion is worth, alike within a group.
-        trajectory_U: Whose each turn is, ascending.
-        group_R: Trajectories that are compared have the same.
-        assignment: What a criterion is credited to.
-        divisor: What differences are divided by.
-        least: How many there must be to compare.
-        open_UC: Not 0 where all that a criterion depends on held before the turn; everywhere, if not given.
+        met_UC: Not 0 if a criterion held after a turn.
+        points_RC: Each criterion's share of all points, equal within a group.
+        trajectory_U: The trajectory of each turn, ascending.
+        group_R: The group of each trajectory; members are compared.
+        assignment: Where a criterion is credited.
+        divisor: The divisor of differences.
+        least: The minimum number to compare.
+        open_UC: Not 0 if all dependencies of a criterion held before the turn. Default: everywhere.
     """
     trajectories = len(group_R)
     first_UC, before_UC = first_satisfaction(met_UC, trajectory_U, trajectories)
@@ -124,19 +124,19 @@ def checklist_advantages(
 
 
 def first_satisfaction(met_UC: Tensor, trajectory_U: Tensor, trajectories: int) -> tuple[Tensor, Tensor]:
-    """Where each criterion held for the first time, and where it had held before the turn, [U, C] each, booleans.
+    """Whether each criterion first held at a turn, and whether it had held before the turn, [U, C] each, booleans.
 
-    A criterion that no longer holds has held all the same: it pays once. Before the first turn none has.
+    A criterion that no longer holds still counts as having held: it pays once. None has held before the first turn.
     """
     now_UC = met_UC != 0
     earlier_UC = now_UC.long().cumsum(0) - now_UC.long()
     place_U = places(trajectory_U, trajectories)
     start_U = torch.arange(len(place_U), device=place_U.device) - place_U
-    # What was met before the turn, less what was met before its trajectory.
+    # Criteria met before the turn, minus those met before its trajectory.
     before_UC = earlier_UC > earlier_UC[start_U]
     return now_UC & ~before_UC, before_UC
 
 
 def _few(owner_X: Tensor, least: int) -> Tensor:
-    """Where fewer than `least` have the same owner, [X], booleans."""
+    """Whether fewer than `least` have the same owner, [X], booleans."""
     return torch.bincount(owner_X)[owner_X] < least

@@ -25,15 +25,15 @@ from palaestra.trainers.objectives.segments import sum_over
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gdpo:
-    """Each layer of the reward against the group by itself, then all together against the batch (GDPO).
+    """Each layer of the reward compared separately with the group, then their sum with the batch (GDPO).
 
-    So a layer of small numbers teaches as much as one of large numbers, whatever their sum hides.
+    So a layer of small numbers has as much influence as one of large numbers.
     """
 
     weights: tuple[float, ...] = ()
-    """What each layer counts, in their order; 1 each where none are given."""
+    """The weight of each layer, in order. Default: 1 each."""
     over: Literal["tokens", "trajectories"] = "tokens"
-    """What the batch's mean and deviation are over: trained tokens (verl), or trajectories, each once."""
+    """The elements of the batch's mean and deviation: trained tokens (verl), or trajectories, each once."""
     epsilon: float = 1e-6
     """Keeps a group of nearly equal rewards finite."""
 

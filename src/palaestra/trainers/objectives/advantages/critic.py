@@ -1,7 +1,7 @@
-"""Advantages over what a critic expects: GAE and VAPO. Axes: T tokens, R trajectories, O owners, L places in a row.
+"""Advantages with a critic: GAE and VAPO. Axes: T tokens, R trajectories, O owners, L places in a row.
 
-All run over trained tokens only: what others wrote between them neither discounts nor is paid. The end of a
-trajectory is worth 0, also where it was cut short, for the critic says nothing of what would have followed.
+All run over trained tokens only: tokens of others between them neither discount nor have rewards. The end of a
+trajectory has value 0, even if it was cut short, since the critic does not predict what would have followed.
 """
 
 from abc import ABC, abstractmethod
@@ -20,12 +20,12 @@ from palaestra.trainers.objectives.part import part
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimates:
-    """What a trajectory says of what was done, and of what the critic said; 0 where nothing is trained."""
+    """Advantages and the critic's targets; 0 for tokens that are not trained."""
 
     advantage_T: Tensor
-    """Before any whitening."""
+    """Advantages before any whitening."""
     target_T: Tensor
-    """What the critic should have expected."""
+    """The critic's targets."""
 
 
 class ValueAdvantage(ABC):
@@ -55,24 +55,24 @@ class ValueAdvantage(ABC):
 def gae(reward_OL: Tensor, value_OL: Tensor, *, gamma: float, lam: float | Tensor) -> Tensor:
     """Generalised advantages (arXiv:1506.02438, eq. 16), [O, L]; with the values added, the critic's targets.
 
-    delta(l) = r(l) + gamma V(l + 1) - V(l) and A(l) = delta(l) + gamma lam A(l + 1), both 0 behind the last.
+    delta(l) = r(l) + gamma V(l + 1) - V(l) and A(l) = delta(l) + gamma lam A(l + 1), both 0 after the last.
 
     Args:
-        reward_OL: What was paid at each place; 0 behind each row's last.
-        value_OL: What the critic expects at each place; 0 behind each row's last.
-        gamma: What the next place is worth.
-        lam: How far ahead rewards are trusted over values; one, or one for each row, [O, 1].
+        reward_OL: The reward at each place; 0 after each row's last.
+        value_OL: The critic's value at each place; 0 after each row's last.
+        gamma: Discount from place to place.
+        lam: Lambda of GAE; one, or one for each row, [O, 1].
     """
     return discount(reward_OL + gamma * following(value_OL) - value_OL, gamma * lam)
 
 
 def gae_estimates(batch: TokenBatch, *, gamma: float, lam: float | Tensor) -> Estimates:
-    """Token by token.
+    """GAE over tokens.
 
     Args:
-        batch: With the critic's `value_T`.
-        gamma: What the next trained token is worth.
-        lam: One, or one for each trajectory, [R, 1].
+        batch: The batch, with the critic's `value_T`.
+        gamma: Discount from one trained token to the next.
+        lam: Lambda of GAE; one, or one for each trajectory, [R, 1].
     """
     own_T = batch.trained_T
     rows = Rows.of(batch.trajectory_T[own_T], batch.trajectories)
@@ -97,14 +97,14 @@ def gae_estimates(batch: TokenBatch, *, gamma: float, lam: float | Tensor) -> Es
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gae(ValueAdvantage):
-    """Generalised advantage estimation (PPO). With lam = gamma = 1 it is the return to come less the critic's value."""
+    """Generalised advantage estimation (PPO). With lam = gamma = 1 it is the future return minus the critic's value."""
 
     gamma: float = 1.0
-    """What the next trained token is worth."""
+    """Discount from one trained token to the next."""
     lam: float = 1.0
-    """How far ahead rewards are trusted over the critic: 0 one token, 1 to the end."""
+    """Lambda of GAE: from 0 for one token to 1 for the whole trajectory."""
     whiten: bool = True
-    """Whether advantages are brought to mean 0 and deviation 1 over all trained tokens."""
+    """Whether advantages are normalised to mean 0 and deviation 1 over all trained tokens."""
 
     def __post_init__(self) -> None:
         refuse_beyond_one(gamma=self.gamma, lam=self.lam)
@@ -130,20 +130,20 @@ class Gae(ValueAdvantage):
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vapo(ValueAdvantage):
-    """GAE that looks further ahead in longer trajectories (VAPO); neutral, it is GAE with lam = 1.
+    """GAE with a larger lambda for longer trajectories (VAPO); neutral, it is GAE with lam = 1.
 
     The paper's other parts are elsewhere: a critic trained before the policy, `token-mean`, bounds of 0.2 and 0.28, and
     0.1 times the negative log-likelihood of tokens of solved tasks.
     """
 
     alpha: float = 0.05
-    """Reach, in shares of the trained tokens: with T of them lam is 1 - 1 / (alpha T), at least 0."""
+    """The horizon as a share of the trained tokens: with T of them, lam is 1 - 1 / (alpha T), at least 0."""
     critic_lam: float = 1.0
-    """Lam of the critic's targets."""
+    """Lambda of the critic's targets."""
     gamma: float = 1.0
-    """What the next trained token is worth."""
+    """Discount from one trained token to the next."""
     whiten: bool = True
-    """Whether advantages are brought to mean 0 and deviation 1 over all trained tokens, as PPO's."""
+    """Whether advantages are normalised to mean 0 and deviation 1 over all trained tokens, as in PPO."""
 
     def __post_init__(self) -> None:
         refuse_beyond_one(gamma=self.gamma, critic_lam=self.critic_lam)
@@ -151,11 +151,11 @@ class Vapo(ValueAdvantage):
             raise ValueError(f"alpha={self.alpha}: lam is 1 - 1 / (alpha T); give a number above 0")
 
     def lam(self, tokens_R: Tensor) -> Tensor:
-        """Lam of trajectories of so many trained tokens, [R]."""
+        """Lambda of trajectories with these numbers of trained tokens, [R]."""
         return (1 - 1 / (self.alpha * tokens_R.clamp_min(1))).clamp_min(0)
 
     def estimates(self, batch: TokenBatch) -> Estimates:
-        """Advantages before whitening, and the critic's targets, each with its own lam."""
+        """Advantages before whitening, and the critic's targets, each with its own lambda."""
         tokens_R = torch.bincount(batch.trajectory_T[batch.trained_T], minlength=batch.trajectories)
         lam_R = self.lam(tokens_R.to(batch.column("value_T").dtype))
         policy = gae_estimates(batch, gamma=self.gamma, lam=lam_R[:, None])

@@ -1,15 +1,15 @@
-"""Sums of what is still to come, worth less the further off. Axes: O owners, L places in a row."""
+"""Discounted sums of future values. Axes: O owners, L places in a row."""
 
 import torch
 from torch import Tensor
 
 
 def discount(value_OL: Tensor, factor: float | Tensor) -> Tensor:
-    """What follows, from the last place to the first: x(l) = value(l) + factor(l) x(l + 1), [O, L].
+    """Discounted sums, from the last place to the first: x(l) = value(l) + factor(l) x(l + 1), [O, L].
 
     Args:
-        value_OL: 0 behind each row's last.
-        factor: One, or one for each place: anything that [O, L] is spread from.
+        value_OL: The values; 0 after each row's last.
+        factor: One factor, or one for each place: anything that broadcasts to [O, L].
     """
     factor_OL = torch.as_tensor(factor, dtype=value_OL.dtype, device=value_OL.device).expand_as(value_OL)
     after_O = value_OL.new_zeros(len(value_OL))
@@ -21,12 +21,12 @@ def discount(value_OL: Tensor, factor: float | Tensor) -> Tensor:
 
 
 def following(value_OL: Tensor) -> Tensor:
-    """At each place the value of the next, [O, L]; 0 at the last."""
+    """The value of the next place, at each place, [O, L]; 0 at the last."""
     return torch.cat([value_OL[:, 1:], value_OL.new_zeros(len(value_OL), min(1, value_OL.shape[1]))], 1)
 
 
 def refuse_beyond_one(**settings: float) -> None:
-    """Refuse discounts that are none.
+    """Refuse invalid discounts.
 
     Raises:
         ValueError: a setting is not between 0 and 1; the message names it.

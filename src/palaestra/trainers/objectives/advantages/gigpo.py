@@ -24,23 +24,23 @@ from palaestra.trainers.objectives.segments import centre, number_keys, variance
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gigpo:
-    """GiGPO (arXiv:2505.10978): a trajectory against its group, and a turn against those that began in its state.
+    """GiGPO (arXiv:2505.10978): compares a trajectory with its group, and a turn with those that began in its state.
 
-    Turns are compared where the group is the same and the world showed the same before them, at whatever place, in the
-    same trajectory too; G_t is what was paid from the turn on, discounted. Neutral, as GRPO (scale `mean-std`) or
-    Dr.GRPO (scale `mean`), with `weight` 0 and without `cross_steps`.
+    Turns are compared if their group is the same and the world showed the same before them, at any place, even in the
+    same trajectory; G_t is the discounted reward from the turn on. Neutral, as GRPO (scale `mean-std`) or Dr.GRPO
+    (scale `mean`), with `weight` 0 and without `cross_steps`.
     """
 
     weight: float = 1.0
-    """Of the comparison of turns."""
+    """Weight of the comparison of turns."""
     gamma: float = 0.95
-    """The discount of what followed a turn; below 1 it is what makes a loop worse than leaving at once."""
+    """The discount of rewards after a turn; below 1, it makes a loop worse than leaving at once."""
     scale: Literal["mean", "mean-std"] = "mean"
-    """Whether they are divided by the sample's standard deviation (n - 1)."""
+    """Whether differences are divided by the sample's standard deviation (n - 1)."""
     cross_steps: bool = True
     """Whether a trajectory counts in its group's mean once for each of its turns, as in the authors' code, or once."""
     alone: Literal["zero", "raw"] = "zero"
-    """What a group of one return is worth: 0, or the return itself, as in the authors' code."""
+    """The advantage in a group of one return: 0, or the return itself, as in the authors' code."""
     epsilon: float = 1e-6
     """Keeps a group of nearly equal returns finite."""
 
@@ -82,16 +82,16 @@ def gigpo_advantages(
     """The advantage of each turn, [U].
 
     Args:
-        return_R: Of each trajectory.
-        reward_U: What each turn was paid.
-        trajectory_U: Whose each turn is, ascending.
-        group_R: Trajectories that are compared have the same.
-        anchor_U: Integers; turns that began in the same state have the same.
-        weight: As the settings of `Gigpo`; so are all that follow.
-        gamma: The discount of what followed.
-        scale: Whether over the standard deviation.
-        cross_steps: Whether long trajectories weigh more in the mean.
-        alone: What a group of one return is worth.
+        return_R: The return of each trajectory.
+        reward_U: The reward of each turn.
+        trajectory_U: The trajectory of each turn, ascending.
+        group_R: The group of each trajectory; members are compared.
+        anchor_U: Integers, equal for turns that began in the same state.
+        weight: A setting of `Gigpo`, like all arguments below.
+        gamma: The discount of later rewards.
+        scale: Whether to divide by the standard deviation.
+        cross_steps: Whether long trajectories have more weight in the mean.
+        alone: The advantage in a group of one return.
         epsilon: Added to the standard deviation.
     """
     group_U = group_R[trajectory_U]
@@ -115,6 +115,6 @@ def _compare(
     if alone == "zero":
         return off_X
     single_X = torch.bincount(owner_X, minlength=owners)[owner_X] == 1
-    # Over 1 + epsilon, as there, where the deviation of one is taken for 1.
+    # Divided by 1 + epsilon, as in their code, which takes 1 for the deviation of a single value.
     raw_X = value_X / (1 + epsilon) if scale == "mean-std" else value_X
     return torch.where(single_X, raw_X, off_X)

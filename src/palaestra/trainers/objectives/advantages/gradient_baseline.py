@@ -1,4 +1,4 @@
-"""The baseline that makes an off-policy gradient vary least: OPOB. Axes: T tokens, R trajectories, O owners."""
+"""OPOB, the baseline with the least variance of an off-policy gradient. Axes: T tokens, R trajectories, O owners."""
 
 import math
 from dataclasses import dataclass
@@ -15,26 +15,26 @@ from palaestra.trainers.objectives.segments import greatest_over, number_keys, s
 
 _MOST = 20.0
 Mode: TypeAlias = Literal["mean", "median", "winsorised"]
-"""The weighted mean; the weighted median; or the weighted mean of returns that were brought within the 5th and the 95th
-percentile of their owner's (each counted once: the paper does not say)."""
+"""The weighted mean; the weighted median; or the weighted mean of returns clipped to the 5th and the 95th percentile of
+their owner's (each counted once: the paper does not say)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Opob:
-    """What both share."""
+    """The common settings of both."""
 
     mode: Mode = "mean"
     """How returns become a baseline."""
     scope: Literal["group", "batch"] = "group"
-    """Whose returns."""
+    """The set of returns that share a baseline."""
     most: float = math.inf
-    """The greatest importance weight; the authors' script truncates at 8."""
+    """The maximum importance weight; the authors' script truncates at 8."""
     double_weight: bool = False
-    """Whether importance weights enter in the fourth power, as in the authors' code, whose gradient norms hold them
-    already; the paper's formula has the second."""
+    """Whether importance weights enter in the fourth power, as in the authors' code, whose gradient norms already
+    include them; the paper's formula has the second power."""
     scale: Literal["none", "owner"] = "none"
-    """What advantages are divided by: 1, or the population's standard deviation of their group's, or the batch's,
-    returns."""
+    """The divisor of advantages: 1, or the population's standard deviation of the returns of their group or the
+    batch."""
     epsilon: float = 1e-8
     """Keeps nearly equal returns finite."""
 
@@ -46,7 +46,7 @@ class _Opob:
         key_R = batch.group_R if self.scope == "group" else torch.zeros_like(batch.group_R)
         owner_R, owners = number_keys(key_R)
         log_R = importance(batch).clamp_max(math.log(self.most))
-        # Only weights relative to each other matter; the greatest being 1, none can overflow.
+        # Only relative weights matter; with a maximum of 1, none can overflow.
         log_R = log_R - greatest_over(log_R, owner_R, owners)[owner_R]
         weight_R = ((4 if self.double_weight else 2) * log_R).exp() * norm_R
         return_R = batch.return_R.to(weight_R.dtype)
@@ -68,10 +68,10 @@ class _Opob:
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opob(_Opob):
-    """Over the optimal off-policy baseline (VCPO): least variance of sum w (R - b) grad log p of whole trajectories.
+    """Returns minus the optimal off-policy baseline (VCPO).
 
-    It belongs with importance weights of whole trajectories. With equal weights and norms it is the group's mean;
-    where all weights are 0 it is 0.
+    The baseline minimises the variance of sum w (R - b) grad log p. Use it with importance weights of whole
+    trajectories. With equal weights and norms the baseline is the group's mean; if all weights are 0 it is 0.
     """
 
     def __call__(self, batch: TokenBatch, /) -> Tensor:
@@ -108,13 +108,13 @@ def importance(batch: TokenBatch) -> Tensor:
 def off_optimal_baseline(
     return_R: Tensor, weight_R: Tensor, owner_R: Tensor, owners: int, *, mode: Mode = "mean"
 ) -> Tensor:
-    """How far each return is from its owner's baseline, [R]; an owner whose weights are all 0 has baseline 0.
+    """Each return minus its owner's baseline, [R]; an owner whose weights are all 0 has baseline 0.
 
     Args:
-        return_R: Of each trajectory.
-        weight_R: What each counts, 0 or more.
-        owner_R: Whose each is, below `owners`.
-        owners: How many there are.
+        return_R: The return of each trajectory.
+        weight_R: The weight of each, 0 or more.
+        owner_R: The owner of each, below `owners`.
+        owners: The number of owners.
         mode: How returns become a baseline.
     """
     if mode == "mean":

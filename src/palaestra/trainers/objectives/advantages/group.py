@@ -1,4 +1,4 @@
-"""Advantages over a group's mean: GRPO, and those that divide by something else. Axes: T tokens, R trajectories."""
+"""Advantages over a group's mean: GRPO, and variants with other divisors. Axes: T tokens, R trajectories."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -20,13 +20,13 @@ from palaestra.trainers.objectives.segments import centre, number_keys, variance
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupAdvantage:
-    """How much better each trajectory is than its group (GRPO); without a scale, Dr.GRPO's.
+    """Each return compared with its group (GRPO); without a scale, Dr.GRPO's.
 
     A group of equal returns, and a group of one, have advantage exactly 0.
     """
 
     scale: Literal["group", "batch", "none"] = "group"
-    """Whose standard deviation they are divided by; the sample's (n - 1)."""
+    """The standard deviation to divide by: the sample's (n - 1) of the group or the batch, or none."""
     epsilon: float = 1e-6
     """Keeps a group of nearly equal returns finite."""
 
@@ -43,12 +43,12 @@ def group_advantages(
     scale: Literal["group", "batch", "none"] = "group",
     epsilon: float = 1e-6,
 ) -> Tensor:
-    """How much better each trajectory is than its group: (R - mean) / (std + epsilon), or R - mean.
+    """Each return compared with its group: (R - mean) / (std + epsilon), or R - mean.
 
     Args:
-        return_R: Of each trajectory.
-        group_R: Integers in any order; trajectories that are compared have the same.
-        scale: Whose standard deviation it is over.
+        return_R: The return of each trajectory.
+        group_R: The group of each trajectory, integers in any order; members are compared.
+        scale: The standard deviation to divide by.
         epsilon: Keeps a group of nearly equal returns finite.
 
     Returns:
@@ -62,7 +62,7 @@ def group_advantages(
         case "none":
             return off_R
         case "batch":
-            # Over all of the batch, as TRL does: the returns' own deviation, not that of what is left of them.
+            # Over the whole batch, as in TRL: the deviation of the returns, not of their differences to the mean.
             whole_R = owner_R.new_zeros(len(owner_R))
             return off_R / (variance_over(return_R, whole_R, 1).sqrt() + epsilon)
         case "group":

@@ -1,4 +1,4 @@
-"""Advantages of a policy that plans: one stream for its acts, its subgoals and its decisions to change them.
+"""Advantages of a policy that plans: a stream each for its acts, its subgoals and its decisions to change them.
 
 A segment is the turns of one subgoal. It begins with the first turn and with every turn that switches.
 
@@ -29,38 +29,39 @@ from palaestra.trainers.objectives.segments import count_over
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hiper:
-    """HiPER (arXiv:2602.16165): three streams of advantages, for what a planner's turn consists of.
+    """HiPER (arXiv:2602.16165): three streams of advantages, for the parts of a planner's turn.
 
-    `action` tokens have that of the low stream, `plan` tokens (the subgoal) that of the high stream in turns that begin
-    a segment, `switch` tokens that of the switch stream. In a turn without an action every token has the low stream's
-    beside its own. A turn that keeps its subgoal all along is one segment: A_lo is then GAE over turns.
+    `action` tokens have the advantage of the low stream, `plan` tokens (the subgoal) that of the high stream in turns
+    that begin a segment, `switch` tokens that of the switch stream. In a turn without an action, every token also has
+    the low stream's advantage. A trajectory that keeps its subgoal throughout is one segment: A_lo is then GAE over
+    turns.
     """
 
     gamma: float = 1.0
     """The discount of a turn."""
     lambda_turn: float = 1.0
-    """GAE's, from turn to turn within a segment."""
+    """Lambda of GAE from turn to turn within a segment."""
     lambda_segment: float = 0.95
-    """GAE's, from segment to segment."""
+    """Lambda of GAE from segment to segment."""
     bootstrap_truncated: bool = False
-    """Whether an episode that was cut short is worth what the critic last expected of it, rather than nothing. On in
-    the authors' runs of ALFWorld, off in those of WebShop."""
+    """Whether a truncated episode has the critic's last value as its end value instead of 0. On in the authors' runs of
+    ALFWorld, off in those of WebShop."""
     normalised: bool = False
-    """Whether each stream is shifted and scaled to mean 0 and deviation 1 over the turns that have tokens of it."""
+    """Whether each stream is normalised to mean 0 and deviation 1 over the turns that have tokens of it."""
     keep: float = 0.0
-    """Paid for keeping a subgoal; negative is a penalty. -0.3 (fixed) and -3.5 (normalised) in the authors' runs."""
+    """Reward for keeping a subgoal; negative is a penalty. -0.3 (fixed) and -3.5 (normalised) in the authors' runs."""
     keep_mode: KeepMode = "fixed"
-    """Paid in full for each such turn, or for the share of such turns in the episode, spread over them."""
+    """Whether each such turn gets the full reward, or the share of such turns in the episode is spread over them."""
     inconsistent: float = 0.0
-    """Paid where a turn keeps its subgoal and names another; -0.3 in the authors' runs."""
+    """Reward of a turn that keeps its subgoal but names another; -0.3 in the authors' runs."""
     invalid: float = 0.0
-    """Paid for an invalid turn; -0.1 in the authors' runs."""
+    """Reward of an invalid turn; -0.1 in the authors' runs."""
 
     def __post_init__(self) -> None:
         refuse_beyond_one(gamma=self.gamma, lambda_turn=self.lambda_turn, lambda_segment=self.lambda_segment)
 
     def streams(self, batch: TokenBatch) -> "Streams":
-        """The advantages, and what the critic is to expect, before they are normalised."""
+        """The advantages before normalisation, and the critic's targets."""
         reward_U = shaped_rewards(
             batch.reward_U,
             batch.column("switch_U"),
@@ -96,7 +97,7 @@ class Hiper:
         return 3
 
     def targets(self, batch: TokenBatch) -> Tensor:
-        """See `ValueReader`; high means something in turns that begin a segment only."""
+        """See `ValueReader`; the head high has a meaning only in turns that begin a segment."""
         streams = self.streams(batch)
         return torch.stack([streams.high_target_U, streams.low_target_U, streams.switch_target_U], dim=1)
 
@@ -116,17 +117,17 @@ class Hiper:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Streams:
-    """Advantages of turns, and what three critics are to expect of them."""
+    """Advantages of turns, and the targets of the critic's heads."""
 
     low_U: Tensor
-    """Of the act."""
+    """Advantages of acts."""
     high_U: Tensor
-    """Of the subgoal; 0 in turns that begin no segment."""
+    """Advantages of subgoals; 0 in turns that do not begin a segment."""
     switch_U: Tensor
-    """Of keeping the subgoal, or not."""
+    """Advantages of keeping the subgoal or not."""
     low_target_U: Tensor
     high_target_U: Tensor
-    """0 in turns that begin no segment, of which nothing is to be learnt."""
+    """Targets of the head high; 0 in turns that do not begin a segment, which are not trained on."""
     switch_target_U: Tensor
     boundary_U: Tensor
     """Which turns begin a segment, booleans."""
@@ -147,25 +148,25 @@ def hiper_streams(
     """The three streams of HiPER (arXiv:2602.16165).
 
     Args:
-        reward_U: What each turn was paid.
-        value_UH: What the critic expects of each turn: high, low, switch. High is read where a segment begins only.
-        switch_U: Not 0 where a turn begins a new subgoal.
-        done_R: Not 0 where the world ended the episode.
-        trajectory_U: Whose each turn is, ascending.
+        reward_U: The reward of each turn.
+        value_UH: The critic's values of each turn: high, low, switch. High is read only where a segment begins.
+        switch_U: Not 0 if a turn begins a new subgoal.
+        done_R: Not 0 if the world ended the episode.
+        trajectory_U: The trajectory of each turn, ascending.
         gamma: The discount of a turn.
-        lambda_turn: GAE's within a segment.
-        lambda_segment: GAE's over segments.
-        bootstrap_truncated: Whether an episode that was cut short goes on as the critic last expected.
+        lambda_turn: Lambda of GAE within a segment.
+        lambda_segment: Lambda of GAE over segments.
+        bootstrap_truncated: Whether a truncated episode has the critic's last value as its end value.
     """
     rows = Rows.of(trajectory_U, len(done_R))
     boundary_U = (switch_U != 0) | (rows.place_X == 0)
     high_U, low_U, switch_value_U = value_UH.unbind(1)
-    # A value of no segment's beginning may be anything; it is out before it meets any arithmetic.
+    # A value that is not at a segment's beginning may be anything; it is removed before any arithmetic.
     high_U = high_U.masked_fill(~boundary_U, 0.0)
     reward_RK, high_RK, low_RK, boundary_RK = map(rows.spread, (reward_U, high_U, low_U, boundary_U))
     final_RK = rows.spread(last(trajectory_U, len(done_R)))
     ends_RK = final_RK | following(boundary_RK)
-    # What is expected beyond the last turn: nothing, or what was expected last.
+    # The value after the last turn: 0, or the critic's last value.
     goes_on_R1 = (done_R == 0)[:, None] & bootstrap_truncated
     beyond_RK = _at_start(high_RK, boundary_RK).masked_fill(~goes_on_R1, 0.0)
     low_beyond_RK = low_RK.masked_fill(~goes_on_R1, 0.0)
@@ -194,7 +195,7 @@ def hiper_streams(
 
 
 def _at_start(high_RK: Tensor, boundary_RK: Tensor) -> Tensor:
-    """What was expected at the beginning of each turn's segment, [R, K]."""
+    """The value at the beginning of each turn's segment, [R, K]."""
     place_K = torch.arange(high_RK.shape[1], device=high_RK.device)
     start_RK = place_K * boundary_RK
     return high_RK.gather(1, start_RK.cummax(1).values) if len(place_K) else high_RK
@@ -211,7 +212,7 @@ def _find_owned(batch: TokenBatch, boundary_U: Tensor) -> tuple[Tensor, Tensor, 
 
 
 def _whiten(value_U: Tensor, chosen_U: Tensor) -> Tensor:
-    """With mean 0 and deviation 1 (the population's) over some turns."""
+    """Normalise to mean 0 and deviation 1 (the population's) over some turns."""
     chosen = value_U[chosen_U]
     if not len(chosen):
         return value_U

@@ -1,4 +1,4 @@
-"""Advantages against all that a task was ever paid: DCPO's. Axes: T tokens, R trajectories, O tasks."""
+"""Advantages against all earlier returns of a task: DCPO's. Axes: T tokens, R trajectories, O tasks."""
 
 from dataclasses import dataclass, field
 from typing import cast
@@ -14,20 +14,20 @@ from palaestra.trainers.objectives.segments import centre, number_keys, variance
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Visits:
-    """What a task was paid in all visits so far."""
+    """The mean and variance of a task's returns over all visits so far."""
 
     count: int = 0
     mean: float = 0.0
     variance: float = 0.0
-    """Zero only where all returns of all visits were equal."""
+    """Zero only if all returns of all visits were equal."""
 
     def then(self, mean: float, variance: float) -> "Visits":
-        """With one visit more; visits count alike, however many trajectories each had."""
+        """Add a visit; visits have equal weight, however many trajectories each had."""
         n, more = self.count, self.count + 1
         between = n / more * (self.mean - mean) ** 2
         return Visits(
             count=more,
-            # In this form the mean of what is equal stays what it was, to the last bit.
+            # In this form, the mean of equal values stays exactly equal.
             mean=self.mean + (mean - self.mean) / more,
             variance=(n * self.variance + variance + between) / more,
         )
@@ -43,17 +43,17 @@ class Visits:
 )
 @dataclass(slots=True, kw_only=True)
 class History:
-    """Smooth advantage standardisation (DCPO): returns against this visit of a task and against all of them.
+    """Smooth advantage standardisation (DCPO): returns compared with this visit of a task and with all visits.
 
-    A batch is one visit of each task in it. The first visit is GRPO without its epsilon. Later on, a task that is
-    solved always today, and was not once, still teaches. A task that has one trajectory in a batch has advantage 0, and
-    it is no visit. If what is paid changes, begin anew: what is remembered is no longer of it.
+    A batch is one visit of each task in it. The first visit is GRPO without its epsilon. Later, a task that is now
+    always solved, but was not before, still has advantages. A task with one trajectory in a batch has advantage 0, and
+    this does not count as a visit. If rewards change, begin anew, because the history no longer fits.
     """
 
     _seen: dict[int, Visits] = field(init=False, default_factory=dict[int, Visits])
 
     def __call__(self, batch: TokenBatch, /) -> Tensor:
-        """See `Advantage`; the batch is remembered."""
+        """See `Advantage`; also records the batch."""
         task_R, return_R = batch.column("task_R"), batch.return_R
         owner_R, tasks = number_keys(task_R)
         name_O = task_R.new_zeros(tasks).index_put((owner_R,), task_R).tolist()
@@ -91,11 +91,11 @@ class History:
 
 
 def blend(new_R: Tensor, all_R: Tensor, visit_R: Tensor) -> Tensor:
-    """Of two blends the one that is nearer to 0, [R].
+    """The one of two blends that is nearer to 0, [R].
 
     Args:
         new_R: Returns standardised against this visit.
-        all_R: And against all visits.
+        all_R: Returns standardised against all visits.
         visit_R: The number of the visit, from 1.
     """
     mostly_new_R = ((visit_R - 1) * new_R + all_R) / visit_R
@@ -104,6 +104,6 @@ def blend(new_R: Tensor, all_R: Tensor, visit_R: Tensor) -> Tensor:
 
 
 def _over(off_R: Tensor, variance_R: Tensor) -> Tensor:
-    """In standard deviations, [R]; 0 where there is none."""
+    """Differences in standard deviations, [R]; 0 if the deviation is 0."""
     none_R = variance_R <= 0
     return (off_R / variance_R.masked_fill(none_R, 1.0).sqrt()).masked_fill(none_R, 0.0)

@@ -1,4 +1,4 @@
-"""Advantages from how likely the reference answer became. Axes: T tokens, U turns, R trajectories, K places."""
+"""Advantages from the likelihood of the reference answer. Axes: T tokens, U turns, R trajectories, K places."""
 
 from dataclasses import dataclass
 
@@ -31,18 +31,18 @@ from palaestra.trainers.objectives.segments import centre, count_over, number_ke
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mig:
-    """MIG (arXiv:2602.01034), the advantage: the outcome for every token, and for reasoning the information it gained.
+    """MIG's advantage (arXiv:2602.01034): the outcome for every token, plus the information gain for reasoning tokens.
 
-    l_k is the mean log-probability of the reference answer after turn k; only what goes beyond the best so far is a
-    gain, so that nothing is won by forgetting and recalling. Steps are turns here. Reasoning is every token that is
-    marked and is no `action`, and the whole of a turn whose parts nobody marked, or that has no other part. The paper's
-    third term, imitation of correct rollouts that gained, is no advantage. Neutral, as GRPO, with `gain` 0.
+    l_k is the mean log-probability of the reference answer after turn k. Only an increase beyond the best so far is a
+    gain, so that forgetting and recalling wins nothing. Steps are turns here. Reasoning is every marked token that is
+    not an `action`, and the whole of a turn without marked parts or with only actions. The paper's third term,
+    imitation of correct rollouts with a gain, is not an advantage. Neutral, as GRPO, with `gain` 0.
     """
 
     gain: float = 1.0
-    """Of the information gained. Ours: the paper's is not known to us."""
+    """Weight of the information gained. Ours: the paper's value is not known to us."""
     outcome: float = 1.0
-    """Of the return. Ours too."""
+    """Weight of the return. Ours too."""
     epsilon: float = 1e-6
     """Keeps a group of nearly equal gains finite."""
 
@@ -67,16 +67,16 @@ class Mig:
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Igpo:
-    """IGPO (arXiv:2510.14967): each turn is paid by how much likelier it made the reference answer.
+    """IGPO (arXiv:2510.14967): each turn is rewarded by the increase in probability of the reference answer.
 
     p_k is the exponential of the answer's mean log-probability after turn k. The last turn gets the outcome instead,
-    here the trajectory's return. What was paid from a turn on, discounted, is normalised over all turns of the group.
-    The released code takes mean and deviation of the first turns' only; there, a group whose first turns come to the
-    same would divide all others by nothing. For trajectories of a single turn it is GRPO.
+    here the trajectory's return. The discounted rewards from a turn on are normalised over all turns of the group. The
+    released code takes mean and deviation over first turns only; a group with equal first turns would then divide all
+    others by zero. For trajectories of a single turn it is GRPO.
     """
 
     gamma: float = 1.0
-    """The discount of a turn. Ours: the paper's runs' is not known to us."""
+    """The discount of a turn. Ours: that of the paper's runs is not known to us."""
     epsilon: float = 1e-6
     """Keeps a group of nearly equal returns finite."""
 
@@ -95,12 +95,12 @@ class Igpo:
 
 
 def monotone_gains(gold_U: Tensor, gold_R: Tensor, trajectory_U: Tensor) -> Tensor:
-    """By how much each turn exceeds the best so far, [U], 0 where it does not: they add up to the best less the first.
+    """By how much each turn exceeds the best so far, [U], or 0: they add up to the best minus the first.
 
     Args:
         gold_U: The mean log-probability of the reference answer after each turn.
-        gold_R: And before the first.
-        trajectory_U: Whose each turn is, ascending.
+        gold_R: The same before the first turn.
+        trajectory_U: The trajectory of each turn, ascending.
     """
     rows = Rows.of(trajectory_U, len(gold_R))
     best_RK = torch.cat([gold_R[:, None], rows.spread(gold_U)], 1).cummax(1).values
@@ -108,12 +108,12 @@ def monotone_gains(gold_U: Tensor, gold_R: Tensor, trajectory_U: Tensor) -> Tens
 
 
 def likelihood_gains(gold_U: Tensor, gold_R: Tensor, trajectory_U: Tensor) -> Tensor:
-    """By how much each turn made the reference answer likelier, [U], in probability; arguments as `monotone_gains`."""
+    """By how much each turn raised the probability of the reference answer, [U]; arguments as `monotone_gains`."""
     return gold_U.exp() - before(gold_U, gold_R, trajectory_U).exp()
 
 
 def turn_advantages(value_U: Tensor, trajectory_U: Tensor, group_R: Tensor, *, epsilon: float = 1e-6) -> Tensor:
-    """Each turn against all turns of its group, over their standard deviation (the sample's), [U]; 0 without rivals."""
+    """Each turn normalised over its group's turns, with the sample's standard deviation, [U]; 0 without rivals."""
     owner_U, groups = number_keys(group_R[trajectory_U])
     deviation_G = variance_over(value_U, owner_U, groups).sqrt()
     off_U = centre(value_U, owner_U, groups) / (deviation_G + epsilon)[owner_U]

@@ -1,4 +1,4 @@
-"""Advantages of what led to the last turn, beside those of the outcome. Axes: U turns, R trajectories."""
+"""Advantages of the turns before the last one, in addition to those of the outcome. Axes: U turns, R trajectories."""
 
 from dataclasses import dataclass
 
@@ -22,16 +22,15 @@ from palaestra.trainers.objectives.segments import sum_over
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MtGrpo:
-    """MT-GRPO (arXiv:2505.11821): the outcome for every token, and what was paid on the way for those before the end.
+    """MT-GRPO (arXiv:2505.11821): the outcome for every token, plus earlier rewards for tokens before the last turn.
 
-    The paper has one tool call and one answer. The mapping to more turns is ours: the outcome is what the last turn was
-    paid, the turn reward is the sum of what all turns before it were paid, and it goes to the tokens of those turns; a
-    trajectory of a single turn has both at every token. Neutral, as GRPO on what the last turn was paid, with `weight`
-    0.
+    The paper has one tool call and one answer. The mapping to more turns is ours: the outcome is the reward of the last
+    turn, and the turn reward is the sum of all earlier rewards, for the tokens of those turns; a trajectory of a single
+    turn has both at every token. Neutral, as GRPO on the last turn's reward, with `weight` 0.
     """
 
     weight: float = 1.0
-    """Of the turn reward."""
+    """Weight of the turn reward."""
     epsilon: float = 1e-4
     """Keeps a group of nearly equal rewards finite."""
 
@@ -53,10 +52,10 @@ def mtgrpo_advantages(
     """The advantage of each trajectory's tokens before the tool's result, and of those after it, [R] each.
 
     Args:
-        outcome_R: What the outcome was paid.
-        turn_R: What was paid on the way.
-        group_R: Trajectories that are compared have the same.
-        weight: Of what was paid on the way.
+        outcome_R: The reward of the outcome.
+        turn_R: The sum of earlier rewards.
+        group_R: The group of each trajectory; members are compared.
+        weight: Weight of the earlier rewards.
         epsilon: Added to the standard deviation, the sample's (n - 1).
     """
     late_R = group_advantages(outcome_R, group_R, epsilon=epsilon)

@@ -1,4 +1,4 @@
-"""What a planner's turns are paid beside the world's rewards. Axes: U turns, R trajectories."""
+"""Rewards of a planner's turns in addition to those of the world. Axes: U turns, R trajectories."""
 
 from typing import Literal, TypeAlias
 
@@ -28,17 +28,17 @@ def shaped_rewards(
     """Rewards with HiPER's shaping (arXiv:2602.16165) added, [U].
 
     Args:
-        reward_U: What the world paid.
-        switch_U: Not 0 where a turn begins a new subgoal.
-        goal_U: Its subgoal, as a number; 0 is none.
-        invalid_U: Not 0 where the turn is invalid.
-        trajectory_U: Whose each turn is, ascending.
-        trajectories: How many there are.
-        keep: Paid for keeping a subgoal.
+        reward_U: The world's rewards.
+        switch_U: Not 0 if a turn begins a new subgoal.
+        goal_U: The turn's subgoal, as a number; 0 for none.
+        invalid_U: Not 0 if the turn is invalid.
+        trajectory_U: The trajectory of each turn, ascending.
+        trajectories: The number of trajectories.
+        keep: Reward for keeping a subgoal.
         keep_mode: `fixed` pays it for each such turn; `normalised` pays `keep` times their share in the episode, spread
             over them, and nothing in an episode of one turn.
-        inconsistent: Paid where the subgoal is kept and another than the turn before had, both being there.
-        invalid: Paid for an invalid turn.
+        inconsistent: Reward if the subgoal is kept but differs from that of the previous turn, and both exist.
+        invalid: Reward of an invalid turn.
     """
     kept_U = switch_U == 0
     fee_U = keep * kept_U.to(reward_U.dtype)

@@ -21,16 +21,16 @@ from palaestra.trainers.objectives.part import part
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Potential:
-    """Shaping by a potential, as of AgentPRM (arXiv:2502.10325): what a turn did to the value of the state is paid too.
+    """Potential-based shaping, as in AgentPRM (arXiv:2502.10325): rewards a turn's change of the state's value too.
 
-    Over a trajectory the shaping, discounted, adds up to gamma^T V(last) - V(first): no way of getting there is
-    preferred to another, and what begins alike is paid alike but for its end. Neutral with `weight` 0.
+    Over a trajectory, the discounted shaping adds up to gamma^T V(last) - V(first): it prefers no path over another,
+    and trajectories with the same beginning differ only by their ends. Neutral with `weight` 0.
     """
 
     weight: float = 1.0
-    """Of the shaping."""
+    """Weight of the shaping."""
     gamma: float = 1.0
-    """The discount, the same as that of the returns that follow from it."""
+    """The discount, equal to that of the returns computed from it."""
 
     def __post_init__(self) -> None:
         refuse_beyond_one(gamma=self.gamma)
@@ -46,12 +46,12 @@ class Potential:
 def potential_differences(
     potential_U: Tensor, potential_R: Tensor, trajectory_U: Tensor, *, gamma: float = 1.0
 ) -> Tensor:
-    """The discounted value after each turn less that before it, [U].
+    """The discounted value after each turn minus the value before it, [U].
 
     Args:
         potential_U: The value of the state after each turn.
-        potential_R: And before the first.
-        trajectory_U: Whose each turn is, ascending.
+        potential_R: The value before the first turn.
+        trajectory_U: The trajectory of each turn, ascending.
         gamma: The discount.
     """
     return gamma * potential_U - before(potential_U, potential_R, trajectory_U)

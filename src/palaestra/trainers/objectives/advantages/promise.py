@@ -19,7 +19,7 @@ from palaestra.trainers.objectives.part import part
 from palaestra.trainers.objectives.segments import mean_over, number_keys
 
 PromiseEstimate: TypeAlias = Literal["monte-carlo", "td"]
-"""What a turn's promise should be: the mean return of all that took the same action in the same state, or GAE's."""
+"""The target of a turn's promise: the mean return of all that took the same action in the same state, or GAE's."""
 
 
 @part(
@@ -32,10 +32,10 @@ PromiseEstimate: TypeAlias = Literal["monte-carlo", "td"]
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentPrm:
-    """AgentPRM: a critic learns the promise Q(s, a) of each turn, and a turn is worth its progress over the last.
+    """AgentPRM: a critic learns the promise Q(s, a) of each turn, and a turn's advantage is its progress.
 
-    `monte-carlo` (arXiv:2502.10325): the critic's target is the mean over all of the batch that took the same action in
-    the same state of what was paid from then on,
+    `monte-carlo` (arXiv:2502.10325): the critic's target is the mean later reward over all of the batch that took the
+    same action in the same state,
 
         Q^(s, a) = mean over passes through (s, a) of sum_{k >= t} gamma^(k - t) r_k.
 
@@ -44,18 +44,18 @@ class AgentPrm:
 
         Q^_t = Q_t + sum_k (gamma lam)^k delta_{t + k},   delta_t = r_t + gamma Q_{t+1} - Q_t
 
-    with Q 0 behind the last turn; the index of r is ours, in whose worlds turns are paid one by one. Both papers train
-    the model before the policy, in turns; here both are trained on each batch. A turn's advantage is its target less
-    the value of the state that it began in. That state is what the turn before left, so its value is what that turn
-    promised beyond its pay; before the first turn it is the group's mean promise.
+    with Q 0 after the last turn; the index of r is ours, because our worlds reward each turn. Both papers train the
+    model before the policy, alternating; here both are trained on each batch. A turn's advantage is its target minus
+    the value of the state in which it began. The previous turn led to that state, so the state's value is that turn's
+    promise minus its reward; before the first turn it is the group's mean promise.
     """
 
     estimate: PromiseEstimate = "monte-carlo"
-    """How targets are worked out."""
+    """How targets are computed."""
     gamma: float = 1.0
     """The discount of a turn; 0.95 in the authors' code."""
     lam: float = 0.95
-    """GAE's, for `td`; with 1 targets are what was paid from the turn on."""
+    """Lambda of GAE, for `td`; with 1, targets are the rewards from the turn on."""
 
     def __post_init__(self) -> None:
         refuse_beyond_one(gamma=self.gamma, lam=self.lam)
@@ -73,7 +73,7 @@ class AgentPrm:
         return 1
 
     def targets(self, batch: TokenBatch) -> Tensor:
-        """See `ValueReader`: what each turn should have promised, [U]."""
+        """See `ValueReader`: the target of each turn's promise, [U]."""
         promise_U = batch.column("promise_U")
         reward_U = batch.reward_U.to(promise_U.dtype)
         if self.estimate == "td":
@@ -97,9 +97,9 @@ def monte_carlo_targets(return_U: Tensor, state_U: Tensor, action_U: Tensor) -> 
     """The mean return of the turns that took the same action in the same state, [U].
 
     Args:
-        return_U: What was paid from each turn on.
-        state_U: What tells states apart, rows of [U, ...].
-        action_U: What tells actions apart.
+        return_U: The return from each turn on.
+        state_U: Keys of states, rows of [U, ...].
+        action_U: Keys of actions.
     """
     owner_U, owners = number_keys(torch.cat([state_U, action_U[:, None]], 1))
     return mean_over(return_U, owner_U, owners)[owner_U]
@@ -111,12 +111,12 @@ def td_targets(
     """Promises moved by the temporal differences that follow them, [U].
 
     Args:
-        reward_U: What each turn was paid.
-        promise_U: What the critic expected of each turn, its own pay included.
-        trajectory_U: Whose each turn is, ascending.
-        trajectories: How many there are.
+        reward_U: The reward of each turn.
+        promise_U: The critic's promise of each turn, its own reward included.
+        trajectory_U: The trajectory of each turn, ascending.
+        trajectories: The number of trajectories.
         gamma: The discount of a turn.
-        lam: How far ahead rewards are trusted over promises.
+        lam: Lambda of GAE.
     """
     rows = Rows.of(trajectory_U, trajectories)
     ahead_RK = gae(rows.spread(reward_U), rows.spread(promise_U), gamma=gamma, lam=lam)
@@ -124,13 +124,13 @@ def td_targets(
 
 
 def state_values(promise_U: Tensor, reward_U: Tensor, trajectory_U: Tensor, group_R: Tensor, *, gamma: float) -> Tensor:
-    """What the state that each turn began in is worth, [U].
+    """The value of the state in which each turn began, [U].
 
     Args:
-        promise_U: What the critic expected of each turn.
-        reward_U: What each was paid.
-        trajectory_U: Whose each turn is, ascending.
-        group_R: Trajectories that begin in the same state have the same.
+        promise_U: The critic's promise of each turn.
+        reward_U: The reward of each turn.
+        trajectory_U: The trajectory of each turn, ascending.
+        group_R: The group of each trajectory; members begin in the same state.
         gamma: The discount of a turn.
     """
     left_U = ((promise_U - reward_U) / gamma).roll(1)
@@ -142,7 +142,7 @@ def state_values(promise_U: Tensor, reward_U: Tensor, trajectory_U: Tensor, grou
 
 
 def action_numbers(batch: TokenBatch) -> Tensor:
-    """A number for what each turn wrote, [U]: the same for the same tokens."""
+    """A number for the tokens of each turn, [U]: equal tokens have equal numbers."""
     own_T = batch.trained_T & (batch.turn_T >= 0)
     written: list[list[int]] = [[] for _ in range(len(batch.reward_U))]
     pairs: Iterable[tuple[int, int]] = zip(batch.turn_T[own_T].tolist(), batch.ids_T[own_T].tolist(), strict=True)

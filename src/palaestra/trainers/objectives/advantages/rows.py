@@ -1,4 +1,4 @@
-"""What belongs to each owner in a row of its own, so that one recursion runs for all owners at once.
+"""A row for each owner's things, so that one recursion runs for all owners at once.
 
 Axes: X things, O owners, L places in a row.
 """
@@ -11,7 +11,7 @@ from torch import Tensor
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
-    """Where each thing stands in its owner's row; rows are as long as the longest."""
+    """The place of each thing in its owner's row; all rows have the length of the longest."""
 
     owner_X: Tensor
     place_X: Tensor
@@ -19,11 +19,11 @@ class Rows:
 
     @classmethod
     def of(cls, owner_X: Tensor, owners: int) -> "Rows":
-        """Things in the order in which they stand.
+        """Rows of things in their present order.
 
         Args:
-            owner_X: Whose each is, ascending.
-            owners: How many there are.
+            owner_X: The owner of each thing, ascending.
+            owners: The number of owners.
         """
         count_O = torch.bincount(owner_X, minlength=owners)
         first_O = count_O.cumsum(0) - count_O
@@ -31,10 +31,10 @@ class Rows:
         return cls(owner_X=owner_X, place_X=place_X, owners=owners)
 
     def spread(self, value_X: Tensor) -> Tensor:
-        """Values in rows, [O, L]; 0 behind each row's last."""
+        """Arrange values in rows, [O, L]; 0 after each row's last."""
         length = int(self.place_X.max()) + 1 if len(self.place_X) else 0
         return value_X.new_zeros(self.owners, length).index_put((self.owner_X, self.place_X), value_X)
 
     def gather(self, value_OL: Tensor) -> Tensor:
-        """Values out of their rows, [X]."""
+        """Take values out of their rows, [X]."""
         return value_OL[self.owner_X, self.place_X]

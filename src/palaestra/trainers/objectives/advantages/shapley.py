@@ -1,4 +1,4 @@
-"""Advantages of agents that share an outcome, and what each of them contributed to it.
+"""Advantages of agents that share an outcome, from the contribution of each.
 
 Axes: U turns, R trajectories, A agents, C coalitions of them: place c holds the agents whose bits are set in c.
 """
@@ -26,19 +26,19 @@ from palaestra.trainers.objectives.segments import mean_over, number_keys
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sharp:
-    """SHARP (arXiv:2602.08335): a shared outcome, what the agent added to it, and how sound its calls were, per role.
+    """SHARP (arXiv:2602.08335): per role, a shared outcome, the agent's contribution, and the validity of its calls.
 
-    A trajectory is one agent's part of an episode; those of one role are compared within the group. What an agent added
-    is the outcome less that without it, a single counterfactual: Shapley's value only where contributions add up; of
-    agents that need each other every one gets all the credit, and of agents that repeat each other none gets any (see
-    `shapley_values`). The share of valid turns stands for the paper's share of valid tool calls. Neutral, as GRPO
-    within each role, with both coefficients 0.
+    A trajectory is one agent's part of an episode; those of one role are compared within the group. An agent's
+    contribution is the outcome minus that without the agent, a single counterfactual. That is Shapley's value only if
+    contributions are additive: agents that need each other each get all the credit, and redundant agents get none (see
+    `shapley_values`). The share of valid turns replaces the paper's share of valid tool calls. Neutral, as GRPO within
+    each role, with both coefficients 0.
     """
 
     contribution: float = 0.3
-    """Of what the agent added. Experimental: this value is ours."""
+    """Weight of the agent's contribution. Experimental: this value is ours."""
     validity: float = 0.1
-    """Of the share of valid turns. Experimental: this value is ours."""
+    """Weight of the share of valid turns. Experimental: this value is ours."""
     epsilon: float = 1e-6
     """Keeps a group of nearly equal rewards finite."""
 
@@ -53,16 +53,16 @@ class Sharp:
 
 
 def role_advantages(reward_R: Tensor, group_R: Tensor, agent_R: Tensor, *, epsilon: float = 1e-6) -> Tensor:
-    """Each trajectory against those of the same group and agent, over their standard deviation, [R]."""
+    """Each trajectory minus the mean of those with the same group and agent, over their standard deviation, [R]."""
     role_R, _ = number_keys(torch.stack([number_keys(group_R)[0], number_keys(agent_R)[0]], 1))
     return group_advantages(reward_R, role_R, epsilon=epsilon)
 
 
 def shapley_values(worth_C: Tensor) -> Tensor:
-    """Shapley's value of each agent, [A], from what every coalition is worth; they add up to v(all) - v(none).
+    """Shapley's value of each agent, [A], from the worth of every coalition; they add up to v(all) - v(none).
 
     Args:
-        worth_C: 2 ** A numbers. Exact, so as many outcomes must be known: for about four agents.
+        worth_C: 2 ** A numbers. The method is exact and needs all of them, so it suits about four agents.
 
     Raises:
         ValueError: there is not one number for each coalition.
@@ -80,7 +80,7 @@ def shapley_values(worth_C: Tensor) -> Tensor:
 
 
 def leave_one_out_values(worth_C: Tensor) -> Tensor:
-    """What all are worth less what all but one are, for each agent, [A]; Shapley's value of additive games only.
+    """The worth of all agents minus that without one, for each agent, [A]; Shapley's value only for additive games.
 
     Args:
         worth_C: 2 ** A numbers.

@@ -1,4 +1,4 @@
-"""A baseline of the group at every token: OTB. Axes: T tokens, N trained tokens, R trajectories, P places in groups."""
+"""A group baseline for every token: OTB. Axes: T tokens, N trained tokens, R trajectories, P places in groups."""
 
 from dataclasses import dataclass
 
@@ -24,18 +24,18 @@ from palaestra.trainers.objectives.segments import number_keys
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Otb:
-    """Over the optimal baseline of the group at each token (OTB), from forward passes only.
+    """Future rewards minus the group's optimal baseline at each token (OTB), from forward passes only.
 
-    The t-th trained tokens of a group's trajectories are compared. Each counts by what the gradients of its logits add
-    up to so far, as a stand-in for the gradient of its log-probability. A trajectory that is alone in its group has
-    baseline 0: its advantage is what it is still paid.
+    The t-th trained tokens of a group's trajectories are compared. Each is weighted by the sum of its logits' gradients
+    so far, as a proxy for the gradient of its log-probability. A trajectory that is alone in its group has baseline 0:
+    its advantage is its future reward.
     """
 
     zero_tail: bool = True
-    """Whether the baseline is 0 behind the second-longest trajectory, where the longest is alone; else it is then its
-    own baseline, and has advantage 0."""
+    """Whether the baseline is 0 after the end of the second-longest trajectory, where the longest is alone; otherwise
+    the longest is its own baseline there, and has advantage 0."""
     most: float | None = None
-    """k is the ratio to the weights that drew the token, at most this; k = 1 where it is left out."""
+    """The maximum of k, the ratio to the weights that drew the token. Default: k = 1."""
 
     def __post_init__(self) -> None:
         if self.most is not None and self.most <= 0:
@@ -72,15 +72,15 @@ def squared_logit_gradient(batch: TokenBatch) -> Tensor:
 def token_baseline(
     to_go_N: Tensor, weight_N: Tensor, group_N: Tensor, place_N: Tensor, *, zero_tail: bool = True
 ) -> Tensor:
-    """What each token is still followed by, less the weighted mean over the tokens at its place in its group, [N].
+    """The future reward of each token minus the weighted mean over the tokens at its place in its group, [N].
 
     Args:
-        to_go_N: What the token and those behind it were paid.
-        weight_N: What it counts in the mean.
-        group_N: Its trajectory's group.
-        place_N: How many trained tokens its trajectory has before it.
-        zero_tail: Whether a token that is alone at its place has baseline 0; else its advantage is 0. The only
-            trajectory of a group has baseline 0 always.
+        to_go_N: The rewards of the token and later ones.
+        weight_N: The token's weight in the mean.
+        group_N: The group of its trajectory.
+        place_N: The number of trained tokens before it in its trajectory.
+        zero_tail: Whether a token that is alone at its place has baseline 0; otherwise its advantage is 0. The only
+            trajectory of a group always has baseline 0.
     """
     owner_N, owners = number_keys(torch.stack([group_N, place_N], 1))
     group_of_N, groups = number_keys(group_N)

@@ -1,6 +1,6 @@
-"""Numbers of turns: their places, what followed them, and how tokens get theirs.
+"""Values of turns: places, later rewards, and their distribution to tokens.
 
-A trajectory's turns stand in order, one behind the other, as batches have them.
+The turns of a trajectory are consecutive and in order, as in batches.
 
 Axes: T tokens, U turns, R trajectories.
 """
@@ -15,7 +15,7 @@ from palaestra.trainers.objectives.segments import number_keys
 
 
 def places(trajectory_U: Tensor, trajectories: int) -> Tensor:
-    """The place of each turn in its trajectory, from 0, [U]."""
+    """The place of each turn in its trajectory, counted from 0, [U]."""
     return Rows.of(trajectory_U, trajectories).place_X
 
 
@@ -26,25 +26,25 @@ def last(trajectory_U: Tensor, trajectories: int) -> Tensor:
 
 
 def turn_returns(reward_U: Tensor, trajectory_U: Tensor, trajectories: int, *, gamma: float = 1.0) -> Tensor:
-    """What was paid from each turn on, discounted: G_t = r_t + gamma G_{t+1}, [U]."""
+    """The discounted return from each turn on: G_t = r_t + gamma G_{t+1}, [U]."""
     rows = Rows.of(trajectory_U, trajectories)
     return rows.gather(discount(rows.spread(reward_U), gamma))
 
 
 def before(value_U: Tensor, first_R: Tensor, trajectory_U: Tensor) -> Tensor:
-    """The value that stood before each turn: the turn's before it, or its trajectory's first, [U].
+    """The value before each turn: that of the previous turn, or the first of its trajectory, [U].
 
     Args:
-        value_U: After each turn.
-        first_R: Before the first turn of each trajectory.
-        trajectory_U: Whose each turn is.
+        value_U: The value after each turn.
+        first_R: The value before the first turn of each trajectory.
+        trajectory_U: The trajectory of each turn.
     """
     at_start_U = places(trajectory_U, len(first_R)) == 0
     return torch.where(at_start_U, first_R[trajectory_U], value_U.roll(1))
 
 
 def at_tokens(value_U: Tensor, batch: TokenBatch) -> Tensor:
-    """The number of each token's turn, [T]; 0 where no turn wrote the token."""
+    """The value of each token's turn, [T]; 0 if no turn wrote the token."""
     # `NO_TURN` is the last place.
     return torch.cat([value_U, value_U.new_zeros(1)])[batch.turn_T]
 

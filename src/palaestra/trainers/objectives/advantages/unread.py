@@ -15,11 +15,11 @@ _SHAPED = (
     "unfinished",
     "ungraded",
 )
-"""Parts that change what is paid, by more than its unit."""
+"""Parts that change rewards, by more than their unit."""
 
 
 def unread_rewards(read: str) -> Mapping[str, str]:
-    """The conflicts of an advantage that reads something else than what was paid.
+    """The conflicts of an advantage that does not read rewards.
 
     Args:
         read: What it reads, in words.

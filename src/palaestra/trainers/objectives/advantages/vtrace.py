@@ -1,4 +1,4 @@
-"""V-trace: a critic's advantages of turns that other weights took.
+"""V-trace: advantages with a critic for turns that other weights sampled.
 
 Axes: T tokens, W turns with trained tokens, O owners, L places in a row.
 """
@@ -22,11 +22,11 @@ _TWICE = "advantages carry the ratio to the weights that drew the tokens already
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VTraceValues:
-    """What V-trace gives of rows."""
+    """The results of V-trace in rows."""
 
     advantage_OL: Tensor
     target_OL: Tensor
-    """What the critic should have expected."""
+    """The critic's targets."""
 
 
 def vtrace(
@@ -45,13 +45,13 @@ def vtrace(
     A = min(most_gradient, ratio) (r + gamma (lam target(l + 1) + (1 - lam) V(l + 1)) - V).
 
     Args:
-        reward_OL: What was paid at each place; 0 behind each row's last.
-        value_OL: What the critic expects at each place; 0 behind each row's last.
-        ratio_OL: How likely the weights at hand would do what was done, over those that did it.
-        gamma: What the next place is worth.
-        lam: How far ahead rewards are trusted over values.
-        most: The greatest ratio in a difference.
-        most_gradient: The greatest ratio in an advantage.
+        reward_OL: The reward at each place; 0 after each row's last.
+        value_OL: The critic's value at each place; 0 after each row's last.
+        ratio_OL: The probability under the current weights over that under the sampling weights.
+        gamma: Discount from place to place.
+        lam: Lambda of V-trace.
+        most: The maximum ratio in a difference.
+        most_gradient: The maximum ratio in an advantage.
     """
     next_OL = following(value_OL)
     delta_OL = ratio_OL.clamp_max(most) * (reward_OL + gamma * next_OL - value_OL)
@@ -72,19 +72,19 @@ def vtrace(
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VTrace(ValueAdvantage):
-    """V-trace over turns: a turn's ratio is the product of its tokens', its value that of its first trained token.
+    """V-trace over turns: a turn's ratio is the product over its tokens, its value that of its first trained token.
 
-    All tokens of a turn have its advantage. Where all ratios are 1 the targets are GAE's.
+    All tokens of a turn have its advantage. If all ratios are 1, the targets are GAE's.
     """
 
     gamma: float = 1.0
-    """What the next turn is worth."""
+    """Discount from turn to turn."""
     lam: float = 1.0
-    """How far ahead rewards are trusted over the critic."""
+    """Lambda of V-trace."""
     most: float = 1.0
-    """The greatest ratio in a difference: where below infinity, the critic is of a policy between the two."""
+    """The maximum ratio in a difference; if finite, the critic's values are those of a policy between the two."""
     most_gradient: float = 1.0
-    """The greatest ratio in an advantage."""
+    """The maximum ratio in an advantage."""
 
     def __post_init__(self) -> None:
         refuse_beyond_one(gamma=self.gamma, lam=self.lam)
@@ -93,7 +93,7 @@ class VTrace(ValueAdvantage):
                 raise ValueError(f"{name}={value}: no turn would teach anything; give a number above 0")
 
     def estimates(self, batch: TokenBatch) -> Estimates:
-        """Advantages, and the critic's targets: at every token of a turn those of its start."""
+        """Advantages and the critic's targets, at every token of a turn those of its start."""
         own_T, value_T = batch.trained_T, batch.column("value_T")
         turns = trained_turns(batch)
         off_N = (batch.column("old_T") - batch.logprob_T)[own_T].to(value_T.dtype)

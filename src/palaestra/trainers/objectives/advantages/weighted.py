@@ -1,4 +1,4 @@
-"""Means as baselines: weighed, or exact where all are equal. Axes: X things, O owners."""
+"""Means as baselines: weighted, or exact if all values are equal. Axes: X things, O owners."""
 
 from torch import Tensor
 
@@ -6,15 +6,15 @@ from palaestra.trainers.objectives.segments import centre, greatest_over, least_
 
 
 def off_weighted_mean(value_X: Tensor, weight_X: Tensor, owner_X: Tensor, owners: int) -> Tensor:
-    """How far each is from its owner's weighted mean, [X].
+    """Each value minus its owner's weighted mean, [X].
 
-    Exactly 0 where all of an owner's are equal. An owner whose weights are all 0 has baseline 0: its values stay.
+    Exactly 0 if all values of an owner are equal. An owner whose weights are all 0 has baseline 0: its values stay.
 
     Args:
-        value_X: Of each thing.
-        weight_X: What each counts, 0 or more.
-        owner_X: Whose each is.
-        owners: How many there are.
+        value_X: The value of each thing.
+        weight_X: The weight of each, 0 or more.
+        owner_X: The owner of each.
+        owners: The number of owners.
     """
     off_X = centre(value_X, owner_X, owners)
     weight_O = sum_over(weight_X, owner_X, owners)
@@ -24,6 +24,6 @@ def off_weighted_mean(value_X: Tensor, weight_X: Tensor, owner_X: Tensor, owners
 
 
 def exact_mean_over(value_X: Tensor, owner_X: Tensor, owners: int) -> Tensor:
-    """The mean over each owner's, [O]: theirs to the last bit where all are equal; 0 for one that has none."""
+    """The mean of each owner's values, [O]: exact if all are equal; 0 for an owner without values."""
     least_O, greatest_O = least_over(value_X, owner_X, owners), greatest_over(value_X, owner_X, owners)
     return least_O.where(least_O == greatest_O, mean_over(value_X, owner_X, owners))

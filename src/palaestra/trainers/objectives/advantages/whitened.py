@@ -1,4 +1,4 @@
-"""REINFORCE++: advantages over the mean of all trained tokens, in its deviations. Axes: T tokens, N trained tokens."""
+"""REINFORCE++: advantages normalised over all trained tokens. Axes: T tokens, N trained tokens."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from palaestra.trainers.objectives.part import part
 from palaestra.trainers.objectives.segments import centre, variance_over
 
 _FLOOR = 1e-8
-"""What verl adds to a variance: what is equal but for rounding stays next to 0."""
+"""The constant that verl adds to a variance, so that values that differ only by rounding stay near 0."""
 
 _TWICE = "the distance from the reference would be paid for twice"
 
@@ -27,13 +27,13 @@ _TWICE = "the distance from the reference would be paid for twice"
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReinforcePlus:
-    """What each token is still followed by, against all trained tokens of the batch (REINFORCE++).
+    """The future reward of each token, normalised over all trained tokens of the batch (REINFORCE++).
 
-    Tokens that nobody trains on do not discount: the next trained one follows at once.
+    Tokens that are not trained do not discount: the next trained token follows directly.
     """
 
     gamma: float = 1.0
-    """What the next trained token's return is worth."""
+    """Discount from one trained token to the next."""
 
     def __post_init__(self) -> None:
         refuse_beyond_one(gamma=self.gamma)
@@ -55,12 +55,12 @@ class ReinforcePlus:
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReinforcePlusKl:
-    """REINFORCE++ with a price, at each token, on leaving the reference policy; neutral, it is `reinforce-pp`."""
+    """REINFORCE++ with a KL penalty to the reference policy at each token; neutral, it is `reinforce-pp`."""
 
     beta: float
-    """What a nat costs; papers' values differ, so there is no default."""
+    """The penalty per nat; papers' values differ, so there is no default."""
     gamma: float = 1.0
-    """What the next trained token's return is worth."""
+    """Discount from one trained token to the next."""
 
     def __post_init__(self) -> None:
         refuse_beyond_one(gamma=self.gamma)
@@ -82,18 +82,18 @@ class ReinforcePlusKl:
     confidence="code",
 )
 def reinforce_plus_baseline(batch: TokenBatch, /) -> Tensor:
-    """Over the group's mean, then against all trained tokens of the batch (REINFORCE++-baseline)."""
+    """Returns minus the group's mean, then normalised over all trained tokens of the batch (REINFORCE++-baseline)."""
     advantage_R = group_advantages(batch.return_R, batch.group_R, scale="none")
     return whiten(advantage_R[batch.trajectory_T], batch.trained_T)
 
 
 def returns_to_go(reward_T: Tensor, batch: TokenBatch, *, gamma: float) -> Tensor:
-    """What each trained token and those behind it in its trajectory were paid, [T]; 0 elsewhere.
+    """The discounted rewards of each trained token and later ones in its trajectory, [T]; 0 elsewhere.
 
     Args:
-        reward_T: Of each token; read at trained ones.
-        batch: Which are, and whose.
-        gamma: What the next trained token's is worth.
+        reward_T: The reward of each token, read only at trained ones.
+        batch: The batch, with trained tokens and their trajectories.
+        gamma: Discount from one trained token to the next.
     """
     own_T = batch.trained_T
     rows = Rows.of(batch.trajectory_T[own_T], batch.trajectories)
@@ -102,13 +102,13 @@ def returns_to_go(reward_T: Tensor, batch: TokenBatch, *, gamma: float) -> Tenso
 
 
 def whiten(value_T: Tensor, own_T: Tensor) -> Tensor:
-    """Values less their mean, over their standard deviation (the sample's), [T].
+    """Values minus their mean, over their standard deviation (the sample's), [T].
 
-    Exactly 0 where all are equal, and where there is only one.
+    Exactly 0 if all are equal, or if there is only one.
 
     Args:
-        value_T: Of each token.
-        own_T: The tokens that this is about; 0 elsewhere.
+        value_T: The value of each token.
+        own_T: The tokens to use; the result is 0 elsewhere.
     """
     value_N = value_T[own_T]
     whole_N = value_N.new_zeros(len(value_N)).long()

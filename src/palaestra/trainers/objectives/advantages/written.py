@@ -1,7 +1,7 @@
-"""Turns of which something is trained, and their pay. Axes: T tokens, N trained tokens, U turns, W such turns.
+"""Turns with trained tokens, and their rewards. Axes: T tokens, N trained tokens, U turns, W such turns.
 
-A turn of which nothing is trained has no token of its own to be paid at. What it was paid goes to the turn before it,
-whose doing it may be; where there is none before it, nothing that is trained has a share in it.
+A turn without trained tokens has no token for its reward. Its reward goes to the previous turn, which may have caused
+it; if there is no previous turn, the reward is dropped.
 """
 
 from dataclasses import dataclass
@@ -14,25 +14,25 @@ from palaestra.trainers.data.batch import TokenBatch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainedTurns:
-    """Turns of which something is trained, in order."""
+    """The turns with trained tokens, in order."""
 
     first_W: Tensor
     """The place of each one's first trained token among all trained tokens."""
     last_W: Tensor
-    """And of its last."""
+    """The same for its last trained token."""
     trajectory_W: Tensor
     reward_W: Tensor
     turn_N: Tensor
-    """Which of them each trained token is of."""
+    """The turn of each trained token, as an index into these turns."""
 
     @property
     def turns(self) -> int:
-        """How many there are."""
+        """The number of these turns."""
         return len(self.first_W)
 
 
 def trained_turns(batch: TokenBatch) -> TrainedTurns:
-    """The turns of a batch of which something is trained."""
+    """The turns of a batch with trained tokens."""
     turn_W, turn_N, count_W = batch.turn_T[batch.trained_T].unique_consecutive(return_inverse=True, return_counts=True)
     end_W = count_W.cumsum(0)
     trajectory_W = batch.trajectory_U[turn_W]
@@ -46,7 +46,7 @@ def trained_turns(batch: TokenBatch) -> TrainedTurns:
 
 
 def token_rewards(batch: TokenBatch) -> Tensor:
-    """What each token was paid, [T]: its turn's reward at the turn's last trained token, 0 elsewhere."""
+    """The reward of each token, [T]: its turn's reward at the turn's last trained token, 0 elsewhere."""
     turns = trained_turns(batch)
     place_N = batch.trained_T.nonzero()[:, 0]
     reward_T = batch.reward_U.new_zeros(len(batch.ids_T))
@@ -54,7 +54,7 @@ def token_rewards(batch: TokenBatch) -> Tensor:
 
 
 def _pay(batch: TokenBatch, turn_W: Tensor, trajectory_W: Tensor) -> Tensor:
-    """What each was paid, together with those behind it of which nothing is trained, [W]."""
+    """The reward of each turn, including the following turns without trained tokens, [W]."""
     if not len(turn_W):
         return batch.reward_U.new_zeros(0)
     turns_U = torch.arange(len(batch.reward_U), device=turn_W.device)

@@ -1,4 +1,4 @@
-"""What tokens weigh because other weights drew them, or drew them in other arithmetic."""
+"""Corrections: weights of tokens that were sampled by other weights or with other arithmetic."""
 
 from palaestra.trainers.objectives.corrections.decoupled import DecoupledWeight, proximal_logprobs
 from palaestra.trainers.objectives.corrections.icepop import IcePop

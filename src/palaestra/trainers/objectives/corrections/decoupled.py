@@ -1,4 +1,4 @@
-"""Decoupled PPO's behaviour weight, and a cheap stand-in for the policy in its middle. Axes: T tokens."""
+"""Decoupled PPO's behaviour weight, and a cheap approximation of its proximal policy. Axes: T tokens."""
 
 import math
 from dataclasses import dataclass
@@ -28,14 +28,14 @@ from palaestra.trainers.objectives.part import part
 class DecoupledWeight:
     """Decoupled PPO's behaviour weight (AReaL, arXiv:2505.24298): old / rollout, beside a clip around old.
 
-    Means stay over all tokens, those beyond the cap too. Neutral, as importance sampling without a bound, with `cap`
-    infinite.
+    Means stay over all tokens, including those beyond the cap. Neutral, as importance sampling without a bound, with
+    `cap` infinite.
     """
 
     cap: float = math.inf
-    """The greatest weight; none unless a recipe says so."""
+    """The maximum weight. Default: no bound."""
     beyond: Literal["mask", "clamp"] = "mask"
-    """Whether tokens beyond the cap weigh nothing, or as much as the cap."""
+    """Whether tokens beyond the cap have weight 0, or the cap."""
 
     def __post_init__(self) -> None:
         if self.cap < 1:
@@ -50,17 +50,17 @@ class DecoupledWeight:
 
 
 def proximal_logprobs(now_T: Tensor, rollout_T: Tensor, drawn_T: Tensor, *, proximal: int, now: int) -> Tensor:
-    """Log-probabilities under weights in between, without a pass through them, [T]; no gradient.
+    """Approximate log-probabilities under intermediate weights, without a pass through them, [T]; no gradient.
 
-    Log-linear in the version: rollout + share (now - rollout), share = (proximal - drawn) / (now - drawn). So it may
-    stand in for `old_T` where the trained weights are known at one version and what drew the tokens at another. The
-    share stays within 0 and 1; a token that the trained weights drew themselves has theirs.
+    Log-linear in the version: rollout + share (now - rollout), share = (proximal - drawn) / (now - drawn). So it can
+    replace `old_T` if the log-probabilities under the trained and the sampling versions are known. The share stays
+    within 0 and 1; a token that the trained weights sampled has their log-probability.
 
     Args:
-        now_T: Under the trained weights.
-        rollout_T: As they were drawn.
-        drawn_T: The version that drew each.
-        proximal: The version asked for.
+        now_T: Log-probabilities under the trained weights.
+        rollout_T: Log-probabilities at sampling.
+        drawn_T: The version that sampled each token.
+        proximal: The requested version.
         now: The version of the trained weights.
     """
     since_T = now - drawn_T

@@ -1,4 +1,4 @@
-"""Weights that are dropped where they are too far off. Axes: T tokens."""
+"""Weights that are dropped if they are too far from 1. Axes: T tokens."""
 
 import math
 from dataclasses import dataclass
@@ -25,15 +25,15 @@ from palaestra.trainers.objectives.part import part
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IcePop:
-    """IcePop: importance weights by token, and nothing learnt from tokens that are too far off.
+    """IcePop: importance weights by token, without training on tokens that are too far off.
 
     Means stay over all tokens. Neutral, as importance sampling without a bound, with `low` 0 and `high` infinite.
     """
 
     low: float = 0.5
-    """The least weight that is kept."""
+    """The minimum weight that is kept."""
     high: float = 5.0
-    """The greatest weight that is kept."""
+    """The maximum weight that is kept."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.low <= 1 <= self.high:

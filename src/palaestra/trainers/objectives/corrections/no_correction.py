@@ -10,8 +10,8 @@ from palaestra.trainers.objectives.part import part
 
 @part("correction", "uncorrected", formula="1", conflicts=conflicts_of("uncorrected"))
 def no_correction(batch: TokenBatch, /) -> Tensor:
-    """Weights of 1: rollouts count as if the trained weights had drawn them. Experimental: the control of corrections.
+    """Weights of 1, as if the trained weights had sampled the rollouts. Experimental: the control of corrections.
 
-    It lets settings pass that are otherwise refused for want of a correction, such as FP8 rollouts or stale ones.
+    It allows settings that are otherwise refused without a correction, such as FP8 rollouts or stale ones.
     """
     return torch.ones_like(batch.logprob_T)

@@ -30,10 +30,10 @@ def _check(cap: float) -> None:
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenTis:
-    """Truncated importance sampling by token: how much likelier the old weights make it than what drew it did."""
+    """Truncated importance sampling by token: the ratio of the old weights to the sampling distribution."""
 
     cap: float = 2.0
-    """The greatest weight; 1.5 to 5 is usual."""
+    """The maximum weight; 1.5 to 5 is usual."""
     normalised: bool = False
     """Whether weights are divided by their mean over the step's trained tokens."""
 
@@ -57,10 +57,10 @@ class TokenTis:
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SequenceTis:
-    """Truncated importance sampling by trajectory: the product over its trained tokens, the same for each of them."""
+    """Truncated importance sampling by trajectory: the product over its trained tokens, applied to each of them."""
 
     cap: float = 2.0
-    """The greatest weight; 2 to 10 is usual."""
+    """The maximum weight; 2 to 10 is usual."""
     normalised: bool = False
     """Whether weights are divided by their mean over the step's trajectories that have trained tokens."""
 

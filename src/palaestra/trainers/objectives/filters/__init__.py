@@ -1,4 +1,4 @@
-"""Which trajectories are trained on, before anything is compared: of groups that differ, those worth most."""
+"""Filters, which choose the trajectories to train on before anything is compared."""
 
 from palaestra.trainers.objectives.filters.mixed import mixed_groups
 from palaestra.trainers.objectives.filters.places import ranks

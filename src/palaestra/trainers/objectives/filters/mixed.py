@@ -1,4 +1,4 @@
-"""DAPO's dynamic sampling: the filter, whose gaps a recipe's `refill` has filled. Axes: R trajectories, G groups."""
+"""DAPO's dynamic sampling: the filter; a recipe's `refill` replaces dropped groups. Axes: R trajectories, G groups."""
 
 import torch
 from torch import Tensor
@@ -18,9 +18,9 @@ from palaestra.trainers.objectives.segments import count_over, number_keys
     each_group=True,
 )
 def mixed_groups(batch: TokenBatch, /) -> Tensor:
-    """Groups of which some passed and some did not (DAPO, arXiv:2503.14476); a group of one stays, as in its code.
+    """Keeps groups with passed and failed members (DAPO, arXiv:2503.14476), and groups of one, as in its code.
 
-    It looks at what passed and not at what was paid: a price on length would make groups differ that teach nothing.
+    It uses passes and not rewards: a length penalty would make uninformative groups differ.
     """
     owner_R, groups = number_keys(batch.group_R)
     passed_G = count_over(batch.column("passed_R") != 0, owner_R, groups)

@@ -21,15 +21,15 @@ from palaestra.trainers.objectives.segments import count_over, number_keys
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prof:
-    """PROF (arXiv:2509.03403): more rollouts than are trained on, of which a process reward model picks.
+    """PROF (arXiv:2509.03403): a process reward model selects the rollouts to train on from a larger number.
 
-    Of what passed those stay whose steps score best, of what failed those whose steps score worst, as many of the one
-    as of the other where there are enough. The score is in no advantage, and cannot be farmed there. Of an odd number
-    the larger side has one more; that is ours. A group of no more than `keep` stays whole.
+    It keeps passed trajectories with the best step scores and failed ones with the worst, equally many of each if there
+    are enough. The score is in no advantage, so it cannot be farmed. With an odd number, the larger side has one more;
+    that is ours. A group of at most `keep` stays whole.
     """
 
     keep: int
-    """How many trajectories of each group are trained on."""
+    """The number of trajectories per group to train on."""
 
     def __post_init__(self) -> None:
         if self.keep < 1:

@@ -1,4 +1,4 @@
-"""Groups drawn in plenty, of which those that differ most are kept. Axes: R trajectories, G groups."""
+"""Keeps the groups with the largest spread from a larger number. Axes: R trajectories, G groups."""
 
 from dataclasses import dataclass
 
@@ -20,16 +20,15 @@ from palaestra.trainers.objectives.segments import centre, number_keys, variance
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rank:
-    """PyVision-RL's filter (arXiv:2602.20739): without groups of equal returns, the most spread ones first.
+    """PyVision-RL's filter (arXiv:2602.20739): drops groups of equal returns and keeps those with the largest spread.
 
-    Trajectories whose world broke or that ran too long are for others to leave out. Fewer groups than `keep` may be
-    left.
+    Other parts leave out trajectories whose world failed or that ran too long. Fewer groups than `keep` may be left.
     """
 
     keep: int
-    """How many groups are trained on."""
+    """The number of groups to train on."""
     blamed: bool = True
-    """Whether what passed stays where its return is below its group's mean, so that it is learnt not to do it."""
+    """Whether to keep passed trajectories with a return below their group's mean, which makes them less likely."""
 
     def __post_init__(self) -> None:
         if self.keep < 1:

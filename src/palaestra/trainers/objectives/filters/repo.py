@@ -1,4 +1,4 @@
-"""A rephrased solution in the place of the worst rollout, where most fail. Axes: R trajectories, G groups."""
+"""Replaces the worst rollout by a rephrased solution if most fail. Axes: R trajectories, G groups."""
 
 import math
 from dataclasses import dataclass
@@ -32,9 +32,9 @@ from palaestra.trainers.objectives.segments import count_over, number_keys
 class RephrasedSolutions:
     """RePO (arXiv:2602.10819): groups that mostly fail learn from a solution in the policy's own words.
 
-    A group whose share of failures reaches `share` loses the first of its rollouts with the least return and keeps the
+    A group whose share of failures reaches `share` loses the first of its rollouts with the lowest return and keeps the
     rephrased solution; all other groups lose the rephrased solution, so every group keeps its size. The rephrased one
-    keeps its real return, whatever it is. Its log-probabilities, also those that stand for the rollout's, are the
+    keeps its real return, whatever it is. Its log-probabilities, including those used as the rollout's, are the
     policy's under the plain prompt before the batch's first step (`old_T`), so that corrections for the rollout are
     exactly 1 there. The paper states neither number; both are ours. Neutral, GRPO, with `share` above 1.
     """

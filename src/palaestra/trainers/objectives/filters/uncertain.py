@@ -1,4 +1,4 @@
-"""Groups whose outcome is open. Axes: R trajectories, G groups."""
+"""Keeps groups with uncertain outcomes. Axes: R trajectories, G groups."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -11,9 +11,10 @@ from palaestra.trainers.objectives.part import part
 from palaestra.trainers.objectives.segments import count_over, mean_over, number_keys, variance_over
 
 Strategy: TypeAlias = Literal["top_fraction", "top_k", "top_p", "min_p"]
-"""The best groups: a share of them, so many, as many as hold a share of the score, or all near the best."""
+"""How many of the best groups are kept: a share, a number, as many as hold a share of the score, or all near the
+best."""
 _SLACK = 0.01
-"""How much of the score may be missing in `top_p`, as in RAGEN-2's code."""
+"""The share of the score that may be missing in `top_p`, as in RAGEN-2's code."""
 
 
 @part(
@@ -28,15 +29,15 @@ _SLACK = 0.01
 class UncertainGroups:
     """StarPO-S's filter (RAGEN, arXiv:2504.20073), and its family in RAGEN-2 (arXiv:2604.06268).
 
-    As it comes, the quarter of groups whose returns have the greatest standard deviation, the sample's.
+    By default, it keeps the quarter of groups with the largest standard deviation of returns, the sample's.
     """
 
     score: Literal["std", "variance", "reward", "length"] = "std"
-    """What groups are ordered by: the spread of returns, their mean, or the mean of trained tokens."""
+    """The score of groups: the spread of returns, their mean, or the mean number of trained tokens."""
     strategy: Strategy = "top_fraction"
     """How many are kept; see `Strategy`."""
     amount: float = 0.25
-    """The share, or for `top_k` how many."""
+    """The share, or for `top_k` the number."""
     softmax: bool = False
     """Whether `top_p` adds up the softmax of scores in place of scores."""
     zeros: bool = True

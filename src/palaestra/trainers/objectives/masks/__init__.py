@@ -1,4 +1,4 @@
-"""Which tokens a step is without."""
+"""Masks, which leave out tokens of a step."""
 
 from palaestra.trainers.objectives.masks.anchors import Anchors, greatest_share
 from palaestra.trainers.objectives.masks.broken import drop_invalid_turns, drop_truncated

@@ -1,4 +1,4 @@
-"""Tokens that look most at what the world said. Axes: T tokens, N trained tokens, R trajectories."""
+"""Tokens with the most attention to observations. Axes: T tokens, N trained tokens, R trajectories."""
 
 import math
 from dataclasses import dataclass
@@ -23,16 +23,16 @@ from palaestra.trainers.objectives.segments import count_over, greatest_over
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Anchors:
-    """Anchor tokens (after AT-RL, arXiv:2602.11455): only those that look most at what the world said are trained.
+    """Anchor tokens (after AT-RL, arXiv:2602.11455): trains only the tokens with the most attention to observations.
 
     Experimental: the paper clusters the attention from text to image tokens, and neither its layers nor its weights are
-    published. That the attention is to observations, is ranked within each trajectory, and that the others weigh
-    nothing, is derived. Means are over those that are left, so that weights add up as before. Neutral with `share` 1.
+    published. Attention to observations, the ranking within each trajectory, and the weight 0 of the other tokens are
+    derived. Means are over the kept tokens, so that weights add up as before. Neutral with `share` 1.
     """
 
     share: float = 0.15
-    """Of each trajectory's trained tokens, rounded up, which are kept; all that are level with the last are. 15 % is
-    how many the paper found to be anchors."""
+    """The share of each trajectory's trained tokens to keep, rounded up; ties with the last are kept. The paper found
+    15 % to be anchors."""
 
     def __post_init__(self) -> None:
         if not 0 < self.share <= 1:

@@ -1,4 +1,4 @@
-"""What was cut short, or could not be read. Axes: T tokens, U turns, R trajectories."""
+"""Truncated trajectories and unreadable turns. Axes: T tokens, U turns, R trajectories."""
 
 from torch import Tensor
 
@@ -16,9 +16,9 @@ from palaestra.trainers.objectives.part import part
     denominator="survivors",
 )
 def drop_truncated(batch: TokenBatch, /) -> Tensor:
-    """Leaves out trajectories that were cut short (DAPO's overlong filtering, arXiv:2503.14476).
+    """Leaves out truncated trajectories (DAPO's overlong filtering, arXiv:2503.14476).
 
-    What would have come of them is not known, and a return of 0 would punish what may have been right.
+    Their outcome is unknown, and a return of 0 would punish work that may have been right.
     """
     return (batch.column("done_R") != 0)[batch.trajectory_T]
 
@@ -31,10 +31,10 @@ def drop_truncated(batch: TokenBatch, /) -> Tensor:
     requires=("invalid_U",),
 )
 def drop_invalid_turns(batch: TokenBatch, /) -> Tensor:
-    """Leaves out turns that could not be read, or called no tool that there is.
+    """Leaves out turns that could not be read, or that called an unknown tool.
 
-    Experimental: agents' recipes punish such turns or drop their trajectories; that only the turns are left out is
-    derived. Tokens of no turn are kept.
+    Experimental: agents' recipes punish such turns or drop their trajectories; leaving out only the turns is derived.
+    Tokens outside turns are kept.
     """
     turn_T = batch.turn_T
     if not len(batch.reward_U):

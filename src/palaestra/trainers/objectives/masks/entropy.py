@@ -1,4 +1,4 @@
-"""Tokens told apart by how sure the policy was of them. Axes: T tokens."""
+"""Masks by the policy's certainty about tokens. Axes: T tokens."""
 
 from dataclasses import dataclass
 
@@ -21,17 +21,17 @@ from palaestra.trainers.objectives.quantile import quantile
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class S2t:
-    """STAPO's spurious tokens (arXiv:2602.15620): rare ones that a sure policy happened to draw, and was paid for.
+    """Leaves out STAPO's spurious tokens (arXiv:2602.15620): rare tokens with positive advantage from a certain policy.
 
-    Left out is a token whose advantage is positive, whose probability is below `probability`, and where the policy's
-    entropy is below the step's quantile: about one in ten thousand. Its probability is that before the batch's first
-    step, equal to the trained one's there. Neutral with `probability` 0.
+    It leaves out tokens with a positive advantage, a probability below `probability`, and an entropy of the policy
+    below the step's quantile: about one in ten thousand. The probability is that before the batch's first step, where
+    it equals the trained policy's. Neutral with `probability` 0.
     """
 
     probability: float = 0.002
-    """Below which a token is rare."""
+    """The probability below which a token is rare."""
     quantile: float = 0.8
-    """Of entropies over the step's trained tokens: below it the policy is sure."""
+    """The quantile of entropies over the step's trained tokens, below which the policy is certain."""
 
     def __post_init__(self) -> None:
         if not (0 <= self.probability <= 1 and 0 <= self.quantile <= 1):
@@ -59,15 +59,15 @@ class S2t:
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntropyTop:
-    """Only the tokens that the policy was least sure of (80/20, arXiv:2506.01939): where reasoning forks.
+    """Keeps only the tokens with the highest entropy (80/20, arXiv:2506.01939), where reasoning forks.
 
-    The quantile is over the trained tokens of the whole step; all that are level with it are kept. Means stay over all
-    tokens, as in TRL, so that a step is about `share` as large; other code takes them over those that are left, which
-    is the denominator `survivors`. Neutral with `share` 1.
+    The quantile is over the trained tokens of the whole step; ties are kept. Means stay over all tokens, as in TRL, so
+    that a step is about `share` as large; other code takes means over the kept tokens, which is the denominator
+    `survivors`. Neutral with `share` 1.
     """
 
     share: float = 0.2
-    """Of the tokens, which are kept."""
+    """The share of tokens to keep."""
 
     def __post_init__(self) -> None:
         if not 0 < self.share <= 1:

@@ -1,4 +1,4 @@
-"""Tokens and trajectories that are too far from what drew them. Axes: T tokens, R trajectories."""
+"""Tokens and trajectories that are too far from the sampling distribution. Axes: T tokens, R trajectories."""
 
 import math
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from palaestra.trainers.objectives.part import part
 from palaestra.trainers.objectives.segments import count_over, greatest_over, sum_over
 
 RejectionLevel: TypeAlias = Literal["token", "sequence-sum", "sequence-mean", "sequence-max"]
-"""Each token by itself; or whole trajectories, by the sum, the mean or the greatest of their trained tokens."""
+"""Each token separately; or whole trajectories, by the sum, the mean or the maximum over their trained tokens."""
 RejectionStatistic: TypeAlias = Literal["k1", "k2", "k3"]
 """Of d = log old - log rollout: d, compared as the ratio exp d; d^2 / 2; exp d - d - 1."""
 
@@ -29,7 +29,7 @@ RejectionStatistic: TypeAlias = Literal["k1", "k2", "k3"]
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RejectTokens:
-    """Leaves out what is too far from what drew it.
+    """Leaves out tokens or trajectories that are too far from the sampling distribution.
 
     Masked importance sampling by sequence is `sequence-sum` of k1 within 0.5 and 2, together with the correction
     `sequence-tis`. Geometric rejection is `sequence-mean` of k1 within 0.999 and 1.001. Neutral with `low` 0 and `high`
@@ -37,13 +37,13 @@ class RejectTokens:
     """
 
     level: RejectionLevel
-    """What is kept or left out together."""
+    """The unit that is kept or left out."""
     statistic: RejectionStatistic = "k1"
-    """How far off it is."""
+    """The measure of the distance."""
     low: float = 0.0
-    """The least ratio that is kept; of k1 only, for the others are 0 where nothing is off."""
+    """The minimum ratio that is kept; only for k1, since the others are 0 without a difference."""
     high: float
-    """The greatest that is kept: a ratio of k1, else the statistic itself."""
+    """The maximum that is kept: the ratio for k1, otherwise the statistic itself."""
 
     def __post_init__(self) -> None:
         told = f"level={self.level}, statistic={self.statistic}, low={self.low}, high={self.high}"

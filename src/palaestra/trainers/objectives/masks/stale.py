@@ -1,4 +1,4 @@
-"""Tokens that old rollouts teach the wrong thing with. Axes: T tokens, N trained tokens, R trajectories."""
+"""Masks for tokens of stale rollouts. Axes: T tokens, N trained tokens, R trajectories."""
 
 import math
 from dataclasses import dataclass
@@ -23,14 +23,14 @@ from palaestra.trainers.objectives.segments import count_over, sum_over
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class M2po:
-    """M2PO (arXiv:2510.01161): as few tokens left out as keep the second moment of the mismatch below a bound.
+    """M2PO (arXiv:2510.01161): leaves out as few tokens as needed to bound the second moment of the mismatch.
 
-    The moment is of the whole step. Tokens that are equally far off go together. That means stay over all tokens is our
-    choice. Neutral with `tau` infinite.
+    The moment is over the whole step. Tokens with equal mismatch are left out together. Means stay over all tokens,
+    which is our choice. Neutral with `tau` infinite.
     """
 
     tau: float = 0.04
-    """What the mean of (log old - log rollout)^2 stays below."""
+    """The bound of the mean of (log old - log rollout)^2."""
 
     def __post_init__(self) -> None:
         if self.tau <= 0:
@@ -58,15 +58,15 @@ class M2po:
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opsm:
-    """Off-policy sequence masking (DeepSeek-V3.2): bad trajectories that the policy has left already teach nothing.
+    """Off-policy sequence masking (DeepSeek-V3.2): leaves out bad trajectories that the policy has moved away from.
 
-    Left out are tokens of negative advantage in trajectories whose mean log-probability has fallen by more than `delta`
-    since they were drawn; all others are kept. Means stay over all tokens, as the formula has it; ms-swift takes them
-    over those that are left, the denominator `survivors`. Neutral with `delta` infinite.
+    It leaves out tokens of negative advantage in trajectories whose mean log-probability has fallen by more than
+    `delta` since they were drawn. Means stay over all tokens, as in the formula; ms-swift takes them over the kept
+    tokens, the denominator `survivors`. Neutral with `delta` infinite.
     """
 
     delta: float
-    """How far the mean may fall; nobody published a value of theirs."""
+    """How far the mean may fall; no value was published."""
 
     def __post_init__(self) -> None:
         if self.delta < 0:

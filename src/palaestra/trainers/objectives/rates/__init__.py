@@ -1,4 +1,4 @@
-"""How large a step may be: factors of the learning rate, by what a batch is worth."""
+"""Factors of the learning rate, from the information in a batch."""
 
 from palaestra.trainers.objectives.rates.ess import Ess, effective_share
 

@@ -1,4 +1,4 @@
-"""Smaller steps on data of which little is left once it is weighed. Axes: R trajectories."""
+"""Smaller steps on data with a small effective sample size. Axes: R trajectories."""
 
 import math
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from palaestra.trainers.objectives.part import part
 from palaestra.trainers.objectives.segments import count_over, sum_over
 
 _MOST = 1e6
-"""Of a log-weight: an infinite one would leave nothing that can be compared."""
+"""The maximum of a log-weight: with an infinite one, weights could not be compared."""
 
 
 @part(
@@ -24,21 +24,21 @@ _MOST = 1e6
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ess:
-    """VCPO's learning rate (arXiv:2602.17616): the fewer trajectories a step is really about, the smaller it is.
+    """VCPO's learning rate (arXiv:2602.17616): the smaller the effective number of trajectories, the smaller the step.
 
     rho is the effective share of the step's trajectories (Kish) under their whole importance weights, from the policy
-    that drew them to the one that is trained. That one is taken as the step at hand finds it, not as the batch's first
-    step did: with several steps on a batch the weights spread from step to step, and each is to be sized by its own. On
-    the first step both are the same, which is what the authors' code looks at. Where all weights are equal the factor
-    is 1; where nothing is trained it is 0.
+    that drew them to the trained one. The trained policy is that at the present step, not at the batch's first step:
+    with several steps on a batch, the weights spread from step to step, and each step uses its own. On the first step
+    both are the same, which is the case in the authors' code. If all weights are equal the factor is 1; if nothing is
+    trained it is 0.
     """
 
     base: float = 1.0
-    """The share from which on steps are whole."""
+    """The share from which steps have full size."""
     rule: Literal["sqrt", "linear"] = "sqrt"
     """`sqrt` for optimisers of Adam's kind, `linear` for plain gradient descent."""
     most: float = math.inf
-    """Where weights are cut off; as in the paper, nowhere. A cut hides what is to be seen: weights beyond it are all
+    """The maximum weight; none by default, as in the paper. A maximum hides differences, since weights beyond it are
     equal."""
 
     def __post_init__(self) -> None:
@@ -46,7 +46,7 @@ class Ess:
             raise ValueError(f"base={self.base}, most={self.most}: base is a share in (0, 1], and weights are above 0")
 
     def __call__(self, batch: TokenBatch, /) -> float:
-        """See `Rate`."""
+        """See `LearningRate`."""
         own_T = batch.trained_T
         owner_N = batch.trajectory_T[own_T]
         log_R = sum_over((batch.column("now_T") - batch.logprob_T)[own_T], owner_N, batch.trajectories)
@@ -57,7 +57,7 @@ class Ess:
 
 
 def effective_share(log_weight_R: Tensor) -> float:
-    """(sum w)^2 / (n sum w^2) of weights w = exp(log weight): 1 where all are equal, 1 / n where one is all there is.
+    """(sum w)^2 / (n sum w^2) of weights w = exp(log weight): 1 if all are equal, 1 / n if only one is not 0.
 
     A common factor changes nothing, so that no weight is too large.
 

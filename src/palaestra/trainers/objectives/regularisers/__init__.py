@@ -1,4 +1,4 @@
-"""Losses beside the surrogate's, each with a coefficient and means of its own."""
+"""Losses in addition to the surrogate's, each with its own coefficient and means."""
 
 from palaestra.trainers.objectives.regularisers.divergence import Kl, MovePenalty, divergence
 from palaestra.trainers.objectives.regularisers.entropy import Entropy

@@ -1,6 +1,6 @@
-"""What was paid, changed before anything is compared: lengths, tools, distance from a reference, other pay.
+"""Parts that change rewards before anything is compared: length, tools, distance to a reference, other rewards.
 
-What is said of a whole trajectory goes to its last turn; one that never wrote a turn has nothing to be paid for.
+Changes for a whole trajectory go to its last turn; a trajectory without a turn gets none.
 """
 
 from palaestra.trainers.objectives.rewards.flipped import FlippedVerdicts

@@ -1,4 +1,4 @@
-"""The checklist as a judge that errs would score it. Axes: U turns, R trajectories, K criteria."""
+"""The checklist as scored by a judge with errors. Axes: U turns, R trajectories, K criteria."""
 
 from dataclasses import dataclass
 
@@ -19,16 +19,16 @@ from palaestra.trainers.objectives.rewards.last import pay_at_end
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlippedVerdicts:
-    """A share of the verdicts on single criteria is wrong; the last turn pays the difference.
+    """Flips a share of the verdicts on single criteria; the last turn gets the difference in reward.
 
-    Language models that judge checklists err on single criteria. Here each final verdict of an episode is the other one
-    with this probability, whatever the other verdicts are: an expectation that was met loses its points, one that was
-    not met wins them, a prohibition that was kept takes its points, and one that was broken gives them back. Rules
-    about ends and partial credit for early work are no verdicts and stay as they are; `passed_R` stays too.
+    Language models that judge checklists err on single criteria. Here each final verdict of an episode is flipped with
+    this probability, independent of the others: a met expectation loses its points, an unmet one wins them, a kept
+    prohibition costs its points, and a broken one gives them back. Rules about ends and partial credit for early work
+    are not verdicts and do not change, nor does `passed_R`.
 
-    Flips are independent of what was done, so the expected return is (1 - 2 share) R and a number of the task's own.
-    Which verdicts flip follows from the run's seed, the trajectory's name and the criterion's id alone: a run that goes
-    on or is replayed has the same ones. A greater share flips those of a smaller one, and further ones.
+    Flips are independent of the work, so the expected return is (1 - 2 share) R plus a constant of the task. Only the
+    run's seed, the trajectory's name and the criterion's id decide which verdicts flip: a resumed or replayed run has
+    the same flips. A larger share flips those of a smaller one, and more.
     """
 
     share: float

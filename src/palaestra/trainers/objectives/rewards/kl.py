@@ -1,4 +1,4 @@
-"""A price on leaving the reference, paid turn by turn. Axes: T tokens, U turns."""
+"""A penalty on the distance to the reference, as a reward of each turn. Axes: T tokens, U turns."""
 
 from dataclasses import dataclass
 
@@ -23,14 +23,14 @@ _RAREST = -20.0
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KlInReward:
-    """The distance from the reference as a part of what is paid (Ziegler et al. 2019, arXiv:1909.08593).
+    """The distance to the reference as a part of rewards (Ziegler et al. 2019, arXiv:1909.08593).
 
-    It is the k1 estimate, logprob - ref of tokens that the policy drew, added up over each turn. As a reward it is
-    right; as a loss its gradient would be 0 in expectation.
+    It is the k1 estimate, logprob - ref of the policy's tokens, summed over each turn. It is correct as a reward; as a
+    loss, its expected gradient would be 0.
     """
 
     beta: float
-    """What a nat costs."""
+    """The penalty per nat."""
 
     def __post_init__(self) -> None:
         if self.beta < 0:

@@ -1,4 +1,4 @@
-"""A price on length that finds itself: it rises while trajectories are longer than a budget. Axes: R trajectories."""
+"""An adaptive length penalty, which rises while trajectories are longer than a budget. Axes: R trajectories."""
 
 from dataclasses import dataclass, field
 from typing import cast

@@ -1,4 +1,4 @@
-"""Which temperature each token is sampled at, where that is learnt beside the policy."""
+"""Sampling temperatures of tokens, learnt beside the policy."""
 
 from palaestra.trainers.objectives.temperatures.introllm import IntroLlm
 

@@ -1,4 +1,4 @@
-"""Advantages made from advantages."""
+"""Transforms of advantages."""
 
 from palaestra.trainers.objectives.transforms.batch_norm import BatchNorm
 from palaestra.trainers.objectives.transforms.confidence import Arm, confidences

@@ -1,4 +1,4 @@
-"""Advantages too small to be worth a step. Axes: T tokens."""
+"""Drops small advantages. Axes: T tokens."""
 
 from dataclasses import dataclass
 
@@ -18,10 +18,10 @@ from palaestra.trainers.objectives.part import part
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DropSmall:
-    """Nothing is learnt from what was about as good as expected (LOOP)."""
+    """Sets small advantages to 0, so that outcomes about as good as expected are not trained on (LOOP)."""
 
     below: float = 0.01
-    """The least advantage, either way, that stays."""
+    """The minimum magnitude of an advantage that is kept."""
 
     def __post_init__(self) -> None:
         if not self.below >= 0:

@@ -1,4 +1,4 @@
-"""How far a step may go on what a batch says: surrogates, of which every objective of the family of GRPO has one."""
+"""Trust regions, which limit a step: surrogates, one for every objective of the GRPO family."""
 
 from palaestra.trainers.objectives.trust.clipped import Cispo, Clip, Dcpo, Dppo
 from palaestra.trainers.objectives.trust.covariance import ClipCov, KlCov, covariance

@@ -1,4 +1,4 @@
-"""What a trust region is given, and what it gives back. Axes: T tokens, N trained tokens."""
+"""The interface of trust regions. Axes: T tokens, N trained tokens."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -42,7 +42,7 @@ class Surrogate:
 
 
 class TrustRegion(Protocol):
-    """How far a step may go on what a batch says.
+    """Limits how far a step goes.
 
     Almost every published one has the gradient `- C(ratio, advantage) * advantage * grad logp`, with C = 1 where the
     ratio is 1: there the weights are those that drew the tokens, and the step is REINFORCE's.

@@ -1,4 +1,4 @@
-"""Losses of whole trajectories, in place of ratio, trust region, corrections and masks."""
+"""Losses of whole trajectories, instead of ratio, trust region, corrections and masks."""
 
 from palaestra.trainers.objectives.whole.balance import FlowRl, PacedRl
 from palaestra.trainers.objectives.whole.kto import Kto

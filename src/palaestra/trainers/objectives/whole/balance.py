@@ -70,7 +70,7 @@ class FlowRl:
         return self.balance(self._log_z(batch), logp_R, batch)
 
     def learn(self, logp_R: Tensor, batch: TokenBatch) -> None:
-        """See `Learning`."""
+        """See `LearnableLoss`."""
         self._log_z.learn(lambda log_z_R: self.balance(log_z_R, logp_R, batch), batch)
 
     def balance(self, log_z_R: Tensor, logp_R: Tensor, batch: TokenBatch) -> Tensor:
@@ -137,7 +137,7 @@ class PacedRl:
         return self.balance(self._log_z(batch), logp_R, batch)
 
     def learn(self, logp_R: Tensor, batch: TokenBatch) -> None:
-        """See `Learning`."""
+        """See `LearnableLoss`."""
         self._log_z.learn(lambda log_z_R: self.balance(log_z_R, logp_R, batch), batch)
 
     def balance(self, log_z_R: Tensor, logp_R: Tensor, batch: TokenBatch) -> Tensor:
