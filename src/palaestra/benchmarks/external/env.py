@@ -1,12 +1,20 @@
 """An external benchmark as an environment, with the observations, actions and records of Palaestra's worlds.
 
-State The benchmark's own, in a separate process. Actions Those of `palaestra.envs.ToolEnv`: a call, the calls of a
-    turn, or raw text. Words without a call, or the call `reply`, go to the benchmark if it uses words. `finish` and
-    `give_up` end every episode; calls after them in the same turn do not run. Observations The chat messages that are
-    new to the agent. Reward The change of the benchmark's own score, in points of 100. Ends When the benchmark is over,
-    the agent finishes or gives up, the turns are used up, or three turns in a row could not be read. If the benchmark
-    raises, hangs or dies, that is an `InfrastructureError`, never a reward. Seeds A task's id fixes the task; the seed
-    goes to the benchmark for its random choices. Episodes do not fork.
+State
+    The benchmark's own, in a separate process.
+Actions
+    Those of `palaestra.envs.ToolEnv`: a call, the calls of a turn, or raw text. Words without a call, or the call
+    `reply`, go to the benchmark if it uses words. `finish` and `give_up` end every episode; calls after them in the
+    same turn do not run.
+Observations
+    The chat messages that are new to the agent.
+Reward
+    The change of the benchmark's own score, in points of 100.
+Ends
+    When the benchmark is over, the agent finishes or gives up, the turns are used up, or three turns in a row could not
+    be read. If the benchmark raises, hangs or dies, that is an `InfrastructureError`, never a reward.
+Seeds
+    A task's id fixes the task; the seed goes to the benchmark for its random choices. Episodes do not fork.
 """
 
 import atexit

@@ -1,11 +1,14 @@
 """`palaestra/Served-v0`: a world on a server as a Gymnasium environment.
 
-State The world's state is on the server. The client holds the last observation and the names of session and snapshots.
-    Actions, observations, ends, seeds Those of the served world (`palaestra.envs.ToolEnv`). Equal seeds and actions
-    give equal episodes. Reward That of the served world. If the session's creator hides rewards, each is NaN, so that
-    nobody learns from zeros. Faults A fault of the world, an unreachable server and a lost session raise
-    `InfrastructureError`. The episode is void. The next `reset` begins a new one, in a new session if the old one is
-    gone.
+State
+    The world's state is on the server. The client holds the last observation and the names of session and snapshots.
+Actions, observations, ends, seeds
+    Those of the served world (`palaestra.envs.ToolEnv`). Equal seeds and actions give equal episodes.
+Reward
+    That of the served world. If the session's creator hides rewards, each is NaN, so that nobody learns from zeros.
+Faults
+    A fault of the world, an unreachable server and a lost session raise `InfrastructureError`. The episode is void. The
+    next `reset` begins a new one, in a new session if the old one is gone.
 """
 
 from collections.abc import Mapping
