@@ -158,7 +158,7 @@ def test_splits_without_numbers_are_refused(split: str, expected: str, call: Cal
 
 
 def test_records_of_attacks_without_a_listing_are_refused(call: Call, tmp_path: Path) -> None:
-    code, text = call("worlds", "prove", "--attacked", str(tmp_path), "--out", str(tmp_path))
+    code, text = call("worlds", "prove", "--attacks", str(tmp_path), "--out", str(tmp_path))
     assert (code, "give --list too" in text) == (1, True), text
 
 

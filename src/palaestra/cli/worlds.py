@@ -109,9 +109,9 @@ def prove(
     release: Annotated[
         int | None, typer.Option("--list", min=1, help="List the first so many proved worlds of the folder.")
     ] = None,
-    attacked: Annotated[
+    attacks: Annotated[
         Path | None,
-        typer.Option("--attacked", help="List only worlds that withstood the attacks recorded in this folder."),
+        typer.Option("--attacks", help="List only worlds that withstood the attacks recorded in this folder."),
     ] = None,
 ) -> None:
     """Prove generated worlds: every task, every rule and every tool of each.
@@ -124,8 +124,8 @@ def prove(
     from palaestra.proof.world_tables import world_proof_tables  # noqa: PLC0415
     from palaestra.proof.worlds import prove_worlds, read_proofs  # noqa: PLC0415
 
-    if attacked is not None and release is None:
-        raise ConfigError(f"--attacked {attacked}: it says which worlds --list leaves out; give --list too")
+    if attacks is not None and release is None:
+        raise ConfigError(f"--attacks {attacks}: it says which worlds --list leaves out; give --list too")
     for name in split or ():
         if name not in WORLD_SPLITS:
             raise UnknownNameError.of("split of worlds", name, WORLD_SPLITS)
@@ -140,8 +140,8 @@ def prove(
     proofs = [proof for proof in read_proofs(out) if proof.number in numbers]
     _show(world_proof_tables(proofs), markdown)
     if release is not None:
-        attacks = None if attacked is None else read_attacked_worlds(attacked)
-        selection = select_worlds(read_proofs(out), release, attacked=attacks)
+        attacked = None if attacks is None else read_attacked_worlds(attacks)
+        selection = select_worlds(read_proofs(out), release, attacked=attacked)
         save_listing(selection.listed)
         save_left_out(selection.left_out, out)
 
