@@ -32,6 +32,15 @@ def env() -> ToolEnv:
     return made
 
 
+@pytest.mark.parametrize("number", [32, 116])
+def test_another_percentage_names_no_second_signer_by_chance(number: int, tmp_path: Path) -> None:
+    """Three pairs of each were cheated while only the signer was recorded, and not what the signer covers."""
+    (world,) = attack_worlds([number], tmp_path, attacks=["by-heart-handbook"])
+    counts = world.attacks["by-heart-handbook"]
+    assert sum(count.pairs for count in counts.values()) >= 20
+    assert not any(count.cheated for count in counts.values())
+
+
 def test_the_attacks_of_documents_cheat_no_pair_and_false_replies_solve_none(env: ToolEnv) -> None:
     report = attack_tasks(env, env.task_set.candidates("dev"), [attack.name for attack in OWN])
     for result in report.results:
