@@ -100,7 +100,8 @@ EXPORTS = {
         "contact_tables run_check run_contact"
     ),
     "palaestra.benchmarks.mismatch": (
-        "FLOW_PAIRS FlowPair MismatchFigures MismatchScale measure_mismatch mismatch_markdown mismatch_tables"
+        "FLOW_PAIRS FlowPair MismatchFigures MismatchScale find_flow_pairs measure_mismatch "
+        "mismatch_markdown mismatch_tables"
     ),
     "palaestra.benchmarks.speed.training": (
         "SAVES_FULL SAVES_QUICK SaveCosts SavesReport SpeedComparison SpeedSection TrainingReport TrainingScale "

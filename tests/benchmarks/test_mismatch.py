@@ -8,11 +8,13 @@ from palaestra.benchmarks.mismatch import (
     FLOW_PAIRS,
     MismatchFigures,
     MismatchScale,
+    find_flow_pairs,
     measure_mismatch,
     mismatch_markdown,
     mismatch_tables,
 )
 from palaestra.benchmarks.mismatch.flows import WITH_ADAPTERS
+from palaestra.errors import UnknownNameError
 from palaestra.trainers.learner import LoraConfig
 from palaestra.trainers.model.shape import DecoderShape
 from palaestra.trainers.products import frozen_bytes
@@ -47,6 +49,14 @@ def test_a_pair_says_what_its_flows_are() -> None:
     assert (engine.name, learner.name) == ("bf16 free, fp8 keys and values", "bf16 free")
     assert engine.rounds_keys_and_values
     assert not learner.rounds_keys_and_values
+
+
+def test_flows_are_found_by_name_once_each_and_another_name_is_refused() -> None:
+    wanted = ("bf16 unified, invariant", "fp32 unified, invariant", "bf16 unified, invariant")
+    assert [pair.name for pair in find_flow_pairs(wanted)] == ["fp32 unified, invariant", "bf16 unified, invariant"]
+    assert find_flow_pairs(()) == FLOW_PAIRS
+    with pytest.raises(UnknownNameError, match=r"unknown flow 'fp32 unified'; did you mean 'fp32 unified, free'"):
+        find_flow_pairs(["bf16 unified, free", "fp32 unified"])
 
 
 def test_a_price_is_the_median_of_its_rounds_against_the_free_flow() -> None:

@@ -12,6 +12,10 @@ from palaestra.durable import write_file
 
 
 def mismatch(
+    flows: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="flows...", help="Flows, named as in the table. Default: all.", show_default=False),
+    ] = None,
     tokens: Annotated[int, typer.Option("--tokens", min=1, help="Tokens to sample for each flow.")] = 10_000,
     rounds: Annotated[int, typer.Option("--rounds", min=1, help="Rounds to divide the tokens into.")] = 3,
     prompt: Annotated[int, typer.Option("--prompt", min=1, help="Tokens of each prompt.")] = 48,
@@ -25,12 +29,14 @@ def mismatch(
     million parameters.
 
     Example: `palaestra bench mismatch --tokens 100000 --markdown mismatch.md`
+
+    Example: `palaestra bench mismatch "fp32 unified, invariant" --tokens 1000000 --rounds 50`
     """
     import torch  # noqa: PLC0415  seconds to import
 
     from palaestra.benchmarks.mismatch import (  # noqa: PLC0415
-        FLOW_PAIRS,
         MismatchScale,
+        find_flow_pairs,
         measure_mismatch,
         mismatch_markdown,
         mismatch_tables,
@@ -38,8 +44,9 @@ def mismatch(
 
     torch.set_num_threads(threads)
     scale = MismatchScale(tokens=tokens, rounds=rounds, prompt=prompt)
-    with bar("measuring", rounds * len(FLOW_PAIRS)) as progress:
-        figures = measure_mismatch(FLOW_PAIRS, scale, progress=progress.step)
+    pairs = find_flow_pairs(flows or ())
+    with bar("measuring", rounds * len(pairs)) as progress:
+        figures = measure_mismatch(pairs, scale, progress=progress.step)
     for table in mismatch_tables(figures):
         output().print(table.for_terminal())
     if json is not None:

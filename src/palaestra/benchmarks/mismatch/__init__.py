@@ -3,7 +3,7 @@
 Needs the extra `train`.
 """
 
-from palaestra.benchmarks.mismatch.flows import FLOW_PAIRS, FlowPair
+from palaestra.benchmarks.mismatch.flows import FLOW_PAIRS, FlowPair, find_flow_pairs
 from palaestra.benchmarks.mismatch.measure import MismatchFigures, MismatchScale, measure_mismatch
 from palaestra.benchmarks.mismatch.tables import mismatch_markdown, mismatch_tables
 
@@ -12,6 +12,7 @@ __all__ = [
     "FlowPair",
     "MismatchFigures",
     "MismatchScale",
+    "find_flow_pairs",
     "measure_mismatch",
     "mismatch_markdown",
     "mismatch_tables",

@@ -1,7 +1,9 @@
 """The pairs of flows that are measured: what the engine draws with, and what the learner computes."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+from palaestra.errors import UnknownNameError
 from palaestra.record import record
 from palaestra.trainers.device import ResolvedPrecision
 from palaestra.trainers.flow import KeyValueFormat, PrecisionFlow, flow_of
@@ -92,3 +94,16 @@ FLOW_PAIRS = (
 )
 """Each precision in one flow, and each lower one with training in the next higher, then keys and values in FP8: free
 and invariant. Then adapters, which have no invariant mode."""
+
+
+def find_flow_pairs(names: Sequence[str]) -> tuple[FlowPair, ...]:
+    """The pairs with these names, in the order of `FLOW_PAIRS`; all pairs if no name is given.
+
+    Raises:
+        UnknownNameError: No pair has one of the names.
+    """
+    known = {pair.name: pair for pair in FLOW_PAIRS}
+    for name in names:
+        if name not in known:
+            raise UnknownNameError.of("flow", name, known)
+    return tuple(pair for name, pair in known.items() if name in names or not names)
