@@ -21,7 +21,7 @@ LARGEST = 448.0
 """The largest number of E4M3: 0.875 times 2 to the power of 9."""
 _MANTISSA, _EXPONENT = 0.875, 9
 _LEAST = -117
-"""The exponent of the least scale; with it, the least number of E4M3, 2 to the power of -9, stays a normal number."""
+"""The exponent of the least scale; times this scale, E4M3's least number, 2 to the power of -9, is still normal."""
 
 
 @record

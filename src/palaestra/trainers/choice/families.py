@@ -15,7 +15,7 @@ class TaskFamily:
     """A family of tasks in one of a run's worlds."""
 
     reference: str
-    """The family's reference, that of its tasks without their index: "storefront/refund", "noisy:storefront/refund"."""
+    """The reference of its tasks without the index: "storefront/refund", "noisy:storefront/refund"."""
     level: int
     """The level, 1 to 3; 0 if the world states none."""
     tasks: tuple[str, ...]

@@ -13,7 +13,7 @@ from palaestra.trainers.rollouts.world import Method, RolloutWorld, RolloutWorld
 
 @record
 class Latency:
-    """A log-uniform distribution of seconds between two bounds: 0.1 to 0.2 is as likely as 0.5 to 1."""
+    """A log-uniform distribution of seconds between two bounds, mostly short: 0.1 to 0.2 is as likely as 0.5 to 1."""
 
     low: float
     """The lower bound, above 0."""
