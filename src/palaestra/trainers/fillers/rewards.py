@@ -12,7 +12,7 @@ from palaestra.trainers.objectives.segments import mean_over
 @column("label_U", filler="rewards")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewardLabels:
-    """1 if the turn's reward is above a threshold, otherwise 0: by the rubric's checklist, without a judge."""
+    """1 where the turn's reward is above a threshold, otherwise 0: by the rubric's checklist, without a judge."""
 
     threshold: float = 0.0
     """The threshold, in the units of the world's rewards."""
