@@ -1,7 +1,7 @@
 """Training of policies: tokens, rollouts, objectives, and the training loops.
 
-Needs the extra `train` (torch, transformers); nothing outside this folder imports either. A name is loaded on first
-use, so that world processes, which need none of it, do not import it.
+Needs the extra `train` (torch, transformers); nothing outside this folder imports these packages. A name is loaded on
+first use, so that world processes, which need neither package, do not import them.
 """
 
 if __name__ != "palaestra.trainers":
@@ -134,7 +134,7 @@ _HOMES = {
     "rollouts.staleness": ("Staleness",),
     "rollouts.world": ("RolloutWorlds",),
 }
-"""The modules of the exported names; names that are not listed are in `loops`."""
+"""The exported names by module; names that are not listed are in `loops`."""
 
 if not TYPE_CHECKING:  # a type checker must know every name and refuse others
 

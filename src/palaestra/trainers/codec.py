@@ -1,6 +1,6 @@
-"""Text to tokens and back: a tokenizer and its chat format.
+"""Conversion between text and tokens: a tokenizer and its chat format.
 
-Each piece of a prompt is tokenised once, when it is appended. A mark becomes its single token; text never becomes a
+Each piece of a prompt is tokenised once, when it is appended. A mark becomes its single token. Text never becomes a
 mark, even if it spells one.
 """
 
@@ -20,20 +20,20 @@ from palaestra.tools import ChatFormat, Mark
 from palaestra.trajectory import Span
 
 _SENTENCE = re.compile(r"[^.\n;:=\"\]]{12,}[.;:]")
-# What a value is compared by (` =asked`, ` #2`, ` 5k+`, `d ago`): one token each, as in `12d ago`, the number apart.
+# Terms that compare values (` =asked`, ` #2`, ` 5k+`, `d ago`): one token each; in `12d ago` the number is separate.
 _COMPARISON = r" =asked| #\d+| -?\d+[kM]?\+|(?<=\d)(?:d|mo)(?: ago)?\b| [+-]\d+(?=d\b|mo\b)"
 # Fields of a record (` status=`), names of tools, codes (` RET-1`), words, digits, and anything else.
 _WORD = r" ?[A-Za-z_]+=[(\[]*| ?[A-Z]{2,5}-\d+|[a-z]+(?:_[a-z]+)+| ?[^\W\d_]+| ?\d+| ?[^\w\s]+|\s+"
 _RECURRING = 20
-"""Occurrences from which a sentence is a unit of its own, such as rules that 20 demonstrations of a family read."""
+"""The least number of occurrences that makes a sentence a unit, such as a rule in 20 demonstrations of a family."""
 
 
 def train_tokenizer(corpus: Sequence[Sequence[str]], form: ChatFormat, *, size: int) -> PreTrainedTokenizerFast:
-    """A byte-level BPE tokenizer of at most `size` tokens, learnt from rendered episodes.
+    """Train a byte-level BPE tokenizer of at most `size` tokens on rendered episodes.
 
     Args:
         corpus: Rendered episodes: pieces of text and marks.
-        form: Their chat format, whose marks become tokens.
+        form: The chat format of the episodes, whose marks become tokens.
         size: The maximum number of tokens, marks and the 256 bytes included.
     """
     marks = form.marks(corpus)
@@ -60,9 +60,9 @@ def train_tokenizer(corpus: Sequence[Sequence[str]], form: ChatFormat, *, size: 
 
 
 def _units(texts: Sequence[str]) -> str:
-    """A pattern of units that merges may not cross: words, and sentences that recur word for word.
+    """A pattern for units that merges may not cross: words, and sentences that recur word for word.
 
-    So a handbook costs one token per sentence, while names keep their meaningful words apart.
+    With it, a handbook costs one token per sentence, while the words of a name stay separate tokens.
     """
     counts = Counter(sentence for text in texts for sentence in _SENTENCE.findall(text))
     recurring = [sentence for sentence, count in counts.items() if count >= _RECURRING]
@@ -109,7 +109,7 @@ class Codec:
         return ids
 
     def _encode_text(self, text: str) -> tuple[int, ...]:
-        """The tokens of plain text; spelled-out marks are cut after the first character and so cannot become marks."""
+        """The tokens of plain text; spelled-out marks are cut after the first character, so none becomes a mark."""
         ids: list[int] = []
         at = 0
         while found := self._spelt.search(text, at):
@@ -135,9 +135,9 @@ class Codec:
         return pieces
 
     def turn(self, ids: Sequence[int], *, start: int) -> list[Span]:
-        """The spans of a turn that begins at `start` and of its parts, as marked by the format's tags.
+        """The spans of a turn that begins at `start`, and of the parts that the format's tags mark.
 
-        A part includes its tags, and the last part also the end mark. A turn that lacks a tag has no parts.
+        A part includes its tags; the last part also includes the end mark. A turn that lacks a tag has no parts.
         """
         parts = self._by_marks(ids) if self._tagged else self._by_text(ids)
         bounds = zip(self.format.parts, parts, strict=True) if parts else ()
@@ -148,11 +148,11 @@ class Codec:
 
     @property
     def _tagged(self) -> bool:
-        """Whether each tag is a token; tokenizers of external models may lack them."""
+        """Whether each tag is a token; the tokenizer of an external model may lack these tokens."""
         return all(part.opens in self._mark_ids and part.closes in self._mark_ids for part in self.format.parts)
 
     def _by_marks(self, ids: Sequence[int]) -> list[tuple[int, int]]:
-        """The beginning and end of each part."""
+        """The beginning and end of each part, if tags are tokens."""
         bounds: list[tuple[int, int]] = []
         at = 0
         try:

@@ -1,4 +1,4 @@
-"""The devices and precisions of this machine by name: torch's names and "auto"."""
+"""Names of this machine's devices and precisions: torch's names and "auto"."""
 
 from typing import Literal, TypeAlias
 
@@ -25,8 +25,8 @@ def resolve_device(name: str, *, setting: str = "device") -> str:
     """Torch's name of the device that `name` means on this machine.
 
     Args:
-        name: "auto", or a name of torch's, such as "cpu", "cuda" or "cuda:1".
-        setting: The setting that has the name, for errors.
+        name: "auto", or torch's name of a device, such as "cpu", "cuda" or "cuda:1".
+        setting: The setting that holds the name, for errors.
 
     Raises:
         ConfigError: torch knows no such device, or this machine does not have it.
@@ -49,7 +49,7 @@ def resolve_device(name: str, *, setting: str = "device") -> str:
 
 
 def _check_backend(device: torch.device, name: str, setting: str, way_out: str) -> None:
-    """Refuse a device of another kind that this machine does not have; only an attempt shows that."""
+    """Refuse a device of another kind that this machine does not have; only an attempt to use it shows this."""
     try:
         torch.empty(1, device=device)
     except (RuntimeError, NotImplementedError, AssertionError) as error:
@@ -67,7 +67,7 @@ def resolve_precision(name: Precision, device: str) -> ResolvedPrecision:
     """The precision that a name means on a device.
 
     Args:
-        name: The name; "auto" is bfloat16 if the device multiplies in it, otherwise single precision.
+        name: The name; "auto" is bfloat16 if the device supports products in it, otherwise single precision.
         device: Torch's name of the device.
 
     Raises:

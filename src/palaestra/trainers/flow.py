@@ -1,7 +1,7 @@
 """Flows: the formats of a forward pass and the order of its sums. Engine and learner share the definition.
 
-If both use one flow whose sums have a fixed order, a token has the same log-probability when it is drawn and when it is
-trained on. A new flow is a new record here, plus kernels for it.
+If both use the same flow and its sums have a fixed order, a token has the same log-probability when it is sampled and
+when it is trained on. A new flow needs a new record here, and kernels.
 """
 
 from typing import Literal, TypeAlias
@@ -23,9 +23,9 @@ class OperandFormat:
     """The blocks that share a scale in the two operands of a quantised product; both are in E4M3."""
 
     weight: BlockShape
-    """Blocks of a weight, [N, C], whose rows are the columns of the product."""
+    """The blocks of a weight, [N, C], whose rows are the columns of the product."""
     activation: BlockShape
-    """Blocks of activations, [T, C]; each token has its own scales."""
+    """The blocks of activations, [T, C]; each token has its own scales."""
 
     @property
     def by_row(self) -> bool:
@@ -46,21 +46,21 @@ class PrecisionFlow:
     """The formats and sum order of a forward pass."""
 
     name: str
-    """Such as "fp32 invariant"."""
+    """The flow's name, such as "fp32 invariant"."""
     weights: torch.dtype
-    """The type of all weights except those of quantised products; a learner holds its own in single precision."""
+    """The type of all weights except those of quantised products; a learner holds its weights in single precision."""
     states: torch.dtype
     """The type of the states between products."""
     keys_and_values: torch.dtype
-    """The stored type; in E4M3 they are rounded after rotary positions, and attention reads the rounded values."""
+    """The stored type; for E4M3 they are rounded after rotary positions, and attention reads the rounded values."""
     operands: OperandFormat | None
-    """The format of the blocks' products, if they are quantised. Embedding, norms, attention and output layer never
+    """The format of the blocks' products, if these are quantised. Embedding, norms, attention and output layer never
     are."""
     frozen: bool
-    """Whether the weights of those products never change and are in NVFP4, with adapters in the states' type beside
-    them; activations are not quantised."""
+    """Whether the weights of the blocks' products never change and are in NVFP4, with adapters in the states' type
+    beside them; activations are not quantised."""
     fixed_order: bool
-    """Whether every sum has a fixed order, whatever else is in the batch; sums are in single precision either way."""
+    """Whether every sum has a fixed order, whatever else is in the batch; sums are in single precision in any case."""
 
     @property
     def rounds_keys_and_values(self) -> bool:
@@ -75,7 +75,7 @@ class PrecisionFlow:
 def flow_of(
     precision: ResolvedPrecision, *, invariant: bool, keys_and_values: KeyValueFormat = "states"
 ) -> PrecisionFlow:
-    """The flow for some settings.
+    """The flow for these settings.
 
     Args:
         precision: The result of `resolve_precision`.

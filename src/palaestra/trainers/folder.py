@@ -1,4 +1,4 @@
-"""A policy's folder: the files of a checkpoint besides the model, and the checks before reading."""
+"""A policy's folder: the files of a checkpoint besides the model, and the checks before they are read."""
 
 import os
 import re
@@ -21,7 +21,7 @@ from palaestra.trainers.codec import Codec
 
 _CARD = "palaestra.json"
 ADAPTERS, BASE = "adapters", "base"
-"""The folder of adapters in a save, and beside saves the folder of the policy that the adapters are trained on."""
+"""Folder names: of the adapters in a save, and, beside the saves, of the policy that the adapters are trained on."""
 logging.disable_progress_bar()  # transformers shows one for every save, over other output
 
 
@@ -30,13 +30,13 @@ def check_folder(directory: Path, *, format_name: str | None = None) -> ChatForm
 
     Args:
         directory: The folder.
-        format_name: The chat format, if the checkpoint does not name one or to override it.
+        format_name: The chat format, if the checkpoint does not name one, or to override the named one.
 
     Returns:
         The chat format.
 
     Raises:
-        CheckpointError: it is not a checkpoint, is damaged, or names no chat format and none is given.
+        CheckpointError: the folder is not a checkpoint, is damaged, or names no chat format and none is given.
         UnknownNameError: there is no such chat format.
     """
     if not (directory / "config.json").is_file():
@@ -90,7 +90,8 @@ def load_codec(directory: Path, form: ChatFormat, *, embedded: int) -> Codec:
         embedded: The number of tokens that the folder's model embeds.
 
     Raises:
-        CheckpointError: it has no readable fast tokenizer, or one that does not fit the model or the format.
+        CheckpointError: the folder has no readable fast tokenizer, or its tokenizer does not fit the model or the
+            format.
     """
     tokenizer = read_with(AutoTokenizer, directory, "tokenizer")
     if not isinstance(tokenizer, PreTrainedTokenizerFast):
@@ -131,7 +132,7 @@ def save_codec(codec: Codec, directory: Path, *, based: bool = False) -> None:
 
 @contextmanager
 def convert_to_disk_errors(directory: Path) -> Generator[None]:
-    """Convert disk errors to `OSError`: libraries written in Rust have their own exceptions."""
+    """Convert disk errors to `OSError`; libraries written in Rust raise their own exceptions."""
     try:
         yield
     except OSError:

@@ -1,4 +1,4 @@
-"""The lineage of a run: which settings were changed at which step. Reading it needs no torch."""
+"""The lineage of a run: the settings that were changed, and at which step. Reading it needs no torch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,13 +19,13 @@ SettingClass: TypeAlias = Literal["identity", "trajectory", "operational"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineageEntry:
-    """A change of a setting, as one line of the file."""
+    """A change of a setting: one line of the file."""
 
     stage: str
     step: int
-    """The stage's saved steps at the change: later steps have the new value."""
+    """The number of the stage's saved steps at the change; later steps have the new value."""
     setting: str
-    """Its full name, such as "grpo.learner.lr"."""
+    """The setting's full name, such as "grpo.learner.lr"."""
     before: Json
     after: Json
     kind: SettingClass
@@ -39,7 +39,7 @@ class LineageEntry:
 
 
 _NAMES = {"before": "from", "after": "to", "kind": "class"}
-"""The names in the file of fields whose names Python reserves."""
+"""The fields whose names in the file differ, since Python reserves some of these words."""
 _ENTRY: TypeAdapter[LineageEntry] = TypeAdapter(LineageEntry)
 
 
@@ -66,10 +66,10 @@ def read_lineage(directory: Path) -> list[LineageEntry]:
 
 
 def append_lineage(directory: Path, entries: Sequence[LineageEntry]) -> None:
-    """Append changes to the file, which is on the disk afterwards. A change that it already has is not repeated.
+    """Append changes to the file, and write it to the disk. A change that the file already has is not repeated.
 
     Raises:
-        StorageError: the disk refuses.
+        StorageError: the disk refuses the write.
     """
     known = read_lineage(directory)
     missing = [entry for entry in entries if entry not in known]

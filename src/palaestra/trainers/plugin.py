@@ -1,4 +1,4 @@
-"""User-defined parts, which settings name as `module:name`."""
+"""User-defined parts, named `module:name` in settings."""
 
 from importlib import import_module
 from typing import Any
@@ -10,7 +10,7 @@ def load_plugin(place: str, *, setting: str) -> Any:
     """The object at `module:name`. Any: the setting decides its type.
 
     Raises:
-        ConfigError: the module cannot be imported, or has no callable of that name.
+        ConfigError: the module cannot be imported, or has no callable with this name.
     """
     module, _, name = place.partition(":")
     try:

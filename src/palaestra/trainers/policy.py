@@ -1,4 +1,4 @@
-"""A policy: a decoder and its codec, on disk in Hugging Face's layout."""
+"""A policy: a decoder and its codec, saved in Hugging Face's layout."""
 
 from copy import deepcopy
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ class Policy:
         return Policy(model=deepcopy(self.model.unfrozen()), codec=self.codec)
 
     def frozen(self) -> "Policy":
-        """The same policy with block weights rounded to and stored in NVFP4; the rest is shared."""
+        """The same policy with block weights rounded to NVFP4 and stored in it; the rest is shared."""
         model = self.model.share()
         model.freeze(Nvfp4Products())
         return Policy(model=model, codec=self.codec)
@@ -44,10 +44,10 @@ def load_policy(directory: Path, *, format_name: str | None = None) -> Policy:
 
     Adapters that a run has saved are merged into their base policy.
 
-    Weights are held in single precision whatever type they were saved in, since small updates vanish in half precision.
+    Weights are held in single precision whatever their saved type, since small updates vanish in half precision.
 
     Args:
-        directory: A folder with `config.json`, weights and tokenizer; nothing is fetched.
+        directory: A folder with `config.json`, weights and tokenizer; nothing is downloaded.
         format_name: The chat format, if the checkpoint does not name one.
 
     Raises:

@@ -10,31 +10,31 @@ from typing import Any, Literal, TypeAlias
 from palaestra.errors import ConfigError, UnknownNameError
 
 Confidence: TypeAlias = Literal["code", "paper", "secondary", "derived"]
-"""The source of a formula: the authors' code, their paper, somebody's transcription of it, or our own derivation.
+"""The source of a formula: the authors' code, their paper, a transcription by others, or our own derivation.
 
-Parts that are only derived are experimental, and their docstrings say so."""
+Parts that are only derived are experimental, as their docstrings state."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Preset:
-    """A published combination."""
+    """A published combination of parts."""
 
     name: str
     summary: str
     sources: tuple[str, ...]
     confidence: Confidence
     recipe: Mapping[str, Any]
-    """The parts that it sets; the rest is the default of `Recipe`."""
+    """The parts that the preset sets; the others are the defaults of `Recipe`."""
     constants: Mapping[str, str]
     """The source of each constant's value, by `part.setting`: a section of a paper, a file of code, or ours."""
     advice: Mapping[str, str]
     """Settings of the paper's runs that are not part of the objective."""
     columns: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """The fillers of the columns that it reads, in the form of `[grpo.columns]`."""
+    """The fillers of the columns that the parts read, in the form of `[grpo.columns]`."""
     imports: tuple[str, ...] = ()
-    """For a user's file: modules and paths of files that register the parts and fillers that it names."""
+    """For a user's file: modules and paths of files that register the parts and fillers that the file names."""
     text: str = ""
-    """For a user's file: its whole text."""
+    """For a user's file: the whole text of the file."""
 
 
 def presets() -> list[str]:
@@ -46,11 +46,11 @@ def preset(name: str) -> Preset:
     """A preset.
 
     Args:
-        name: The name of a published preset, or a user's file that ends in .toml: its path, or `module:file` in a
-            package.
+        name: The name of a published preset, or a user's file whose name ends in .toml: its path, or `module:file` for
+            a file in a package.
 
     Raises:
-        UnknownNameError: there is no preset of that name.
+        UnknownNameError: there is no preset with this name.
         ConfigError: the file cannot be read.
     """
     if is_preset_file(name):
@@ -73,7 +73,7 @@ def preset(name: str) -> Preset:
 
 
 def is_preset_file(name: str) -> bool:
-    """Whether a preset's name is a user's file."""
+    """Whether a preset's name is that of a user's file."""
     return name.endswith(".toml")
 
 
@@ -86,7 +86,7 @@ _KINDS: Mapping[str, type] = {
     "constants": dict,
     "imports": list,
 }
-"""The keys of a preset's file besides its recipe, which is checked when it is built."""
+"""The keys of a preset's file besides its recipe; the recipe is checked when it is built."""
 _WORDS: Mapping[type, str] = {str: "text", list: "a list of texts", dict: "a table"}
 
 
@@ -119,5 +119,5 @@ def _user_preset(name: str) -> Preset:
 
 
 def _folder() -> Any:
-    # Any: what `files` gives is a protocol that type checkers place differently from version to version.
+    # Any: `files` returns a protocol whose module differs between versions of type checkers.
     return files("palaestra.trainers") / "objectives" / "presets"

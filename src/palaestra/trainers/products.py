@@ -1,6 +1,6 @@
-"""Products of quantised operands, which engine and learner share; see `OperandFormat` and `nvfp4`.
+"""Products of quantised operands, shared by engine and learner; see `OperandFormat` and `nvfp4`.
 
-Axes: T tokens, C channels that are summed over, N columns of a product.
+Axes: T tokens, C channels (the summed axis), N columns of a product.
 """
 
 from typing import Any
@@ -19,18 +19,19 @@ from palaestra.trainers.nvfp4 import Nvfp4Matrix, dequantise_nvfp4, nvfp4_bytes,
 from palaestra.trainers.quantisation import QuantisedMatrix, dequantise, quantise, round_to_e4m3
 
 _MULTIPLE = 16
-"""What a side of a weight must be a multiple of in CUDA's product of E4M3."""
+"""In CUDA's product of E4M3, each side of a weight must be a multiple of this number."""
 
 
 class QuantisedProducts:
-    """Products with weights that were quantised once and activations that are quantised in each call.
+    """Products whose weights are quantised once and whose activations are quantised in each call.
 
-    Of the three products of training the forward one (FProp) has both operands in E4M3. The two of the backward pass
-    have one: DGrad multiplies the gradient by the quantised weight, WGrad by the quantised activations. Gradients pass
-    the rounding straight through (Bengio et al. 2013, arXiv:1308.3432); they are not quantised, unlike in Jet-RL.
+    Training has three products. In the forward product (FProp) both operands are in E4M3. In the two products of the
+    backward pass one operand is: DGrad multiplies the gradient by the quantised weight, WGrad by the quantised
+    activations. The rounding has a straight-through gradient (Bengio et al. 2013, arXiv:1308.3432); gradients are not
+    quantised, unlike in Jet-RL.
 
     Args:
-        operands: Which blocks share a scale.
+        operands: The blocks that share a scale.
     """
 
     def __init__(self, operands: OperandFormat) -> None:
@@ -47,10 +48,10 @@ class QuantisedProducts:
 
 
 class Nvfp4Products:
-    """Products with frozen weights in NVFP4, which torch multiplies as what they were rounded to.
+    """Products with frozen weights in NVFP4; torch multiplies by the dequantised values.
 
-    The gradient of the states is given, and the weights get none. Nothing else is held for the way back: the weights
-    are dequantised a second time there.
+    The backward pass computes the gradient of the states; the weights get none. It holds nothing else: it dequantises
+    the weights a second time.
     """
 
     def pack(self, weight_NC: Tensor) -> Nvfp4Matrix:
@@ -76,7 +77,7 @@ def check_sizes(operands: OperandFormat, shape: DecoderShape, device: torch.devi
     """Refuse a decoder whose weights the device cannot multiply in this format.
 
     Raises:
-        ConfigError: it names the size, the rule and the way out.
+        ConfigError: a size is not a multiple of 16; the error names the size, the rule and the way out.
     """
     if device.type != "cuda" or not operands.by_row:
         return
@@ -118,7 +119,7 @@ class _FrozenProduct(torch.autograd.Function):
     def backward(  # pyright: ignore[reportIncompatibleMethodOverride]  the decorator takes its first by place alone
         ctx: Any, *grad_outputs: Any
     ) -> tuple[Tensor, None, None, None]:
-        """Of the states alone."""
+        """The gradient of the states only."""
         (d_TN,) = grad_outputs
         return d_TN @ dequantise_nvfp4(Nvfp4Matrix(*ctx.saved_tensors), ctx.columns, d_TN.dtype), None, None, None
 
@@ -140,7 +141,7 @@ class _Product(torch.autograd.Function):
     def backward(  # pyright: ignore[reportIncompatibleMethodOverride]  the decorator takes its first by place alone
         ctx: Any, *grad_outputs: Any
     ) -> tuple[Tensor | None, Tensor | None, None, None, None]:
-        """Of the product of what the operands were rounded to."""
+        """The gradients of the product of the rounded operands."""
         x_TC, values_NC, scale = ctx.saved_tensors
         (d_TN,) = grad_outputs
         d_x_TC = d_weight_NC = None
@@ -163,5 +164,5 @@ def _multiply(x: QuantisedMatrix, weight: QuantisedMatrix, operands: OperandForm
             ScalingType.RowWise,
             output_dtype=dtype,
         )
-    # Torch has no operator for these blocks on a processor. Values times scales are exact in bfloat16.
+    # Torch has no CPU operator for these blocks. Values times scales are exact in bfloat16.
     return dequantise(x, operands.activation, dtype) @ dequantise(weight, operands.weight, dtype).T

@@ -9,7 +9,7 @@ class ProgressBar(Protocol):
     """Shows the progress of long work."""
 
     def step(self, at: str, count: int = 1) -> None:
-        """Count further steps as done. `at` names the last of them, or with a count of 0 the step in progress."""
+        """Count further steps as done. `at` names the last of these or, with a count of 0, the step in progress."""
         ...
 
 

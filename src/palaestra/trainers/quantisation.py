@@ -2,9 +2,10 @@
 
 A scale is the least power of two that brings the largest magnitude of its block to 448 or less. Multiplication by it is
 exact, so a number is rounded once; values times scales are exact in bfloat16; and quantising them again changes
-nothing. A scale that brings the largest magnitude to exactly 448 has none of the three.
+nothing. A scale that brings the largest magnitude to exactly 448 has none of these three properties.
 
-The format is from Micikevicius et al. 2022 (arXiv:2209.05433). Axes: R rows, C columns, r and c blocks of them.
+The format is from Micikevicius et al. 2022 (arXiv:2209.05433). Axes: R rows, C columns, r blocks of rows, c blocks of
+columns.
 """
 
 from typing import NamedTuple
@@ -20,7 +21,7 @@ LARGEST = 448.0
 """The largest number of E4M3: 0.875 times 2 to the power of 9."""
 _MANTISSA, _EXPONENT = 0.875, 9
 _LEAST = -117
-"""The exponent of the least scale, so that the least number of E4M3, 2 to the power of -9, stays normal under it."""
+"""The exponent of the least scale; times this scale, E4M3's least number, 2 to the power of -9, is still normal."""
 
 
 @record
@@ -29,32 +30,32 @@ class BlockShape:
 
     rows: int
     columns: int | None = None
-    """All columns where it is `None`."""
+    """The number of columns; `None` means all."""
 
 
 class QuantisedMatrix(NamedTuple):
     """A matrix in E4M3."""
 
     values_RC: Tensor
-    """In `E4M3`."""
+    """The values, in `E4M3`."""
     scale_rc: Tensor
-    """Of each block, in single precision."""
+    """The scale of each block, in single precision."""
 
     @property
     def bytes(self) -> int:
-        """Of values and scales."""
+        """The bytes of values and scales."""
         return self.values_RC.nbytes + self.scale_rc.nbytes
 
 
 def quantise(x_RC: Tensor, block: BlockShape) -> QuantisedMatrix:
-    """A matrix in E4M3, rounded to the nearest; zeros have a scale of 1.
+    """Quantise a matrix to E4M3, rounded to the nearest; a block of zeros has a scale of 1.
 
-    A normal result is off by at most 1/16 of its size, a smaller one by at most 2 to the power of -10 of its scale. A
-    block with a number that is not finite becomes NaN as a whole.
+    The error of a normal result is at most 1/16 of its magnitude; that of a smaller result is at most 2 to the power of
+    -10 times its scale. If a number is not finite, its whole block becomes NaN.
 
     Args:
-        x_RC: In single precision or bfloat16.
-        block: What shares a scale.
+        x_RC: The matrix, in single precision or bfloat16.
+        block: The shape of the blocks that share a scale.
     """
     scale_rc = least_power_of_two(_largest(x_RC, block))
     inverse_RC = _spread(scale_rc.reciprocal(), x_RC, block)
@@ -68,12 +69,12 @@ def dequantise(quantised: QuantisedMatrix, block: BlockShape, dtype: torch.dtype
 
 
 def round_to_e4m3(x_RC: Tensor, block: BlockShape) -> Tensor:
-    """What a matrix is after quantisation, in its own type."""
+    """A matrix rounded to E4M3, in its own type."""
     return dequantise(quantise(x_RC, block), block, x_RC.dtype)
 
 
 def least_power_of_two(largest_rc: Tensor) -> Tensor:
-    """The least powers of two that bring magnitudes to `LARGEST` or less; 1 for 0, and NaN for what is not finite."""
+    """The least powers of two that bring magnitudes to `LARGEST` or less; 1 for 0, and NaN for NaN and infinity."""
     mantissa_rc, exponent_rc = torch.frexp(largest_rc)
     exponent_rc = (exponent_rc - _EXPONENT + (mantissa_rc > _MANTISSA)).clamp(min=_LEAST)
     power_rc = (exponent_rc + 127).bitwise_left_shift(23).view(torch.float32)  # exact, unlike `pow`

@@ -1,4 +1,4 @@
-"""Runs on disk: stages, figures, sizes, and what can be deleted. Reading them needs no torch."""
+"""Runs on disk: stages, figures, sizes, and the files that can be deleted. Reading them needs no torch."""
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,17 +29,17 @@ class StageFolder:
     history: Sequence[Mapping[str, float]]
     """The figures of each step."""
     quarantined: int
-    """Batches that training diverged on."""
+    """The number of batches on which training diverged."""
 
     def recent(self, figure: str, *, steps: int = 10) -> float | None:
-        """The mean of a figure over the last steps that have it; `None` if none has."""
+        """The mean of a figure over the last steps that have it; `None` if no step has it."""
         values = [row[figure] for row in self.history[-steps:] if figure in row]
         return fmean(values) if values else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFolder:
-    """A run."""
+    """A run on disk."""
 
     directory: Path
     settings: JsonObject
@@ -49,7 +49,7 @@ class RunFolder:
 
     @property
     def spare(self) -> list[Path]:
-        """Files that a run no longer needs: the saves before the last, and copies that a server read."""
+        """Files that a run no longer needs: each stage's save before the last, and copies that a server read."""
         names = (_PREVIOUS, "served")
         return [path for stage in self.stages for name in names if (path := stage.directory / name).exists()]
 
@@ -70,10 +70,10 @@ def find_runs(root: Path) -> Iterator[RunFolder]:
 
 
 def read_run(directory: Path) -> RunFolder:
-    """A run.
+    """The run in a folder.
 
     Raises:
-        RecordError: the folder does not hold a run, or a file of it cannot be read.
+        RecordError: the folder does not hold a run, or one of its files cannot be read.
     """
     settings = _read_object(directory / SETTINGS, "give the folder of a run, with config.json and its stages")
     names = stage_names(settings)

@@ -8,11 +8,11 @@ from palaestra.records import Json
 STAGE_KINDS = ("sft", "expert", "rejection", "grpo")
 """The kinds in their default order."""
 ORDER = "stages"
-"""The setting that states the order."""
+"""The setting that states the order of stages."""
 
 
 def kind_of(name: str) -> str | None:
-    """The kind of the stage with this name, "grpo" for "grpo" and "grpo-late"; `None` if it is not a stage's name."""
+    """The kind of the stage with this name, "grpo" for "grpo" and "grpo-late"; `None` if the name is not a stage's."""
     kind = name.partition("-")[0]
     return kind if kind in STAGE_KINDS else None
 
@@ -21,7 +21,7 @@ def stage_names(settings: Mapping[str, Json]) -> tuple[str, ...]:
     """The names of a run's stages, in order.
 
     Args:
-        settings: The settings in a run's folder; those of an earlier version state no order.
+        settings: The settings in a run's folder; settings of an earlier version state no order.
     """
     if ORDER in settings:
         return tuple(cast("list[str]", settings[ORDER]))

@@ -1,4 +1,4 @@
-"""Groups that solved nothing are gone on from the middle of their trajectories."""
+"""Branching: further trajectories continue from the middle of those of groups that solved nothing."""
 
 from palaestra.trainers.branching.brancher import Brancher, PlannedBranch, is_solved, with_branches
 from palaestra.trainers.branching.config import BranchingConfig, GrpoBranchingConfig

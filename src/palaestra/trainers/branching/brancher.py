@@ -1,4 +1,4 @@
-"""Which groups of a step are gone on from, where, and what came of it."""
+"""The plan of a step's branches: their groups, their forks, and their results."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,21 +18,21 @@ from palaestra.trajectory import Episode, Tokens
 
 @record
 class PlannedBranch:
-    """Continuations that are to come about."""
+    """Continuations to be played."""
 
     group: int
-    """The index of the group that is gone on from."""
+    """The index of the group whose trajectory is continued."""
     task: str
-    """The reference of what it plays."""
+    """The reference of the group's task."""
     fork: Fork
     jobs: tuple[RolloutJob, ...]
 
     def branch(self, episodes: Sequence[Episode | None], *, version: int) -> RolloutGroup:
-        """What has become of it.
+        """The result of the branch, as a group.
 
         Args:
-            episodes: Of each job; `None` where the world failed at every try.
-            version: Of the weights that drew them.
+            episodes: The episode of each job; `None` if the world failed at every try.
+            version: The version of the weights that sampled the episodes.
         """
         valid = tuple(episode for episode in episodes if episode is not None)
         return RolloutGroup(
@@ -47,14 +47,14 @@ class PlannedBranch:
 
 
 class Brancher:
-    """Plans the branches of each step, and learns from them which forks can be saved.
+    """Plans the branches of each step, and learns from them which forks are recoverable.
 
-    What it plans follows from the step's groups and from the branches of earlier steps, so a run that goes on only has
-    to show it those.
+    A plan is a function of the step's groups and the branches of earlier steps, so a resumed run only needs to observe
+    those.
 
     Args:
-        config: Where, and how many.
-        names: What names the run: its stage and its seed.
+        config: The rules for forks, and the number of continuations.
+        names: The names of the run's random streams: its stage and its seed.
     """
 
     def __init__(self, config: BranchingConfig, *, names: tuple[str, int]) -> None:
@@ -63,11 +63,11 @@ class Brancher:
         self._model = RecoveryModel(config.window)
 
     def plan(self, groups: Sequence[RolloutGroup], step: int) -> list[PlannedBranch]:
-        """The branches of the groups that solved nothing, in their order.
+        """Plan the branches of the groups that solved nothing, in their order.
 
         Args:
-            groups: A step's.
-            step: Its number.
+            groups: The groups of a step.
+            step: The step's number.
         """
         return [
             self._plan(group, pivot)
@@ -77,7 +77,7 @@ class Brancher:
         ]
 
     def _pivots(self, group: RolloutGroup, stream: Stream) -> list[Pivot]:
-        """One by each rule that finds one; of those that agree, the first."""
+        """A pivot for each rule that finds one; if rules agree, only the first."""
         found: dict[tuple[int, int], Pivot] = {}
         for rule in self._config.pivots:
             match rule:
@@ -113,24 +113,24 @@ class Brancher:
         return PlannedBranch(group=group.index, task=group.task, fork=fork, jobs=jobs)
 
     def observe(self, branches: Sequence[RolloutGroup]) -> None:
-        """Take in what came of a step's branches."""
+        """Add the results of a step's branches."""
         for branch in branches:
             if branch.fork is not None and branch.episodes:
                 self._model.observe(branch.fork.ratio, solved=is_solved(branch))
 
     def metrics(self, branches: Sequence[RolloutGroup]) -> dict[str, float]:
-        """What branching did in a step.
+        """The figures of branching in a step.
 
         Args:
-            branches: Of the step that was taken in last.
+            branches: The branches of the step that was observed last.
 
         Returns:
-            `branching/groups`, how many groups were branched, and `branching/solved`, how many of them were solved
-            thereby; `branching/forks`; `branching/continuations`, and `branching/failed`, those that worlds failed;
-            `branching/tokens_shared`, tokens that continuations took over, and `branching/tokens_drawn`, those they
-            sampled; `branching/solved/RULE`, the share of the rule's forks that a continuation solved;
-            `branching/depth`, the mean share of a trajectory before its fork; `branching/odds_slope`, how the log odds
-            of being solved change from the first turn to the last, once there is enough to fit them to.
+            `branching/groups`, the number of branched groups, and `branching/solved`, the number of these that
+            branching solved; `branching/forks`; `branching/continuations`, and `branching/failed`, continuations whose
+            worlds failed; `branching/tokens_shared`, tokens that continuations took over, and `branching/tokens_drawn`,
+            tokens that they sampled; `branching/solved/RULE`, the share of the rule's forks that a continuation solved;
+            `branching/depth`, the mean share of a trajectory before its fork; `branching/odds_slope`, the change of the
+            log odds of being solved from the first turn to the last, once there are enough forks to fit them.
         """
         branched = {branch.index for branch in branches}
         solved = {branch.index for branch in branches if is_solved(branch)}
@@ -157,12 +157,12 @@ class Brancher:
 
 
 def is_solved(group: RolloutGroup) -> bool:
-    """Whether one of its trajectories solved the task."""
+    """Whether one of the group's trajectories solved the task."""
     return any(episode.score.passed for episode in group.episodes)
 
 
 def with_branches(groups: Sequence[RolloutGroup], branches: Sequence[RolloutGroup]) -> list[RolloutGroup]:
-    """The groups, each with the continuations of its own trajectories behind these."""
+    """The groups, each extended by the continuations of its own trajectories."""
     further: dict[int, list[Episode]] = {}
     for branch in branches:
         further.setdefault(branch.index, []).extend(branch.episodes)
@@ -173,5 +173,5 @@ def with_branches(groups: Sequence[RolloutGroup], branches: Sequence[RolloutGrou
 
 
 def _shared_tokens(tokens: Tokens) -> int:
-    """Those before the first that was sampled."""
+    """The number of tokens before the first sampled one."""
     return next((place for place, own in enumerate(tokens.sampled) if own), len(tokens.sampled))

@@ -9,18 +9,18 @@ from palaestra.trainers.rollouts.fork import PivotRule
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchingConfig:
-    """Groups that solved nothing are gone on from the middle of their trajectories."""
+    """Branching of groups that solved nothing: continuations from the middle of their trajectories."""
 
     continuations: int = 4
-    """Trajectories that go on from each fork."""
+    """The number of trajectories that continue from each fork."""
     pivots: tuple[PivotRule, ...] = get_args(PivotRule)
-    """A fork of the group for each: `best`, behind the most points before any harm; `recoverable`, a draw by how often
-    forks at such a depth were solved, times depth (arXiv:2602.14169); `naming`, before the first call that names one of
-    several records that an answer has shown. All of them lie before any harm."""
+    """The rules, each of which chooses one fork per group: `best`, after the most points before any harm;
+    `recoverable`, drawn by the solve rate of forks at such a depth, times depth (arXiv:2602.14169); `naming`, before
+    the first call that names one of several records that an answer has shown. All forks are before any harm."""
     depth: float = 2.0
     """How much `recoverable` prefers late turns: the exponent of the share of the trajectory before the fork."""
     window: int = 10_000
-    """The latest forks that the odds of `recoverable` are fitted to."""
+    """The number of latest forks to which the odds of `recoverable` are fitted."""
 
     def __post_init__(self) -> None:
         if self.continuations < 1:
@@ -43,7 +43,7 @@ class BranchingConfig:
                 )
 
     def describe(self) -> str:
-        """What is branched, in words."""
+        """The settings of branching, as text."""
         forks = "a fork" if len(self.pivots) == 1 else f"{len(self.pivots)} forks"
         rules = ", ".join(f"{rule} (depth {self.depth:g})" if rule == "recoverable" else rule for rule in self.pivots)
         return f"{forks} of each group without a solution: {rules}; {self.continuations} continuations of each"
@@ -51,11 +51,11 @@ class BranchingConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrpoBranchingConfig(BranchingConfig):
-    """Branching in the policy-gradient stage: continuations of a fork are compared with each other alone."""
+    """Branching in the policy-gradient stage: continuations of a fork are compared only with each other."""
 
     weight: float = 1.0
-    """Factor on the loss of a step's continuations: lambda of DEEP-GRPO (arXiv:2602.14169). The losses of continuations
-    and of whole trajectories are separate means, whatever their numbers of tokens."""
+    """The factor on the loss of a step's continuations: lambda of DEEP-GRPO (arXiv:2602.14169). The losses of
+    continuations and of whole trajectories are separate means, whatever their numbers of tokens."""
 
     def __post_init__(self) -> None:
         BranchingConfig.__post_init__(self)  # a class with slots has no super() without arguments
@@ -68,5 +68,5 @@ class GrpoBranchingConfig(BranchingConfig):
             raise ValueError(f"weight={self.weight}: a finite number above 0; leave the section out for no branching")
 
     def describe(self) -> str:
-        """What is branched, in words."""
+        """The settings of branching, as text."""
         return f"{BranchingConfig.describe(self)}; weight of their loss: {self.weight:g}"

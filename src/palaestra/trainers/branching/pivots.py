@@ -1,6 +1,6 @@
-"""The turns that a group which solved nothing can be gone on from.
+"""The turns from which the trajectories of a group that solved nothing can be continued.
 
-Each lies behind at least one turn, before any harm, and before the last turn, which ended its trajectory.
+Each is after at least one turn, before any harm, and before the last turn, which ended its trajectory.
 """
 
 from collections.abc import Sequence
@@ -19,17 +19,17 @@ class Pivot:
     """A fork of one of a group's trajectories."""
 
     rule: PivotRule
-    """By which it was found."""
+    """The rule that chose it."""
     member: int
-    """The place of the trajectory in its group."""
+    """The index of the trajectory in its group."""
     turns: int
-    """Behind so many turns of it."""
+    """The number of turns before the fork."""
     ratio: float
-    """Their share of its turns, above 0 and below 1."""
+    """The share of these turns in all turns of the trajectory, above 0 and below 1."""
 
 
 def best_pivot(episodes: Sequence[Episode]) -> Pivot | None:
-    """Behind the most points before any harm; the shortest of equals. `None` where none were won."""
+    """The fork after the most points before any harm; among equals the shortest. `None` without any points."""
     prefix = best_prefix(episodes)
     return None if prefix is None else _pivot("best", episodes, prefix.member, prefix.turns)
 
@@ -37,12 +37,12 @@ def best_pivot(episodes: Sequence[Episode]) -> Pivot | None:
 def recoverable_pivot(
     episodes: Sequence[Episode], odds: RecoveryOdds | None, stream: Stream, *, depth: float
 ) -> Pivot | None:
-    """A turn of a random trajectory, by its odds and its depth.
+    """Draw a turn of a random trajectory, weighted by its odds and its depth.
 
     Args:
-        episodes: The group's.
-        odds: Of being solved behind a share of a trajectory.
-        stream: Randomness.
+        episodes: The episodes of the group.
+        odds: The odds of being solved after a share of a trajectory.
+        stream: The random stream.
         depth: See `pivot_weights`.
     """
     members = [place for place, episode in enumerate(episodes) if harmless_turns(episode)]
@@ -56,7 +56,7 @@ def recoverable_pivot(
 
 
 def naming_pivot(episodes: Sequence[Episode], stream: Stream) -> Pivot | None:
-    """Before the first choice of a record, in a random trajectory that makes one before any harm."""
+    """Draw a trajectory that chooses a record before any harm; the fork is before its first such choice."""
     found = [(place, first) for place, episode in enumerate(episodes) if (first := _naming_turns(episode)) is not None]
     if not found:
         return None
@@ -70,9 +70,9 @@ def _naming_turns(episode: Episode) -> int | None:
 
 
 def first_naming(turns: Sequence[Turn]) -> int | None:
-    """How many turns come before the first whose calls name one of several records that an earlier answer has shown.
+    """The number of turns before the first whose calls name one of several records that an earlier answer has shown.
 
-    Several means two or more of one table in one answer, none of which was named before that answer or since.
+    Several means two or more records of one table in one answer, none of which was named before that answer or since.
     """
     named: set[str] = set()
     listings: list[frozenset[str]] = []
@@ -86,7 +86,7 @@ def first_naming(turns: Sequence[Turn]) -> int | None:
 
 
 def _listings(turn: Turn) -> list[frozenset[str]]:
-    """The records of each table of which an answer shows two or more."""
+    """The records of each table, for tables of which an answer shows two or more records."""
     found: list[frozenset[str]] = []
     for event in turn.events:
         by_table: dict[str, set[str]] = {}

@@ -1,8 +1,9 @@
-"""How likely a failed trajectory can still be saved, by the depth of the fork: DEEP-GRPO (arXiv:2602.14169).
+"""The probability that a failed trajectory can still be solved, by the depth of the fork: DEEP-GRPO (arXiv:2602.14169).
 
-A fork behind the share r of a trajectory weighs P(solved | r) r^depth. Early forks waste what was right, late ones can
-no longer be saved; the product finds the latest that can. P is a logistic regression on r alone, refitted to the latest
-forks, with the unit L2 penalty on its slope that the published code takes over from its library. Axes: N forks.
+A fork after the share r of a trajectory has weight P(solved | r) r^depth. Early forks waste correct turns, late ones
+can no longer be solved; the product finds the latest recoverable fork. P is a logistic regression on r alone, refitted
+to the latest forks, with a unit L2 penalty on its slope, which the published code inherits from its library.
+Axes: N forks.
 """
 
 from collections import deque
@@ -14,9 +15,9 @@ import numpy.typing as npt
 from palaestra.record import record
 
 _LEAST = 10
-"""Forks, more of which are needed before anything is fitted. From the published code."""
+"""Odds are fitted only with more forks than this number, as in the published code."""
 _ITERATIONS, _SMALL = 50, 1e-10
-"""Newton's steps at most, and the change after which they end."""
+"""The maximum number of Newton steps, and the change below which they end."""
 
 
 @record
@@ -27,16 +28,16 @@ class RecoveryOdds:
     slope: float
 
     def probability(self, ratio: float) -> float:
-        """How likely one of a fork's continuations solves the task."""
+        """The probability that one of a fork's continuations solves the task."""
         return float(_sigmoid(np.array(self.intercept + self.slope * ratio)))
 
 
 def pivot_weights(ratios: Sequence[float], odds: RecoveryOdds | None, *, depth: float) -> list[float]:
-    """What forks weigh in a draw; they sum to 1.
+    """The weights of forks in a draw; they sum to 1.
 
     Args:
         ratios: The share of the trajectory before each fork, above 0 and at most 1.
-        odds: Of being solved; `None` before anything is known, which counts every fork as recoverable.
+        odds: The odds of being solved; `None` before they are known, so that every fork counts as recoverable.
         depth: The exponent of the share.
     """
     raw = [(1.0 if odds is None else odds.probability(ratio)) * ratio**depth for ratio in ratios]
@@ -44,32 +45,32 @@ def pivot_weights(ratios: Sequence[float], odds: RecoveryOdds | None, *, depth: 
 
 
 class RecoveryModel:
-    """The odds as the latest forks show them.
+    """A model of the odds, from the latest forks.
 
     Args:
-        window: How many of them.
+        window: The number of these forks.
     """
 
     def __init__(self, window: int) -> None:
         self._forks: deque[tuple[float, bool]] = deque(maxlen=window)
 
     def observe(self, ratio: float, *, solved: bool) -> None:
-        """Take in a fork: the share of its trajectory before it, and whether a continuation solved the task."""
+        """Add a fork: the share of its trajectory before it, and whether a continuation solved the task."""
         self._forks.append((ratio, solved))
 
     def odds(self) -> RecoveryOdds | None:
-        """Fitted anew; `None` with ten forks or fewer, or while all came to the same."""
+        """Fit the odds; `None` with ten forks or fewer, or while all forks have the same result."""
         if len(self._forks) <= _LEAST or len({solved for _, solved in self._forks}) < 2:
             return None
         return fit_odds([ratio for ratio, _ in self._forks], [solved for _, solved in self._forks])
 
 
 def fit_odds(ratios: Sequence[float], solved: Sequence[bool]) -> RecoveryOdds:
-    """The least of the sum of log losses and slope^2 / 2, by Newton's method.
+    """Minimise the sum of log losses plus slope^2 / 2, by Newton's method.
 
     Args:
         ratios: The share of the trajectory before each fork, [N].
-        solved: Whether each was solved, [N]; some were and some were not.
+        solved: Whether each fork was solved, [N]; some must be and some not.
     """
     r = np.array(ratios, dtype=np.float64)
     y = np.array(solved, dtype=np.float64)

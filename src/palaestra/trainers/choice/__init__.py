@@ -1,4 +1,4 @@
-"""Which tasks a policy learns from: uniform draws, a bandit, Goldilocks and PACED, over families of all worlds."""
+"""The choice of tasks for training: uniform draws, a bandit, Goldilocks and PACED, over families of all worlds."""
 
 from palaestra.trainers.choice.bandit import DecayedRates, bandit_weights
 from palaestra.trainers.choice.chooser import DrawInstance, GroupOutcome, TaskChooser, draw_listed

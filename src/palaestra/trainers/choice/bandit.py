@@ -1,18 +1,18 @@
-"""A bandit over families: what is solved about half the time has the most to teach. Axes: A families."""
+"""A bandit over families: families that are solved about half the time teach the most. Axes: A families."""
 
 from collections.abc import Sequence
 
 
 class DecayedRates:
-    """Solve rates of which older results count less.
+    """Solve rates in which older results have less weight.
 
-    A rate is (solved + 1) / (tried + 2), the mean of a Beta posterior over a uniform prior, with counts that are
-    multiplied by `memory` after each step. So what was not tried for long is expected to be solved half the time, and
-    returns.
+    A rate is (solved + 1) / (tried + 2), the mean of a Beta posterior with a uniform prior; counts are multiplied by
+    `memory` after each step. So the rate of a family that was not tried for long returns to one half, and the family is
+    drawn again.
 
     Args:
-        count: How many families there are.
-        memory: What a result counts after each further step.
+        count: The number of families.
+        memory: The factor on a result's weight with each further step.
     """
 
     def __init__(self, count: int, *, memory: float) -> None:
@@ -21,7 +21,7 @@ class DecayedRates:
         self._tried = [0.0] * count
 
     def update(self, results: Sequence[tuple[int, int, int]]) -> None:
-        """Take in a step's results: the place of the family, how many were solved, and of how many."""
+        """Add a step's results: the family's index, the number of solved trajectories, and the number of all."""
         self._solved = [self._memory * solved for solved in self._solved]
         self._tried = [self._memory * tried for tried in self._tried]
         for place, solved, tried in results:
@@ -34,9 +34,9 @@ class DecayedRates:
 
 
 def bandit_weights(rates: Sequence[float], weights: Sequence[float], *, floor: float) -> list[float]:
-    """What each family weighs in a draw, w (p (1 - p) + floor), [A].
+    """The weight of each family in a draw, w (p (1 - p) + floor), [A].
 
-    p (1 - p) is the variance of an outcome, and the weight that a group of solve rate p has in a gradient without
-    standard deviations (arXiv:2602.14868).
+    p (1 - p) is the variance of an outcome, and the weight of a group with solve rate p in a gradient without division
+    by standard deviations (arXiv:2602.14868).
     """
     return [weight * (rate * (1 - rate) + floor) for rate, weight in zip(rates, weights, strict=True)]

@@ -1,8 +1,8 @@
-"""Which task each group plays, from what came of earlier ones.
+"""The choice of each group's task from the results of earlier groups.
 
-Choices are a function of two numbers: a group's index, and the version of the weights that it was begun under, which is
-the number of steps whose results are known by then. So a run that goes on takes in the recorded steps and chooses as it
-did, also for groups that run ahead of training.
+A choice is a function of two numbers: the group's index, and the version of the weights under which it was begun, which
+is the number of steps whose results are known then. So a resumed run that observes the recorded steps makes the same
+choices, also for groups that run ahead of training.
 """
 
 from collections import Counter
@@ -19,17 +19,17 @@ from palaestra.trainers.choice.paced import PartitionHead
 from palaestra.trainers.choice.picking import pick_best, pick_weighted
 
 DrawInstance: TypeAlias = Callable[[TaskFamily, Stream], str]
-"""The reference of a task of a family."""
+"""Draws a task from a family and returns the task's reference."""
 
 
 @record
 class GroupOutcome:
-    """What came of a group."""
+    """The result of a group."""
 
     task: str
-    """The reference of what it played."""
+    """The reference of the played task."""
     solved: int
-    """Trajectories."""
+    """The number of trajectories that solved the task; `tried` is the number of all."""
     tried: int
 
 
@@ -40,18 +40,18 @@ class _Estimate(Protocol):
 
 
 class _Nothing:
-    """Of a rule that learns nothing."""
+    """The estimate of a rule that learns nothing."""
 
     def update(self, results: Sequence[tuple[int, int, int]]) -> None:
-        """Nothing changes."""
+        """Do nothing."""
 
     def values(self) -> tuple[float, ...]:
-        """Nothing is known."""
+        """No values."""
         return ()
 
 
 def draw_listed(family: TaskFamily, stream: Stream) -> str:
-    """One of the listed tasks of a family."""
+    """Draw one of a family's listed tasks."""
     return stream.choice(family.tasks)
 
 
@@ -59,10 +59,10 @@ class TaskChooser:
     """Draws a family for each group, then an instance of it.
 
     Args:
-        config: The rule; not "deal", which `TaskDeal` follows.
-        families: To draw from, at least one.
-        names: What names the run: its stage and its seed.
-        draw: Draws an instance; one of the listed ones if left out.
+        config: The rule; not "deal", which `TaskDeal` implements.
+        families: The families to draw from, at least one.
+        names: The names of the run's random streams: its stage and its seed.
+        draw: Draws an instance; by default one of the listed tasks.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class TaskChooser:
         self._draw = draw
         self._estimate = self._make_estimate()
         self._known = [self._estimate.values()]
-        """What was known under each version."""
+        """The estimate's values under each version."""
         self._chosen: dict[tuple[int, int], str] = {}
         self._drawn: Counter[int] = Counter()
 
@@ -103,18 +103,18 @@ class TaskChooser:
         return len(self._known) - 1
 
     def observe(self, results: Sequence[GroupOutcome]) -> None:
-        """Take in the results of the next step."""
+        """Add the results of the next step."""
         places = [(self._places[one.task.rpartition("/")[0]], one.solved, one.tried) for one in results]
         self._drawn.update(place for place, *_ in places)
         self._estimate.update(places)
         self._known.append(self._estimate.values())
 
     def estimate(self, task: str, version: int) -> float:
-        """What the rule's estimate said of a task's family under weights of this version.
+        """The rule's estimate for a task's family under weights of this version.
 
         Args:
-            task: Its reference.
-            version: At most the number of steps whose results are known.
+            task: The task's reference.
+            version: The version: at most the number of steps whose results are known.
         """
         return self._known[version][self._places[task.rpartition("/")[0]]]
 
@@ -142,15 +142,15 @@ class TaskChooser:
                 return pick_weighted(weights, stream)
 
     def metrics(self, results: Sequence[GroupOutcome]) -> dict[str, float]:
-        """Where sampling went.
+        """The distribution of draws over families.
 
         Args:
-            results: Of the step that was taken in last.
+            results: The results of the step that was observed last.
 
         Returns:
-            `choice/share/FAMILY`, the share of the step's groups; `choice/solved/FAMILY`, the share of their
-            trajectories; `choice/expected/FAMILY`, what the rule's estimate says of it now; each of the families that
-            were drawn. `choice/untried`, how many families never were.
+            For each family that was drawn: `choice/share/FAMILY`, its share of the step's groups;
+            `choice/solved/FAMILY`, the solved share of their trajectories; `choice/expected/FAMILY`, the rule's current
+            estimate. `choice/untried`, the number of families that were never drawn.
         """
         found: dict[str, float] = {"choice/untried": float(len(self._families) - len(self._drawn))}
         for place in sorted({self._places[one.task.rpartition("/")[0]] for one in results}):

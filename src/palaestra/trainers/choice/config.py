@@ -19,28 +19,29 @@ _READ: Mapping[ChoiceRule, frozenset[str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChoiceConfig:
-    """Which task each group plays."""
+    """The settings of the choice of each group's task."""
 
     rule: ChoiceRule = "deal"
-    """`deal`: every listed task once before any comes again. The others draw a family, then an instance of it:
-    `uniform`; `bandit`, by p (1 - p) + `floor`, p the recent solve rate; `goldilocks` (arXiv:2602.14868), the best of
-    `candidates` by a learnt predictor of sqrt(p (1 - p)); `paced` (arXiv:2602.12642), the one of `candidates` whose
-    partition function says the solve rate nearest to `target`."""
+    """`deal`: every listed task once before any is repeated. The other rules draw a family, then an instance of it:
+    `uniform`; `bandit`, in proportion to p (1 - p) + `floor`, with p the recent solve rate; `goldilocks`
+    (arXiv:2602.14868), the best of `candidates` by a learnt predictor of sqrt(p (1 - p)); `paced` (arXiv:2602.12642),
+    the one of `candidates` whose solve rate, estimated by a partition function, is nearest to `target`."""
     instances: InstanceKind = "listed"
-    """Of the tasks that the split lists, or of all that its families can make in it, which are not proved."""
+    """The instances to draw from: the tasks that the split lists, or all that its families can make in the split, which
+    are not proved."""
     memory: float = 0.9
-    """What a result counts after each further step, against a new one (`bandit`, `paced`)."""
+    """The factor on a result's weight with each further step (`bandit`, `paced`)."""
     floor: float = 0.1
-    """What a family weighs that is always or never solved (`bandit`); one that is solved half the time weighs 0.25
+    """The weight of a family that is always or never solved (`bandit`); a family that is solved half the time has 0.25
     more."""
     candidates: int = 16
-    """Families that are compared for each group, drawn at random (`goldilocks`, `paced`)."""
+    """The number of randomly drawn families that are compared for each group (`goldilocks`, `paced`)."""
     epsilon: float = 0.1
     """The share of groups that play a random candidate (`goldilocks`)."""
     window: int = 10_000
-    """The latest groups that the predictor is fitted to (`goldilocks`)."""
+    """The number of latest groups to which the predictor is fitted (`goldilocks`)."""
     target: float = 0.5
-    """The solve rate that is looked for (`paced`)."""
+    """The preferred solve rate (`paced`)."""
 
     def __post_init__(self) -> None:
         for one in fields(self):
@@ -61,6 +62,6 @@ class ChoiceConfig:
             raise ValueError(f"target={self.target}: a solve rate between 0 and 1")
 
     def describe(self) -> str:
-        """The rule and the settings that it reads, in words."""
+        """The rule and the settings that it reads, as text."""
         read = [f"{one.name} {getattr(self, one.name)}" for one in fields(self) if one.name in _READ[self.rule]]
         return ", ".join([self.rule, *read])

@@ -1,4 +1,4 @@
-"""The families that tasks are drawn from. Axes: A families, F features."""
+"""The families from which tasks are drawn. Axes: A families, F features."""
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
@@ -15,27 +15,27 @@ class TaskFamily:
     """A family of tasks in one of a run's worlds."""
 
     reference: str
-    """The references of its tasks without their index: "storefront/refund", "noisy:storefront/refund"."""
+    """The reference of its tasks without the index: "storefront/refund", "noisy:storefront/refund"."""
     level: int
-    """1 to 3; 0 where the world does not say."""
+    """The level, 1 to 3; 0 if the world states none."""
     tasks: tuple[str, ...]
-    """The references that are listed, in order."""
+    """The references of the listed tasks, in order."""
     weight: float
-    """Its share of draws where solve rates say nothing, relative to the others: its world's, evenly divided."""
+    """The share of draws without known solve rates, relative to other families: the world's weight, evenly divided."""
 
     @property
     def world(self) -> str:
-        """The name of its world in references."""
+        """The name of the world in references."""
         return self.reference.partition("/")[0]
 
 
 def group_families(tasks: Sequence[str], shares: Sequence[Share], levels: Mapping[str, int]) -> tuple[TaskFamily, ...]:
-    """The families of a run's tasks, in order of their references.
+    """The families of a run's tasks, sorted by their references.
 
     Args:
-        tasks: References, world by world.
-        shares: How many of them are each world's, and its weight; all of one if left out.
-        levels: Of families by their references; 0 where one is missing.
+        tasks: References of tasks, world by world.
+        shares: The number of tasks of each world, and the world's weight; by default all tasks are of one world.
+        levels: The levels of families by their references; a missing level counts as 0.
     """
     found: list[TaskFamily] = []
     left = iter(tasks)
@@ -53,9 +53,9 @@ def group_families(tasks: Sequence[str], shares: Sequence[Share], levels: Mappin
 
 
 def feature_matrix(families: Sequence[TaskFamily]) -> npt.NDArray[np.float64]:
-    """What is known of each family before it was tried, [A, F]: 1 at itself, at its world and at its level.
+    """The features of each family that are known before it is tried, [A, F]: 1 at itself, its world and its level.
 
-    So a family that was never tried is expected to be like others of its world and level.
+    So the estimate for an untried family equals that of others with its world and level.
     """
     columns = [
         *(("family", family.reference) for family in families),

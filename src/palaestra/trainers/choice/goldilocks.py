@@ -1,6 +1,6 @@
-"""Goldilocks (arXiv:2602.14868): a predictor of how much a task teaches. Axes: A families, F features.
+"""Goldilocks (arXiv:2602.14868): a predictor of a task's utility for learning. Axes: A families, F features.
 
-Families take the place of the paper's questions, and what is known of a family that of a question's embedding.
+Families replace the paper's questions, and a family's features replace a question's embedding.
 """
 
 from collections import deque
@@ -11,22 +11,22 @@ import numpy as np
 import numpy.typing as npt
 
 _STEPS, _RATE, _DECAY = 200, 10.0, 1e-3
-"""Gradient steps after each step of training, their rate, and how weights are drawn to 0. The paper states none."""
+"""Gradient steps after each step of training, their rate, and the weight decay. The paper states none of them."""
 _RARE = 1e-3
-"""The least share of groups that a feature's step is divided by."""
+"""The least share of groups by which a feature's step is divided."""
 
 
 def solve_utility(rate: float) -> float:
-    """sqrt(p (1 - p)), 0 to 1/2: what a group of solve rate p weighs in a gradient with standard deviations."""
+    """sqrt(p (1 - p)), 0 to 1/2: the weight of a group with solve rate p in a gradient that divides by deviations."""
     return sqrt(rate * (1 - rate))
 
 
 class UtilityPredictor:
-    """f = sigmoid(w x) / 2, fitted to the utilities of the groups in a window by least squares.
+    """A predictor f = sigmoid(w x) / 2, fitted by least squares to the utilities of the groups in a window.
 
     Args:
-        features: Of each family, [A, F].
-        window: Groups.
+        features: The features of each family, [A, F].
+        window: The number of groups in the window.
     """
 
     def __init__(self, features: npt.NDArray[np.float64], *, window: int) -> None:
@@ -35,7 +35,7 @@ class UtilityPredictor:
         self._results: deque[tuple[int, float]] = deque(maxlen=window)
 
     def update(self, results: Sequence[tuple[int, int, int]]) -> None:
-        """Take in a step's results: the place of the family, how many were solved, and of how many; then fit."""
+        """Add a step's results (the family's index, the numbers of solved and of all trajectories), then fit."""
         self._results.extend((place, solve_utility(solved / tried)) for place, solved, tried in results if tried)
         if not self._results:
             return
@@ -46,10 +46,10 @@ class UtilityPredictor:
         shared = np.maximum(self._features.T @ seen, _RARE)
         for _ in range(_STEPS):
             half = 1 / (1 + np.exp(-(self._features @ self._weights)))
-            # The gradient of the mean over groups of (half / 2 - y)^2, for each feature over the groups that have it.
+            # The gradient of the mean of (half / 2 - y)^2 over groups; for each feature, over the groups that have it.
             slope = (seen * half / 2 - total) * half * (1 - half)
             self._weights -= _RATE * (self._features.T @ slope) / shared + _DECAY * self._weights
 
     def values(self) -> tuple[float, ...]:
-        """The expected utility of each family, [A], 0 to 1/2; 1/4 before anything is known."""
+        """The expected utility of each family, [A], 0 to 1/2; 1/4 before any result."""
         return tuple((0.5 / (1 + np.exp(-(self._features @ self._weights)))).tolist())

@@ -1,4 +1,4 @@
-"""One of several, by weights or by a score. Axes: A things."""
+"""Picking one of several items, by weights or by a score. Axes: A items."""
 
 from collections.abc import Sequence
 
@@ -6,11 +6,11 @@ from palaestra.seeding import Stream
 
 
 def pick_weighted(weights: Sequence[float], stream: Stream) -> int:
-    """A place, in proportion to the weights.
+    """Draw an index in proportion to the weights.
 
     Args:
-        weights: Of each, [A]; none negative, and one above 0.
-        stream: Randomness; one word of it is taken.
+        weights: The weight of each item, [A]; none is negative, and at least one is above 0.
+        stream: The random stream; one word of it is used.
     """
     point = stream.word() / 2.0**64 * sum(weights)
     for place, weight in enumerate(weights):
@@ -21,13 +21,13 @@ def pick_weighted(weights: Sequence[float], stream: Stream) -> int:
 
 
 def pick_best(scores: Sequence[float], weights: Sequence[float], *, candidates: int, stream: Stream) -> int:
-    """The place with the greatest score of some that are drawn, by weights and with repetition; the first of equals.
+    """Draw candidates by weight, with repetition; return the index with the greatest score, the first of equals.
 
     Args:
-        scores: Of each, [A].
-        weights: Of each in the draw of candidates, [A].
-        candidates: How many are drawn.
-        stream: Randomness.
+        scores: The score of each item, [A].
+        weights: The weight of each item in the draw of candidates, [A].
+        candidates: The number of candidates.
+        stream: The random stream.
     """
     drawn = [pick_weighted(weights, stream) for _ in range(candidates)]
     return max(drawn, key=lambda place: scores[place])

@@ -1,4 +1,4 @@
-"""What is expected of a policy: values, for the estimators that compare what came with what was expected."""
+"""Critics: expected returns of a policy (values), for estimators that compare them with actual returns."""
 
 from palaestra.trainers.critic.config import CriticConfig, CriticLoss
 from palaestra.trainers.critic.critic import Critic

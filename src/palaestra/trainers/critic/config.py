@@ -7,32 +7,33 @@ from typing import Literal, TypeAlias
 from palaestra.trainers.learner.config import LearnerConfig
 
 CriticLoss: TypeAlias = Literal["squared", "cross-entropy"]
-"""Half the squared error; or the binary cross-entropy to soft labels, of values that lie between 0 and one unit
-(AgentPRM, arXiv:2502.10325)."""
+"""Half the squared error; or the binary cross-entropy with soft labels, for values between 0 and one unit (AgentPRM,
+arXiv:2502.10325)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CriticConfig:
-    """A critic of the policy's size, begun with its weights."""
+    """A critic of the policy's size, initialised with the policy's weights."""
 
     learner: LearnerConfig = field(default_factory=lambda: LearnerConfig(lr=2e-3, layout="shared"))
-    """How it is trained: in single precision, without adapters, where the policy is unless it says a device. The rate
-    is ten times the policy's default, as in the runs of HiPER's authors."""
+    """How the critic is trained: in single precision, without adapters, on the policy's device unless another is given.
+    The learning rate is ten times the policy's default, as in the runs of HiPER's authors."""
     unit: float | None = None
-    """The reward that a value of 1 of its head stands for: of the order of returns, so that its steps can be small.
-    Without one it is the unit that the objective's constants assume, or 1 where they assume none."""
+    """The reward that an output of 1 of the head stands for; it should have the magnitude of returns, so that steps can
+    be small. `None` means the unit that the objective's constants assume, or 1 if they assume none."""
     clip: float | None = None
-    """How far a value may move from what it was before the batch, in units, before its loss is cut off; 0.2 to 0.5 is
-    common."""
+    """The distance in units that a value may move from its value before the batch, before its loss is clipped; 0.2 to
+    0.5 is common."""
     loss: CriticLoss = "squared"
-    """With `cross-entropy` a value is the sigmoid of its head, in units, and begins at half a unit."""
+    """With `cross-entropy`, a value is the sigmoid of its head, in units, and starts at half a unit."""
     progress: float = 0.0
-    """What the squared error of differences between a trajectory's values counts beside their own loss (AgentPRM's
-    beta, arXiv:2511.08325)."""
+    """The weight of the squared error of differences between a trajectory's values, beside the values' own loss
+    (AgentPRM's beta, arXiv:2511.08325)."""
     updates: int = 1
-    """Steps on each batch, each on an equal share of it."""
+    """The number of steps on each batch, each on an equal share of the batch."""
     lead: int = 0
-    """Batches on which it alone is trained, while the policy stands still (VAPO, arXiv:2504.05118)."""
+    """The number of batches on which only the critic is trained, while the policy does not change (VAPO,
+    arXiv:2504.05118)."""
 
     def __post_init__(self) -> None:
         if self.unit is not None and self.unit <= 0:

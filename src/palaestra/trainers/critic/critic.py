@@ -1,4 +1,4 @@
-"""The critic: a decoder of its own with a linear head for each kind of value. Axes: T tokens, N trained, H heads."""
+"""The critic: a separate decoder with a linear head for each kind of value. Axes: T tokens, N trained, H heads."""
 
 import math
 from collections.abc import Mapping
@@ -26,12 +26,12 @@ _VALUES, _TARGETS, _READ = "values_TH", "targets_TH", "read_TH"
 
 
 class Critic:
-    """What is expected.
+    """A model of expected returns.
 
     Args:
-        model: Whose weights it begins with; they are copied. Its head begins at 0, so that it expects nothing.
-        config: How it is trained.
-        heads: Kinds of values.
+        model: The model whose weights are copied as initial weights. The heads start at 0, so initial outputs are 0.
+        config: How the critic is trained.
+        heads: The number of kinds of values.
     """
 
     def __init__(self, model: Decoder, config: CriticConfig, *, heads: int) -> None:
@@ -52,7 +52,7 @@ class Critic:
         self._optimiser = Optimiser(self._trained, config.learner)
 
     def values(self, batch: TokenBatch) -> Tensor:
-        """What each head expects where each trained token is drawn, in rewards, [T, H]; 0 elsewhere."""
+        """The value of each head at each trained token, in rewards, [T, H]; 0 elsewhere."""
         found_TH = torch.zeros(len(batch.ids_T), self._head.out_features)
         placed = batch.with_columns({"place_T": torch.arange(len(batch.ids_T))})
         with torch.no_grad():
@@ -69,27 +69,28 @@ class Critic:
         stream: Stream,
         before_TH: Tensor | None = None,
     ) -> Metrics:
-        """Steps towards what came.
+        """Train on a batch.
 
-        The loss is half the squared error, in units, in the mean over each head's places and the sum over heads; with a
-        clip the greater of it and of that of a value that has not moved farther than the clip (PPO, arXiv:1707.06347).
-        `cross-entropy` has -[q^ log q + (1 - q^) log(1 - q)] in its place, q^ the target in [0, 1] units (AgentPRM,
-        arXiv:2502.10325). With `progress` beta the loss is L_Q + beta L_A, and L_A half the squared error of what each
-        value of a trajectory adds to its last (arXiv:2511.08325), in the mean over such pairs.
+        The loss is half the squared error, in units, as a mean over each head's places and a sum over heads. With a
+        clip, it is the greater of this and the loss of a value that moved at most by the clip (PPO, arXiv:1707.06347).
+        `cross-entropy` uses -[q^ log q + (1 - q^) log(1 - q)] instead, with q^ the target in [0, 1] units (AgentPRM,
+        arXiv:2502.10325). With `progress` beta the loss is L_Q + beta L_A. L_A is half the squared error of the
+        difference between each value of a trajectory and the previous one (arXiv:2511.08325), as a mean over such
+        pairs.
 
         Args:
             batch: Whole trajectories.
             reading: Where values are read.
-            target: What they ought to have been, in rewards, as the reading's column.
-            stream: Of the division into shares.
-            before_TH: What `values` says, where it was asked already.
+            target: The target values, in rewards, in the form of the reading's column.
+            stream: The random stream of the division into shares.
+            before_TH: The result of `values`, if it was computed already.
 
         Returns:
-            `critic/loss`, `critic/explained`, the share of the targets' variance that the values before the first step
-            explain (left out where the targets are all equal).
+            `critic/loss`, and `critic/explained`: the share of the targets' variance that the values before the first
+            step explain (left out if all targets are equal).
 
         Raises:
-            DivergedError: loss or gradient is no finite number; the weights are as they were before that step.
+            DivergedError: loss or gradient is not a finite number; the weights are those before that step.
         """
         value_TH = (self.values(batch) if before_TH is None else before_TH) / self._unit
         target_TH = reading.spread(target.to(value_TH.dtype)) / self._unit
@@ -110,15 +111,15 @@ class Critic:
         return metrics
 
     def state(self) -> dict[str, Any]:
-        """All that the next step depends on, as dictionaries of tensors; a copy."""
+        """Everything that the next step depends on, as dictionaries of tensors; a copy."""
         weights = {name: weight.detach().clone() for name, weight in self._trained.items()}
         return {"weights": weights, "optimiser": self._optimiser.state()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `state` gave.
+        """Continue from a result of `state`.
 
         Raises:
-            CheckpointError: it is of another model, or of other heads.
+            CheckpointError: the state belongs to another model, or to other heads.
         """
         weights: Mapping[str, Tensor] = state["weights"]
         for name, weight in weights.items():
@@ -136,7 +137,7 @@ class Critic:
         return [micro.to(device) for micro in split(batch, learner.micro_tokens, learner.layout)]
 
     def _values(self, batch: TokenBatch) -> Tensor:
-        """Of each trained token, in units, [N, H]."""
+        """The values at each trained token, in units, [N, H]."""
         layout = LAYOUTS[self.config.learner.layout](batch)
         hidden_PC: Tensor = self._model(layout.ids_N, layout.position_N, layout.attend)
         values_NH: Tensor = self._head(hidden_PC[layout.before_T[batch.trained_T]])
@@ -179,14 +180,14 @@ class Critic:
 
 
 def _pairs(share: TokenBatch) -> Tensor:
-    """How many values of each head have another of their trajectory before them, [H]."""
+    """The number of values with an earlier value in their trajectory, for each head, [H]."""
     read_TH = share.column(_READ)
     count_RH = sum_over(read_TH.long(), share.trajectory_T, share.trajectories)
     return (count_RH - 1).clamp_min(0).sum(0)
 
 
 def _progress_errors(off_NH: Tensor, read_NH: Tensor, trajectory_N: Tensor) -> Tensor:
-    """Half the squares of how far each error is from the one before it in its trajectory, summed, [H]."""
+    """The sum of half the squared differences between each error and the previous one in its trajectory, [H]."""
     found: list[Tensor] = []
     for head in range(off_NH.shape[1]):
         here_N = read_NH[:, head]

@@ -1,6 +1,6 @@
-"""Where a critic's values are read. Axes: T tokens, U turns, H heads.
+"""The places at which a critic's values are read. Axes: T tokens, U turns, H heads.
 
-A value of a token is of what stands before it: of the state that the token is drawn in.
+The value at a token is that of the state before it, in which the token is sampled.
 """
 
 from dataclasses import dataclass
@@ -16,18 +16,18 @@ _ACTION = PARTS.index("action")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValueReading:
-    """The column that a critic fills in, and the tokens that it is read at."""
+    """The column that a critic fills in, and the tokens at which the critic is read."""
 
     column: str
-    """`value_T`, `values_UH` or `promise_U`."""
+    """The column's name: `value_T`, `values_UH` or `promise_U`."""
     heads: int
     read_TH: Tensor
-    """Where each head is read, booleans."""
+    """Whether each head is read at each token, booleans."""
     place_UH: Tensor | None = None
-    """The token of each turn that each head is read at; `None` where it is read at every token. -1 where nowhere."""
+    """The token of each turn at which each head is read, or -1 if at none; `None` if heads are read at every token."""
 
     def to_column(self, value_TH: Tensor) -> Tensor:
-        """The column: from what every head says of every token."""
+        """The column, from the values of all heads at all tokens."""
         if self.place_UH is None:
             return value_TH[:, 0]
         found_UH = torch.stack([value_TH[self.place_UH[:, h], h] for h in range(self.heads)], dim=1)
@@ -35,7 +35,7 @@ class ValueReading:
         return found_UH[:, 0] if self.column.endswith("_U") else found_UH
 
     def spread(self, target: Tensor) -> Tensor:
-        """What every head is to say of every token, [T, H], from a column of targets; read at `read_TH` only."""
+        """The target of every head at every token, [T, H], from a column of targets; valid at `read_TH` only."""
         if self.place_UH is None:
             return target[:, None]
         target = target[:, None] if target.dim() == 1 else target
@@ -47,13 +47,14 @@ class ValueReading:
 
 
 def value_reading(batch: TokenBatch, column: str) -> ValueReading:
-    """Where values are read.
+    """The places at which the values of a column are read.
 
     - `value_T`: one head, at every trained token.
-    - `values_UH`: HiPER's three (arXiv:2602.16165): high at the first token of turns that begin a subgoal, low at the
-      first token of a turn's action (its first token where it has none), switch at the first token of every turn.
-    - `promise_U`: AgentPRM's (arXiv:2502.10325): one head, at the last trained token of each turn, before which all of
-      the action but that token stands.
+    - `values_UH`: HiPER's three heads (arXiv:2602.16165): high at the first token of turns that begin a subgoal, low at
+      the first token of a turn's action (the turn's first token if it has no action), switch at the first token of
+      every turn.
+    - `promise_U`: AgentPRM's head (arXiv:2502.10325), at the last trained token of each turn, which follows the rest of
+      the action.
     """
     if column == "value_T":
         return ValueReading(column=column, heads=1, read_TH=batch.trained_T[:, None])
@@ -75,7 +76,7 @@ def value_reading(batch: TokenBatch, column: str) -> ValueReading:
 
 
 def _last(batch: TokenBatch, inside_T: Tensor) -> Tensor:
-    """The last token of each turn that is inside, [U]; -1 where none is."""
+    """The last token of each turn for which `inside_T` is true, [U]; -1 if there is none."""
     inside_T = inside_T & (batch.turn_T >= 0)
     turn_N, turns = batch.turn_T[inside_T], len(batch.reward_U)
     found_U = greatest_over(inside_T.nonzero()[:, 0], turn_N, turns)
@@ -83,7 +84,7 @@ def _last(batch: TokenBatch, inside_T: Tensor) -> Tensor:
 
 
 def _first(batch: TokenBatch, inside_T: Tensor) -> Tensor:
-    """The first token of each turn that is inside, [U]; -1 where none is."""
+    """The first token of each turn for which `inside_T` is true, [U]; -1 if there is none."""
     inside_T = inside_T & (batch.turn_T >= 0)
     place_N = inside_T.nonzero()[:, 0]
     turns = len(batch.reward_U)

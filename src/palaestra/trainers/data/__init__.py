@@ -1,1 +1,1 @@
-"""Trajectories as training reads them: aligned arrays, how they are laid out, in which order they come."""
+"""Trajectories as training reads them: aligned arrays, their layout and their order."""

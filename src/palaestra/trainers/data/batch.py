@@ -1,10 +1,10 @@
-"""Trajectories flattened into aligned arrays: what objectives read and learners train on.
+"""Trajectories flattened into aligned arrays, which objectives read and learners train on.
 
-The tokens of all segments stand one behind the other, without padding; indices say what each belongs to. How they are
-put through a model is a layout's business and changes no number here.
+The tokens of all segments are concatenated without padding; index arrays hold each token's segment and turn. A layout
+decides how a model processes them, and changes no number here.
 
-Axes: T tokens, S segments, U turns, R trajectories. Segments, turns and trajectories are in order, so that the tokens
-of each stand together.
+Axes: T tokens, S segments, U turns, R trajectories. Segments, turns and trajectories are in order, so the tokens of
+each are contiguous.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,47 +18,47 @@ from torch.nn.functional import pad
 from palaestra.errors import UnknownNameError
 
 NO_TURN = -1
-"""The turn of a token that no turn wrote: a prompt's, a tool's, a user's."""
+"""The turn index of a token outside all turns: in a prompt, a tool's answer or a user's message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenBatch:
-    """Aligned arrays; every index is into the axis that its field's name ends in a mention of."""
+    """Aligned arrays; `segment_T`, `turn_T`, `trajectory_S` and `trajectory_U` are indices into the axis they name."""
 
     ids_T: Tensor
     """Token ids."""
     position_T: Tensor
-    """The place of each token in its segment."""
+    """The position of each token in its segment."""
     trained_T: Tensor
-    """Which tokens carry loss: the policy's own, and nobody else's. The first of a segment never does."""
+    """Whether each token has a loss: only the policy's own tokens do, and never the first of a segment."""
     logprob_T: Tensor
-    """Of each trained token when it was drawn; 0 elsewhere."""
+    """The log-probability of each trained token when it was sampled; 0 elsewhere."""
     version_T: Tensor
-    """Of the weights that drew each trained token; 0 elsewhere."""
+    """The version of the weights that sampled each trained token; 0 elsewhere."""
     part_T: Tensor
-    """What each token is part of, as an index into `PARTS`."""
+    """The part of a turn that each token belongs to, as an index into `PARTS`."""
     advantage_T: Tensor
-    """How much better than expected what followed was; 0 where nothing is trained. An objective fills it in."""
+    """How much better than expected the outcome was; 0 for tokens that are not trained. An objective fills it in."""
     weight_T: Tensor
-    """What each token's loss weighs in the step's; 0 where nothing is trained. An objective fills it in."""
+    """The weight of each token's loss in the step; 0 for tokens that are not trained. An objective fills it in."""
     segment_T: Tensor
     turn_T: Tensor
     """The turn that wrote each token, or `NO_TURN`."""
     trajectory_S: Tensor
     trajectory_U: Tensor
     reward_U: Tensor
-    """What the world paid for each turn."""
+    """The world's reward for each turn."""
     group_R: Tensor
-    """Trajectories that are compared with each other have the same number."""
+    """The group of each trajectory; trajectories with the same number are compared with each other."""
     return_R: Tensor
     """The sum of rewards of each trajectory."""
     columns: Mapping[str, Tensor] = field(default_factory=dict[str, Tensor])
-    """What only some parts of objectives read, by name. Names end in the axes, the first of which is T, U or R:
-    `old_T`, `anchor_U`, `passed_R`."""
+    """Arrays that only some parts of objectives read, by name. A name ends in the array's axes, the first of which is
+    T, U or R: `old_T`, `anchor_U`, `passed_R`."""
 
     @property
     def trajectories(self) -> int:
-        """How many trajectories there are."""
+        """The number of trajectories."""
         return len(self.group_R)
 
     @property
@@ -68,22 +68,22 @@ class TokenBatch:
 
     @property
     def segments(self) -> int:
-        """How many segments there are."""
+        """The number of segments."""
         return len(self.trajectory_S)
 
     def arrays(self) -> dict[str, Tensor]:
-        """All arrays by name, the columns too."""
+        """All arrays by name, columns included."""
         return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "columns"} | dict(self.columns)
 
     def with_columns(self, columns: Mapping[str, Tensor]) -> "TokenBatch":
-        """The batch with these columns beside, or in place of, those it has."""
+        """The batch with these columns added to its own; a column with a known name replaces the old one."""
         return replace(self, columns={**self.columns, **columns})
 
     def column(self, name: str) -> Tensor:
         """A column.
 
         Raises:
-            UnknownNameError: nobody filled it in.
+            UnknownNameError: the batch has no such column, since nothing filled it in.
         """
         try:
             return self.columns[name]
@@ -101,19 +101,19 @@ class TokenBatch:
         return own.keys() == others.keys() and all(torch.equal(array, others[name]) for name, array in own.items())
 
     def select(self, trajectories: Sequence[int]) -> "TokenBatch":
-        """Some of the trajectories, in the order given, with segments, turns and trajectories numbered anew.
+        """Some of the trajectories, in the given order, with segments, turns and trajectories numbered anew.
 
-        Groups keep their numbers, so that what is compared stays so.
+        Groups keep their numbers, so members of a group are still compared with each other.
 
         Args:
-            trajectories: Places below `trajectories`, each at most once.
+            trajectories: Indices below the property `trajectories`, each at most once.
         """
         chosen_R = torch.tensor(list(trajectories), dtype=torch.long, device=self.group_R.device)
         from_S, trajectory_S = _runs(self.trajectory_S, chosen_R, self.trajectories)
         from_U, trajectory_U = _runs(self.trajectory_U, chosen_R, self.trajectories)
         from_T, segment_T = _runs(self.segment_T, from_S, self.segments)
         turns = len(self.trajectory_U)
-        new_U = torch.full((turns + 1,), NO_TURN, device=from_U.device)  # the last place is NO_TURN's
+        new_U = torch.full((turns + 1,), NO_TURN, device=from_U.device)  # the last place is for NO_TURN
         new_U[from_U] = torch.arange(len(from_U), device=from_U.device)
         return TokenBatch(
             ids_T=self.ids_T[from_T],
@@ -139,13 +139,13 @@ class TokenBatch:
 
 
 def concatenate(batches: Sequence[TokenBatch]) -> TokenBatch:
-    """The trajectories of all batches, one behind the other.
+    """The trajectories of all batches, concatenated.
 
-    Groups of different batches stay different groups; they are numbered on. Columns with rows are padded with 0 to the
-    widest.
+    Groups of different batches stay different: their numbers continue from batch to batch. Columns with two axes are
+    padded with 0 to the widest.
 
     Args:
-        batches: At least one, on one device, all with the same columns.
+        batches: At least one batch; all are on one device and have the same columns.
     """
     arrays = [batch.arrays() for batch in batches]
     assert all(own.keys() == arrays[0].keys() for own in arrays), "batches of unlike columns"
@@ -164,7 +164,7 @@ def concatenate(batches: Sequence[TokenBatch]) -> TokenBatch:
 
 
 def _alike(arrays: list[Tensor]) -> list[Tensor]:
-    """The arrays, their rows padded with 0 to one width where they have rows."""
+    """The arrays; if they have two axes, rows are padded with 0 to a common width."""
     if arrays[0].dim() < 2:
         return arrays
     width = max(array.shape[1] for array in arrays)
@@ -172,7 +172,7 @@ def _alike(arrays: list[Tensor]) -> list[Tensor]:
 
 
 def _batch(arrays: Mapping[str, Tensor]) -> TokenBatch:
-    """The batch of what `TokenBatch.arrays` gives."""
+    """The batch with these arrays, as named by `TokenBatch.arrays`."""
     known = {one.name for one in fields(TokenBatch)}
     own = {name: array for name, array in arrays.items() if name in known}
     return TokenBatch(**own, columns={name: array for name, array in arrays.items() if name not in known})
@@ -186,12 +186,12 @@ def _axis(name: str) -> str:
 
 
 def _runs(owner: Tensor, chosen: Tensor, owners: int) -> tuple[Tensor, Tensor]:
-    """Where what belongs to `chosen` stands, owner after owner, and to which place of `chosen` each belongs.
+    """The indices of the items that belong to `chosen`, owner after owner, and the place in `chosen` of each's owner.
 
     Args:
-        owner: The owner of each thing, ascending.
+        owner: The owner of each item, ascending.
         chosen: Owners, in any order.
-        owners: How many there are.
+        owners: The number of all owners.
     """
     count = torch.bincount(owner, minlength=owners)
     first = (count.cumsum(0) - count)[chosen]
@@ -203,4 +203,4 @@ def _runs(owner: Tensor, chosen: Tensor, owners: int) -> tuple[Tensor, Tensor]:
 
 
 PARTS = ("", "plan", "switch", "action")
-"""What a token can be part of; a turn whose parts nobody marked is all action."""
+"""The parts of a turn that a token can belong to; a turn without marked parts is all action."""

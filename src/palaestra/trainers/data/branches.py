@@ -1,7 +1,7 @@
-"""A step's whole trajectories and its continuations as two streams of credit (DEEP-GRPO, arXiv:2602.14169).
+"""A step's whole trajectories and its continuations as two credit streams (DEEP-GRPO, arXiv:2602.14169).
 
-The continuations of a fork are a group of their own, and all of them are a stream beside that of whole trajectories.
-Comparisons, normalisation and means stay within one stream: the many continuations would decide a common mean.
+The continuations of each fork form their own group, and all continuations form a stream apart from whole trajectories.
+Comparisons, normalisation and means stay within a stream, since the many continuations would dominate a common mean.
 
 Axes: T tokens, R trajectories.
 """
@@ -23,16 +23,16 @@ class CreditStream:
 
     batch: TokenBatch
     weight: float
-    """Factor on its loss."""
+    """The factor on the stream's loss."""
 
 
 def add_branches(batch: TokenBatch, branches: TokenBatch, *, weight: float) -> TokenBatch:
-    """The whole trajectories of a step, and behind them its continuations.
+    """A batch with the whole trajectories of a step, followed by its continuations.
 
     Args:
         batch: Whole trajectories.
         branches: Continuations, with the same columns; their groups stay different from those of `batch`.
-        weight: Factor on the loss of the continuations; above 0.
+        weight: The factor on the loss of the continuations; above 0.
     """
     assert weight > 0, f"weight={weight}: 0 marks whole trajectories"
     marked = [
@@ -43,7 +43,7 @@ def add_branches(batch: TokenBatch, branches: TokenBatch, *, weight: float) -> T
 
 
 def branch_places(batch: TokenBatch) -> list[int]:
-    """The places of continuations among the trajectories; none where a batch was never given any."""
+    """The indices of the trajectories that are continuations; none if the batch never got continuations."""
     if BRANCH not in batch.columns:
         return []
     places: list[int] = (batch.column(BRANCH) != 0).nonzero()[:, 0].tolist()
@@ -51,9 +51,9 @@ def branch_places(batch: TokenBatch) -> list[int]:
 
 
 def split_streams(batch: TokenBatch) -> list[CreditStream]:
-    """The streams of a batch that have any trajectory: whole ones first.
+    """The non-empty streams of a batch: whole trajectories first.
 
-    A batch without continuations is its only stream, as it stands.
+    A batch without continuations is returned unchanged, as its only stream.
     """
     places = branch_places(batch)
     if not places:
@@ -65,5 +65,5 @@ def split_streams(batch: TokenBatch) -> list[CreditStream]:
 
 
 def join_streams(batches: Sequence[TokenBatch]) -> TokenBatch:
-    """The trajectories of all streams of a step, one stream behind the other; of one stream, as it stands."""
+    """The trajectories of all streams of a step, concatenated; a single stream is returned unchanged."""
     return batches[0] if len(batches) == 1 else concatenate(batches)

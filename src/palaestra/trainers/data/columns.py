@@ -1,9 +1,8 @@
-"""What rollouts tell the parts of objectives beside tokens and rewards: the columns that are filled from records alone.
+"""The columns that are computed from records alone: data of rollouts besides tokens and rewards, for objectives.
 
-A last turn that the world never answered did nothing and was paid nothing; it went on with the subgoal of the one
-before.
+A last turn that the world never answered did nothing and has reward 0; it continues the subgoal of the turn before.
 
-Axes: U turns, R trajectories, L layers of a rubric, C its expectations, K all of its criteria, prohibitions too.
+Axes: U turns, R trajectories, L layers of a rubric, C its expectations, K all its criteria, prohibitions included.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -20,16 +19,16 @@ from palaestra.tools import PlannedTurn, read_plan
 from palaestra.trajectory import Episode, Turn
 
 _Answered: TypeAlias = Sequence[Turn | None]
-"""A trajectory's turns; `None` for one that the world never answered."""
+"""A trajectory's turns; `None` for a turn that the world never answered."""
 _NO_GOAL = 0
 
 
 def rollout_columns(episodes: Sequence[Episode], turns: Sequence[int]) -> dict[str, Tensor]:
-    """The columns that come with a rollout, by name.
+    """The columns that a rollout's records determine, by name.
 
     Args:
-        episodes: In the batch's order.
-        turns: How many turns each one's policy wrote; at least those that are on record.
+        episodes: The episodes, in the batch's order.
+        turns: The number of turns that the policy wrote in each episode; at least the recorded ones.
     """
     answered = [_pad(episode, count) for episode, count in zip(episodes, turns, strict=True)]
     every = list(chain.from_iterable(answered))
@@ -73,7 +72,7 @@ def rollout_columns(episodes: Sequence[Episode], turns: Sequence[int]) -> dict[s
 
 
 def stable_number(kind: str, name: str) -> int:
-    """A number of 64 bits that stands for `name` in every process; names of different kinds have different ones."""
+    """A 64-bit number for `name`, the same in every process; it differs between kinds."""
     return int.from_bytes(blake2b(f"{kind}\0{name}".encode(), digest_size=8).digest(), "big", signed=True)
 
 
@@ -83,7 +82,7 @@ def _pad(episode: Episode, count: int) -> list[Turn | None]:
 
 
 def _anchors(episode: Episode, turns: _Answered) -> list[int]:
-    """Where the world stood before each turn; before the first it is the task that says so."""
+    """A number for the world's state before each turn; before the first turn the task determines it."""
     numbers = [stable_number("opening", episode.task.id)]
     for before, _ in pairwise(turns):
         assert before is not None, "only the last turn may be without an answer"
@@ -92,12 +91,12 @@ def _anchors(episode: Episode, turns: _Answered) -> list[int]:
 
 
 def _number_of_turn(number: Callable[[Turn], float]) -> Callable[[Turn | None], float]:
-    """`number`, and 0 of a turn that was never answered."""
+    """The function `number`, extended by 0 for a turn that was never answered."""
     return lambda turn: 0.0 if turn is None else number(turn)
 
 
 def _invalid(turn: Turn) -> bool:
-    """Whether no call of the turn could be read, or one fits no tool; each call that was read has an event."""
+    """Whether no call of the turn could be read, or a call fits no tool; each call that was read has an event."""
     events = _own(turn)
     return not events or not all(event.schema_ok for event in events)
 
@@ -107,7 +106,7 @@ def _count_successes(turn: Turn) -> int:
 
 
 def _own(turn: Turn) -> list[ToolEvent]:
-    """The events that the turn's calls are behind, without those that happen by themselves."""
+    """The events that the turn's calls caused, without world events."""
     return [event for event in turn.events if not event.call_id.startswith("world_")]
 
 
@@ -116,7 +115,7 @@ def _layers(turn: Turn | None) -> list[float]:
 
 
 def _harm(episode: Episode, turns: _Answered) -> list[float]:
-    """What prohibitions took in each turn; negative where a violation was undone."""
+    """The points that prohibitions deducted in each turn; negative if a violation was undone."""
     price = {spec.id: spec.points for spec in episode.rubric if spec.kind == "forbid"}
     taken = [0, *(sum(price.get(id, 0) for id in turn.violated) if turn else None for turn in turns)]
     return [0.0 if now is None else float(now - (before or 0)) for before, now in pairwise(taken)]
@@ -128,10 +127,10 @@ def _mark_met(turn: Turn | None, specs: Sequence[CriterionSpec]) -> list[float]:
 
 
 def _open_criteria(turns: _Answered, specs: Sequence[CriterionSpec]) -> list[list[float]]:
-    """Before each turn, the expectations that could be met in it: all that each is `after` were met in earlier turns.
+    """For each turn, the expectations that could be met in it: all criteria in `after` were met in earlier turns.
 
-    A turn that met one could meet it: the rubric counts a criterion only behind those that it is after, and a turn may
-    hold the calls of both.
+    An expectation that the turn met counts too: the rubric counts a criterion only once those in its `after` are met,
+    and one turn may hold the calls for both.
     """
     known = {spec.id for spec in specs}
     reached: set[str] = set()
@@ -149,7 +148,7 @@ def _shares(specs: Sequence[CriterionSpec]) -> list[float]:
 
 
 def _list_gained(turns: _Answered, specs: Sequence[CriterionSpec]) -> list[list[float]]:
-    """The points that expectations won in each turn, by layer; negative where one that was met no longer holds."""
+    """The points gained by expectations in each turn, by layer; negative if a met expectation no longer holds."""
     points: list[list[float]] = [[0.0] * len(LAYERS)]
     rows: list[list[float]] = []
     for turn in turns:
@@ -168,7 +167,7 @@ def _by_layer(specs: Sequence[CriterionSpec]) -> list[float]:
 
 
 def _flips(episode: Episode) -> list[float]:
-    """What the points would change by if the last verdict on each criterion were the other one."""
+    """The change of the points if the last verdict on a criterion were the opposite, for each criterion."""
     turns = list(episode.turns)
     counts = frozenset((*turns[-1].met, *turns[-1].violated)) if turns else frozenset[str]()
     return [
@@ -178,18 +177,18 @@ def _flips(episode: Episode) -> list[float]:
 
 
 def _chances(episode: Episode) -> list[float]:
-    """Of each criterion a number drawn evenly from [0, 1), by the trajectory's name and its seed, which is the run's.
+    """A uniform random number in [0, 1) for each criterion, seeded by the trajectory's name and the run's seed.
 
-    It has 24 bits, so that none is rounded to 1.
+    It has 24 bits, so that it is never rounded to 1.
     """
     stream = Stream.root("verdicts", episode.seed, episode.id)
     return [stream.split(spec.id).below(2**24) / 2**24 for spec in episode.rubric]
 
 
 def _plans(turns: _Answered) -> list[tuple[bool, int]]:
-    """Whether each turn begins a subgoal, and which it is for.
+    """Whether each turn begins a subgoal, and the number of its subgoal.
 
-    The first always begins one. A turn that cannot be read goes on with what there was.
+    The first turn always begins a subgoal. A turn that cannot be read continues the current subgoal.
     """
     plans: list[tuple[bool, int]] = []
     goal = _NO_GOAL
@@ -216,5 +215,5 @@ def _floats(values: Iterable[float]) -> Tensor:
 
 
 def _table(rows: Sequence[list[float]], width: int) -> Tensor:
-    """The rows, padded with 0 to one width."""
+    """The rows, padded with 0 to `width`."""
     return torch.tensor([row + [0.0] * (width - len(row)) for row in rows]).reshape(len(rows), width)

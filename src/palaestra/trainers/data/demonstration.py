@@ -1,6 +1,6 @@
-"""Episodes of somebody who knows, as the policy would have read and written them.
+"""Episodes of an expert, as the policy would have read and written them.
 
-They are made of transcripts, so nothing that an agent may not see reaches a policy's tokens.
+They are made from transcripts, so nothing that is hidden from agents reaches a policy's tokens.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from palaestra.transcript import AgentTranscript
 
 
 def demonstration(transcript: AgentTranscript, codec: Codec) -> Tokens:
-    """An episode as the policy would have read and written it; its turns count as sampled, with certainty."""
+    """An episode's tokens, as the policy would have read and written it; turns count as sampled with probability 1."""
     ids: list[int] = []
     sampled: list[bool] = []
     spans: list[Span] = []
@@ -35,12 +35,12 @@ def demonstration(transcript: AgentTranscript, codec: Codec) -> Tokens:
 
 
 def render_episode(transcript: AgentTranscript, form: ChatFormat) -> list[str]:
-    """An episode as pieces of text and marks: what a tokenizer is learnt from."""
+    """An episode as pieces of text and marks, on which a tokenizer is trained."""
     return [piece for pieces, _ in _deltas(transcript, form) for piece in pieces]
 
 
 def _deltas(transcript: AgentTranscript, form: ChatFormat) -> Iterator[tuple[list[str], bool]]:
-    """What is appended in turn, and whether it is the policy's own."""
+    """Yield the appended pieces in order, and whether the policy wrote them."""
     rendering = form.rendering()
     yield rendering.opening(transcript.prompt, transcript.tools), False
     for turn in transcript.turns:

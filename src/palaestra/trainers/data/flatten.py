@@ -1,7 +1,7 @@
-"""Records of what happened, made into the arrays that training reads.
+"""Conversion of episode records into the arrays that training reads.
 
-Nothing is left out and nothing is tokenised again: the arrays hold every token of every segment, as it was recorded.
-What a pass through a model can do without is a layout's business.
+Nothing is left out and nothing is tokenised again: the arrays hold every token of every segment, as recorded. A layout
+decides which tokens a pass through a model can skip.
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,21 +26,20 @@ _Segments: TypeAlias = Sequence[tuple[Tokens, str]]
 
 
 def flatten(episodes: Sequence[Episode]) -> TokenBatch:
-    """The trajectories of `episodes`, in their order; advantages are 0 until an objective fills them in.
+    """Flatten the trajectories of `episodes`, in their order; advantages are 0 until an objective fills them in.
 
-    Groups are numbered by `Episode.group`, in the order in which they first occur; an episode that names none is its
-    own. A last turn that the world never answered, because it failed, is paid 0. So is a turn that another trajectory
-    drew and this one went on from, and returns are without what it earned. The batch has the columns that records alone
-    can fill: see `rollout_columns`.
+    Groups are numbered by `Episode.group`, in the order of first occurrence; an episode without a group is its own
+    group. A last turn that the world failed to answer has reward 0. A turn that another trajectory sampled, and from
+    which this one continues, has reward 0 too; returns exclude its reward. The batch has the columns that records
+    alone determine; see `rollout_columns`.
 
     Args:
-        episodes: Each of whose segments has its tokens. Those that do not count for a baseline are for the caller to
-            leave out.
+        episodes: Episodes with tokens in every segment. The caller leaves out those that do not count for a baseline.
 
     Raises:
-        RecordError: there are none, or one's record breaks a rule: a segment without tokens, tuples of different
-            lengths, a span that does not fit, a sampled token that no turn holds, temperatures that a head chose for
-            some and not for others. The message names the episode.
+        RecordError: there are no episodes, or a record breaks a rule: a segment without tokens, tuples of different
+            lengths, a span that does not fit, a sampled token outside all turns, temperatures that a head chose for
+            some trajectories and not for others. The message names the episode.
     """
     numbers: dict[str, int] = {}
     sources = [_source(episode, place) for place, episode in enumerate(episodes)]
@@ -54,7 +53,7 @@ def flatten(episodes: Sequence[Episode]) -> TokenBatch:
 
 
 def _choices(sources: Sequence["_Source"], trained_T: Tensor) -> dict[str, Tensor]:
-    """The columns of temperatures that a head chose; none where none did."""
+    """The columns of temperatures that a head chose; none if no head chose any."""
     segments = [(tokens, source.name) for source in sources for tokens, _ in source.segments]
     if not any(tokens.choices for tokens, _ in segments):
         return {}
@@ -70,13 +69,13 @@ def _choices(sources: Sequence["_Source"], trained_T: Tensor) -> dict[str, Tenso
 
 
 def _no_choices(tokens: Tokens) -> TemperatureChoices:
-    """Of a segment in which nothing was sampled."""
+    """The choices for a segment in which nothing was sampled."""
     nothing = (0.0,) * len(tokens.ids)
     return TemperatureChoices(temperatures=nothing, latents=nothing, logprobs=nothing)
 
 
 def _check_choices(tokens: Tokens, name: str) -> None:
-    """Refuse a segment without the choices that others have, and choices that do not fit its tokens."""
+    """Refuse a segment that lacks choices which others have, and choices that do not fit the segment's tokens."""
     choices = tokens.choices
     if choices is None and not any(tokens.sampled):
         return
@@ -99,9 +98,9 @@ def _check_choices(tokens: Tokens, name: str) -> None:
 
 
 def flatten_tokens(demonstrations: Sequence[Tokens]) -> TokenBatch:
-    """Trajectories of one segment each, nobody's rivals, for which nothing was paid: what is to be imitated.
+    """Flatten demonstrations to imitate: trajectories of one segment, each in its own group, with reward 0.
 
-    Without episodes there are no columns.
+    The batch has no columns, since there are no episodes.
 
     Raises:
         RecordError: as `flatten` does; the message names the place among `demonstrations`.
@@ -118,7 +117,7 @@ def flatten_tokens(demonstrations: Sequence[Tokens]) -> TokenBatch:
 
 @record
 class _Source:
-    """A trajectory: each segment's tokens, and what its turns were paid."""
+    """A trajectory: the tokens of each segment, and the rewards of its turns."""
 
     name: str
     segments: tuple[tuple[Tokens, tuple[float, ...]], ...]
@@ -141,7 +140,7 @@ def _source(episode: Episode, place: int) -> _Source:
 
 
 def _rewards(tokens: Tokens, turns: Sequence[Turn], *, last: bool, name: str) -> tuple[float, ...]:
-    """What each turn that was written was paid; the world may have failed to answer the very last."""
+    """The reward of each written turn; the world may have failed to answer the last turn of an episode."""
     written = _count_turns(tokens)
     unanswered = written - len(turns)
     if unanswered not in ((0, 1) if last else (0,)):
@@ -154,7 +153,7 @@ def _rewards(tokens: Tokens, turns: Sequence[Turn], *, last: bool, name: str) ->
 
 
 def _own_return(episode: Episode) -> float:
-    """What was earned behind the turns that another trajectory drew."""
+    """The sum of rewards after the turns that another trajectory sampled."""
     tokens = episode.segments[0].tokens
     shared = 0 if tokens is None else tokens.shared_turns
     return episode.episode_return if not shared else sum(turn.reward for turn in list(episode.turns)[shared:])
@@ -223,7 +222,7 @@ def _mark(segments: _Segments, starts: Sequence[int], count: int) -> tuple[_Ints
     segment_of_turn: list[int] = []
     for number, ((tokens, _), start) in enumerate(zip(segments, starts, strict=True)):
         whole: slice | None = None
-        """The turn at hand, while no part of it has been marked."""
+        """The current turn, while no part of it has been marked."""
         for span in tokens.spans:
             place = slice(start + span.start, start + span.end)
             if span.kind == "turn":
@@ -240,7 +239,7 @@ def _mark(segments: _Segments, starts: Sequence[int], count: int) -> tuple[_Ints
 
 
 def _check(tokens: Tokens, name: str) -> None:
-    """Refuse tuples that are not aligned, and spans that are out of range, out of order or outside their turn."""
+    """Refuse tuples of unequal length, and spans that are out of range, out of order or outside their turn."""
     count = len(tokens.ids)
     for field in ("sampled", "logprobs", "versions"):
         if (other := len(getattr(tokens, field))) != count:

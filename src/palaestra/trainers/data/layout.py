@@ -1,4 +1,4 @@
-"""How the tokens of a batch go through a model in one pass.
+"""The arrangement of a batch's tokens for one forward pass.
 
 Axes: T tokens of the batch, N tokens of the pass.
 """
@@ -14,19 +14,19 @@ from palaestra.trainers.model.decoder import Attend
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """One pass: the tokens that are put through, how they see each other, and where the batch's tokens find theirs."""
+    """One pass: its tokens, the attention between them, and their relation to the batch's tokens."""
 
     ids_N: Tensor
     position_N: Tensor
     attend: Attend
     paths: Sequence[PrefixPath]
-    """The sequences that `attend` goes along, in the order of their own tokens; padding is of its row's path."""
+    """The sequences that `attend` follows, in the order of their own tokens; padding belongs to its row's path."""
     before_T: Tensor
-    """For each token of the batch the token of the pass that predicts it: the one before it in its segment. Arbitrary,
-    but a valid index, for the first of a segment and for what follows its last trained token, since nothing reads what
-    is said of those and they need not be put through."""
+    """For each token of the batch, the token of the pass that predicts it: the one before it in its segment. For the
+    first token of a segment, and for tokens after its last trained token, it is an arbitrary valid index: nothing reads
+    their predictions, and they need not be in the pass."""
 
     @property
     def tokens(self) -> int:
-        """How many tokens are put through, padding included; what a pass costs goes with it."""
+        """The number of tokens in the pass, padding included; it determines the cost."""
         return len(self.ids_N)

@@ -1,4 +1,4 @@
-"""A batch cut into micro-batches, so that no pass is larger than a budget; what a step computes is the same."""
+"""Splitting a batch into micro-batches, so that no pass exceeds a budget; the step computes the same."""
 
 from bisect import bisect
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,20 +11,20 @@ from palaestra.trainers.data.layouts.needed import find_needed_tokens
 from palaestra.trainers.data.layouts.prefixes import common, length, segment_keys
 
 _Keys: TypeAlias = Sequence[bytes]
-"""Segments that have to be put through, as `prefixes` compares them."""
+"""The needed segments of a trajectory, as keys of `prefixes`."""
 
 
 def split(batch: TokenBatch, tokens: int, layout: LayoutName) -> list[TokenBatch]:
-    """Micro-batches whose passes have at most `tokens` tokens each; every trajectory is in exactly one.
+    """Split a batch into micro-batches with at most `tokens` tokens per pass; every trajectory is in exactly one.
 
-    A trajectory that alone needs more stands alone. Packed ones are taken in order; padded ones by their length, so
-    that little is padding; of those that share prefixes, groups stay together as far as they fit, and neighbours begin
-    alike. Equal batches are cut equally.
+    A trajectory that needs more tokens is alone in its micro-batch. With the packed layout, trajectories are taken in
+    order; with the padded one, by length, so that there is little padding; with the shared one, groups stay together if
+    they fit, and neighbours share prefixes. Equal batches are split equally.
 
     Args:
-        batch: What is to be trained on.
-        tokens: The budget, in tokens of a pass: padding counts, and what is shared counts once.
-        layout: That the micro-batches will be put through in.
+        batch: The batch to train on.
+        tokens: The budget in tokens of a pass: padding counts, and shared tokens count once.
+        layout: The layout in which the micro-batches will be processed.
     """
     keys = _keys(batch)
     order = list(range(batch.trajectories))
@@ -42,7 +42,7 @@ def split(batch: TokenBatch, tokens: int, layout: LayoutName) -> list[TokenBatch
 
 
 def _keys(batch: TokenBatch) -> list[list[bytes]]:
-    """Of each trajectory, its segments that have to be put through."""
+    """The needed segments of each trajectory, as keys."""
     need = find_needed_tokens(batch)
     keys: list[list[bytes]] = [[] for _ in range(batch.trajectories)]
     for trajectory, key in zip(
@@ -58,7 +58,7 @@ class _Pass(Protocol):
 
     @property
     def size(self) -> int:
-        """Its tokens so far."""
+        """The number of tokens so far."""
         ...
 
     def with_(self, keys: _Keys) -> Self:
@@ -103,7 +103,7 @@ class _Shared:
 
 
 def _fill(units: Iterable[list[int]], keys: Sequence[list[bytes]], empty: _Pass, tokens: int) -> Iterator[list[int]]:
-    """Units put together in order, as long as they fit."""
+    """Yield units joined in order, as long as they fit into a pass."""
     chosen: list[int] = []
     filled = empty
     for unit in units:
@@ -121,7 +121,7 @@ def _of(unit: Iterable[int], keys: Sequence[list[bytes]]) -> list[bytes]:
 
 
 def _groups(batch: TokenBatch, keys: Sequence[list[bytes]]) -> list[list[int]]:
-    """The trajectories of each group, groups and members in the order of what they begin with."""
+    """The trajectories of each group; groups and their members are sorted by their first tokens."""
     groups: dict[int, list[int]] = {}
     for trajectory, group in enumerate(batch.group_R.tolist()):
         groups.setdefault(group, []).append(trajectory)
@@ -130,6 +130,6 @@ def _groups(batch: TokenBatch, keys: Sequence[list[bytes]]) -> list[list[int]]:
 
 
 def _fitting(group: list[int], keys: Sequence[list[bytes]], empty: _Pass, tokens: int) -> list[list[int]]:
-    """The group whole, where a pass has room for it; else its members."""
+    """The whole group as one unit if it fits into a pass, otherwise each member as a unit."""
     fits = empty.with_(_of(group, keys)).size <= tokens
     return [group] if fits else [[one] for one in group]

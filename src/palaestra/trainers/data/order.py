@@ -1,4 +1,4 @@
-"""In which order things are drawn: each once before any comes again."""
+"""The order in which items are drawn: each item once before any is repeated."""
 
 from collections.abc import Iterator, Sequence
 
@@ -8,7 +8,7 @@ from palaestra.seeding import Stream
 
 
 def epochs(count: int, *, size: int, stream: Stream) -> Iterator[list[int]]:
-    """Without end: lists of `size` places below `count`, each place once before any comes again."""
+    """Yield, without end, lists of `size` indices below `count`; each index occurs once before any is repeated."""
     deck: list[int] = []
     while True:
         while len(deck) < size:
@@ -18,14 +18,14 @@ def epochs(count: int, *, size: int, stream: Stream) -> Iterator[list[int]]:
 
 
 class ShuffledOrder:
-    """What each step draws from `count` things, asked for in any order; see `epochs`."""
+    """The items that each step draws from `count` items, in random access; see `epochs`."""
 
     def __init__(self, count: int, *, size: int, stream: Stream) -> None:
         self._epochs = epochs(count, size=size, stream=stream)
         self._drawn: list[list[int]] = []
 
     def at(self, step: int) -> list[int]:
-        """The places that step number `step` draws."""
+        """The indices that step number `step` draws."""
         while len(self._drawn) <= step:
             self._drawn.append(next(self._epochs))
         return self._drawn[step]
@@ -33,23 +33,24 @@ class ShuffledOrder:
 
 @record
 class Share:
-    """One source of things to draw from, such as a world's tasks."""
+    """A source of items to draw from, such as a world's tasks."""
 
     count: int
     weight: float
-    """How much of the draws it gets, relative to the others."""
+    """The source's share of the draws, relative to the other sources."""
 
 
 class WeightedDeal:
-    """What each step draws from several sources, in proportion to their weights and asked for in any order.
+    """The items that each step draws from several sources, in proportion to their weights and in random access.
 
-    After n draws a source of weight w has had n w / sum(w) draws, but for less than one (smooth round-robin).
-    Within a source, each thing comes once before any comes again. With one source it is a `ShuffledOrder`.
+    After n draws, the number of draws from a source of weight w differs from n w / sum(w) by less than one (smooth
+    round-robin). Within a source, each item occurs once before any is repeated. With one source it is a
+    `ShuffledOrder`.
 
     Args:
-        shares: The sources; the places of the first come first.
-        size: Places of a step.
-        stream: Randomness.
+        shares: The sources; indices are counted through them in this order.
+        size: The number of items of a step.
+        stream: The random stream.
 
     Raises:
         ConfigError: a weight is not above 0.
@@ -69,7 +70,7 @@ class WeightedDeal:
         self._drawn: list[list[int]] = []
 
     def at(self, step: int) -> list[int]:
-        """The places that step number `step` draws, counted through all sources."""
+        """The indices that step number `step` draws, counted through all sources."""
         if self._whole is not None:
             return self._whole.at(step)
         while len(self._drawn) <= step:

@@ -1,4 +1,4 @@
-"""The policy's own episodes as something to imitate, whole or up to a turn."""
+"""The policy's own episodes as demonstrations to imitate, whole or up to a turn."""
 
 from collections.abc import Sequence
 from itertools import accumulate
@@ -8,11 +8,11 @@ from palaestra.trajectory import Episode, Tokens
 
 
 def own_tokens(episode: Episode, *, turns: int | None = None) -> Tokens:
-    """What a policy of ours read and wrote, with every turn of its own as sampled, with certainty.
+    """The tokens that a policy read and wrote; all tokens of its turns count as sampled with probability 1.
 
     Args:
-        episode: Of one segment, with tokens.
-        turns: Ends behind so many turns; `None` for the whole.
+        episode: An episode of one segment, with tokens.
+        turns: The number of turns to keep; `None` for the whole episode.
     """
     (segment,) = episode.segments
     tokens = segment.tokens
@@ -37,21 +37,21 @@ def own_tokens(episode: Episode, *, turns: int | None = None) -> Tokens:
 
 @record
 class HarmlessPrefix:
-    """The beginning of an episode that solved nothing and did no harm."""
+    """The first turns of an episode that solved nothing; these turns did no harm."""
 
     member: int
-    """The place of the episode among those that it was chosen from."""
+    """The index of the episode among those that it was chosen from."""
     turns: int
-    """At least 1, and fewer than the episode has: the last one ended it."""
+    """The number of turns: at least 1, and fewer than the episode has, since the last turn ended it."""
     points: float
-    """The return behind them."""
+    """The return after these turns."""
 
 
 def best_prefix(episodes: Sequence[Episode]) -> HarmlessPrefix | None:
-    """The beginning with the best points before any harm; the shortest of equals, and of those the first.
+    """The harmless prefix with the most points; among equals the shortest, then the first.
 
     Returns:
-        `None` where no beginning has a return above 0.
+        The prefix, or `None` if no prefix has a return above 0.
     """
     found: list[HarmlessPrefix] = []
     for member, episode in enumerate(episodes):
@@ -62,11 +62,11 @@ def best_prefix(episodes: Sequence[Episode]) -> HarmlessPrefix | None:
 
 
 def harmless_turns(episode: Episode) -> int:
-    """How many turns come before the first that violates a prohibition, and before the last, which ended it."""
+    """The number of turns before the first that violates a prohibition; the last turn, which ended it, never counts."""
     turns = list(episode.turns)[:-1]
     return next((place for place, turn in enumerate(turns) if turn.violated), len(turns))
 
 
 def _harmless_returns(episode: Episode) -> list[float]:
-    """The return behind each harmless turn."""
+    """The return after each harmless turn."""
     return list(accumulate(turn.reward for turn in list(episode.turns)[: harmless_turns(episode)]))

@@ -1,4 +1,4 @@
-"""Paths: the sequences of a pass, each of which may begin as the one before it does. Axes: P tokens of all paths."""
+"""Paths: the sequences of a pass, each of which may share a prefix with the one before. Axes: P tokens of all paths."""
 
 from collections.abc import Sequence
 
@@ -13,13 +13,13 @@ class PrefixPath:
     """A sequence of a pass."""
 
     own: int
-    """Its own tokens, at least one; they stand behind those of the path before it."""
+    """The number of the path's own tokens, at least one; in the pass they follow those of the path before it."""
     common: int = 0
-    """How many tokens come first that the path before it begins with as well."""
+    """The length of the prefix that the path shares with the path before it, in tokens."""
 
 
 def path_places(paths: Sequence[PrefixPath]) -> Tensor:
-    """Where in the pass the tokens of each path stand, those in common included, path after path, [P]."""
+    """The places in the pass of each path's tokens, shared ones included, path after path, [P]."""
     places = [torch.empty(0, dtype=torch.long)]
     begin = 0
     for path in paths:

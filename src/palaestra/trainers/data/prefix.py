@@ -1,8 +1,8 @@
-"""The beginning of a trajectory that another one goes on from.
+"""The first turns of a trajectory, from which another trajectory continues.
 
-No state of a world is kept. Worlds are deterministic: the shared turns are stepped again in a fresh episode of the same
-task and seed, in whatever process it runs, and each answer must be the recorded one, token by token. A step costs some
-100 us, and no token is drawn for it.
+No state of a world is kept. Worlds are deterministic: the shared turns are played again in a fresh episode of the same
+task and seed, in any process, and each answer must equal the recorded one, token by token. A turn costs about 100 us,
+and no token is sampled for it.
 """
 
 from palaestra.errors import RecordError
@@ -12,26 +12,26 @@ from palaestra.trajectory import Tokens
 
 @record
 class SharedPrefix:
-    """What a trajectory takes over from another one."""
+    """The turns that a trajectory takes over from another one."""
 
     parent: str
     """The id of the other trajectory."""
     turns: int
-    """At least 1."""
+    """The number of turns, at least 1."""
     tokens: Tokens
-    """Up to the answer to the last of those turns. The new trajectory reads them; it has sampled none of them."""
+    """The tokens up to the answer to the last of these turns; the new trajectory reads them and samples none."""
 
 
 def prefix_of(parent: str, tokens: Tokens, *, turns: int) -> SharedPrefix:
-    """The first `turns` turns of a trajectory and the answers to them.
+    """The first `turns` turns of a trajectory, with the answers to them.
 
     Args:
-        parent: Its id.
-        tokens: All of it.
-        turns: At least 1, and fewer than it has: nothing can go on behind the last, which ended it.
+        parent: The trajectory's id.
+        tokens: All tokens of the trajectory.
+        turns: The number of turns: at least 1, and fewer than the trajectory has, since its last turn ended it.
 
     Raises:
-        RecordError: there are not so many turns.
+        RecordError: the trajectory does not have that many turns.
     """
     starts = [span.start for span in tokens.spans if span.kind == "turn"]
     if not 1 <= turns < len(starts):

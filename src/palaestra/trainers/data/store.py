@@ -1,7 +1,7 @@
-"""Episodes in columns: a Parquet file that is read back whole, or of which some columns are looked at.
+"""Episodes as a Parquet file, which can be read back as a whole or by column.
 
-Each episode is a row. What analyses ask for stands in columns of its own, and so do the token arrays, a list for each
-segment; the rest of the record is one column of JSON. JSON lines (`palaestra.trajectory`) hold the same.
+Each episode is a row. The values that analyses need have their own columns. The token arrays have columns too, with a
+list for each segment. The rest of the record is one column of JSON. JSON lines (`palaestra.trajectory`) hold the same.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-# pyarrow comes without types of its own.
+# pyarrow has no type annotations.
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.parquet as pq  # type: ignore[import-untyped]
 from pydantic import TypeAdapter, ValidationError
@@ -22,7 +22,7 @@ from palaestra.trajectory import Episode, Segment, dump_episode
 from palaestra.validation import plain_rule
 
 _ROWS = 256
-"""Episodes that are held in memory at once, beside those of the caller."""
+"""The number of episodes held in memory at once, beside those of the caller."""
 _RECORD = "record"
 _ARRAYS: Mapping[str, pa.DataType] = MappingProxyType(
     {"ids": pa.int64(), "sampled": pa.bool_(), "logprobs": pa.float64(), "versions": pa.int64()}
@@ -53,14 +53,14 @@ _AGAIN = "give a file that `write_columns` wrote, or write it again"
 _EPISODE: TypeAdapter[Episode] = TypeAdapter(Episode)
 
 COLUMNS: tuple[str, ...] = tuple(_SCHEMA.names)
-"""What a file of episodes has: scalars, `ids`, `sampled`, `logprobs` and `versions` by segment, and `record`.
+"""The columns of a file of episodes: scalars, `ids`, `sampled`, `logprobs` and `versions` by segment, and `record`.
 
-A segment that no policy of ours acted in has null in place of each list.
+A segment in which no policy of ours acted has null instead of each list.
 """
 
 
 def write_columns(path: str | Path, episodes: Iterable[Episode]) -> int:
-    """Write `episodes` as a Parquet file and return how many there were."""
+    """Write `episodes` as a Parquet file and return their number."""
     count = 0
     rest = iter(episodes)
     with pq.ParquetWriter(path, _SCHEMA, compression="zstd") as writer:
@@ -71,10 +71,10 @@ def write_columns(path: str | Path, episodes: Iterable[Episode]) -> int:
 
 
 def read_columns(path: str | Path) -> Iterator[Episode]:
-    """The episodes of a file that `write_columns` wrote, each as it was.
+    """Yield the episodes of a file that `write_columns` wrote, unchanged.
 
     Raises:
-        RecordError: the file or a row of it cannot be read; the message names the row and the field.
+        RecordError: the file or one of its rows cannot be read; the message names the row and the field.
     """
     with _open(path) as file:
         row = 0
@@ -85,11 +85,11 @@ def read_columns(path: str | Path) -> Iterator[Episode]:
 
 
 def read_table(path: str | Path, columns: Sequence[str]) -> pa.Table:  # pyright: ignore[reportUnknownParameterType]
-    """Some columns of a file that `write_columns` wrote, for analysis; nothing else of it is read.
+    """Read some columns of a file that `write_columns` wrote, for analysis, and nothing else.
 
     Args:
         path: The file.
-        columns: Of `COLUMNS`.
+        columns: Names from `COLUMNS`.
 
     Raises:
         UnknownNameError: there is no such column.
@@ -133,12 +133,12 @@ def _episode(fields: Mapping[str, Any], where: str) -> Episode:
 
 
 def _fill(segment: Segment, lists: Sequence[list[Any] | None]) -> Segment:
-    """The segment with its token arrays; both are missing or neither."""
+    """The segment with its token arrays; either both are present or neither is."""
     if segment.tokens is None:
         if any(one is not None for one in lists):
             raise ValueError("a segment without tokens has arrays")
         return segment
-    # Any: `replace` takes arguments of every type that a field has.
+    # Any: the arguments of `replace` have the types of all fields.
     arrays: dict[str, Any] = {name: tuple(one) for name, one in zip(_ARRAYS, lists, strict=True) if one is not None}
     if len(arrays) < len(_ARRAYS):
         raise ValueError(f"a segment lacks {', '.join(name for name in _ARRAYS if name not in arrays)}")
@@ -147,7 +147,7 @@ def _fill(segment: Segment, lists: Sequence[list[Any] | None]) -> Segment:
 
 @contextmanager
 def _open(path: str | Path) -> Generator[pq.ParquetFile]:
-    """The file, if it is one of episodes; whatever reading it raises is told as a `RecordError`."""
+    """Open a file, if it holds episodes; errors of reading it are raised as `RecordError`."""
     try:
         with pq.ParquetFile(path) as file:
             found = file.schema_arrow

@@ -1,4 +1,4 @@
-"""What fills in the columns that neither rollouts nor passes give: judges, further rollouts, demonstrations."""
+"""Fillers of columns that neither rollouts nor passes provide: judges, further rollouts, demonstrations."""
 
 from palaestra.trainers.fillers.assemble import BatchFiller
 from palaestra.trainers.fillers.chat import ChatModelConfig

@@ -1,7 +1,8 @@
-"""The batch of a step's groups, with the columns that fillers fill in.
+"""The batch of a step's groups, with the columns of fillers.
 
-A step fills them in at three times: what is not repeatable before the batch is recorded; the rest of what needs no
-policy before filters; and what needs the policy after them, for the trajectories that are left.
+A step fills in columns at three times. Columns that are not repeatable come before the batch is recorded; other columns
+that do not need the policy come before filters; columns that need the policy come after filters, for the remaining
+trajectories.
 
 Axes: T tokens, R trajectories.
 """
@@ -28,7 +29,7 @@ from palaestra.trajectory import Episode
 from palaestra.transcript import AgentTranscript, transcript_of
 
 _PLACE = "place_R"
-"""While trajectories are filtered: the place of each before."""
+"""A column during filtering: the place of each trajectory before it."""
 
 
 class BatchFiller:
@@ -36,11 +37,11 @@ class BatchFiller:
 
     Args:
         chosen: The fillers.
-        codec: Of the policy.
-        demonstrations: By the reference of their task.
+        codec: The codec of the policy.
+        demonstrations: Demonstrations by the reference of their task.
         tasks: References of all tasks that are played.
-        names: What names the run: its stage and its seed.
-        temperature: At which the policy's tokens are drawn.
+        names: The names of the run's random streams: its stage and its seed.
+        temperature: The temperature at which the policy's tokens are sampled.
 
     Raises:
         TaskError: a filler needs demonstrations, and a task has none.
@@ -75,18 +76,18 @@ class BatchFiller:
 
     @property
     def demonstrations(self) -> list[Episode]:
-        """Those that fillers may read."""
+        """The demonstrations that fillers may read."""
         return list(self._demonstrations.values())
 
     @property
     def solutions(self) -> dict[str, AgentTranscript]:
-        """By task, those that rollouts rephrase; none where no filler asks for such rollouts."""
+        """The solutions that rollouts rephrase, by task; none if no filler needs such rollouts."""
         if "rephrase" not in self._needs:
             return {}
         return {task: transcript_of(episode) for task, episode in self._demonstrations.items()}
 
     def describe(self) -> list[Any]:
-        """What decides the columns, beside records and weights, as plain JSON."""
+        """Everything that determines the columns besides records and weights, as plain JSON."""
         shown = [[task, episode.digest()] for task, episode in self._demonstrations.items()]
         return [[one.describe() for one in self._chosen], shown]
 
@@ -95,12 +96,12 @@ class BatchFiller:
         return bool(self._needs & SHOWN)
 
     def assemble(self, groups: Sequence[RolloutGroup], references: Sequence[str], step: int) -> FillerInput:
-        """The batch of a step's groups.
+        """Assemble the batch of a step's groups.
 
         Args:
-            groups: All of the step's.
-            references: Of the task of each.
-            step: Which.
+            groups: All groups of the step.
+            references: The reference of each group's task.
+            step: The step's number.
         """
         batch = concatenate([group.batch() for group in groups])
         episodes = [episode for group in groups for episode in group.episodes]
@@ -161,19 +162,19 @@ class BatchFiller:
         return frozenset(name for one in self._chosen if not one.filler.repeatable for name in one.columns)
 
     def ask(self, given: FillerInput) -> dict[str, Tensor]:
-        """The columns that are not repeatable, to be recorded.
+        """Fill in the columns that are not repeatable, to be recorded.
 
         Raises:
-            InfrastructureError: a model elsewhere failed.
+            InfrastructureError: an external model failed.
         """
         return _fill([one for one in self._chosen if not one.filler.repeatable], given)
 
     def fill(self, given: FillerInput, recorded: Mapping[str, Tensor]) -> FillerInput:
-        """The same with every column that needs no pass through the policy.
+        """Fill in every column that needs no pass through the policy.
 
         Args:
-            given: What `assemble` gave.
-            recorded: What `ask` gave.
+            given: The result of `assemble`.
+            recorded: The result of `ask`.
         """
         ready = [one for one in self._chosen if one.filler.repeatable and "policy" not in one.filler.needs]
         columns = {**recorded, **_fill(ready, given)}
@@ -181,12 +182,12 @@ class BatchFiller:
         return replace(given, batch=given.batch.with_columns({**columns, _PLACE: place_R}))
 
     def fill_from_policy(self, batch: TokenBatch, given: FillerInput, policy: TrainableModel) -> TokenBatch:
-        """The batch with the columns that need passes through the policy.
+        """Fill in the columns that need passes through the policy.
 
         Args:
-            batch: The trajectories that filters have left of it.
-            given: What `fill` gave.
-            policy: Before the batch's first step.
+            batch: The trajectories that filters kept.
+            given: The result of `fill`.
+            policy: The policy before the batch's first step.
         """
         kept: list[int] = batch.column(_PLACE).tolist()
         batch = replace(batch, columns={name: values for name, values in batch.columns.items() if name != _PLACE})

@@ -1,4 +1,4 @@
-"""The chat model that a judge asks: one behind a server, or one of a user's."""
+"""The chat model of a judge: at a server, or user-defined."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -12,14 +12,14 @@ from palaestra.trainers.plugin import load_plugin
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatModelConfig:
-    """Which chat model is asked.
+    """The settings of a chat model.
 
     Raises:
-        ConfigError: it is neither a place nor a model of a server, or a setting of servers has no server.
+        ConfigError: the name is neither `module:name` nor a model of a server, or a setting of servers has no server.
     """
 
     name: str
-    """The model's name at a server, or "module:name" of a function without arguments that makes a `ChatModel`."""
+    """The model's name at a server, or "module:name" of a function without arguments that returns a `ChatModel`."""
     base_url: str | None = None
     """The server, which speaks OpenAI's protocol, such as "http://127.0.0.1:8000/v1"."""
     key_variable: str | None = None
@@ -40,10 +40,10 @@ class ChatModelConfig:
 
     @contextmanager
     def open(self) -> Generator[ChatModel]:
-        """The model; connections to its server are closed at the end of the block.
+        """Open the model; connections to its server are closed at the end of the block.
 
         Raises:
-            ConfigError: what makes it cannot be loaded.
+            ConfigError: the function that creates the model cannot be loaded.
         """
         if self.base_url is None:
             yield load_plugin(self.name, setting="model.name")()

@@ -1,4 +1,4 @@
-"""Which filler fills in which column of a run, as its settings say."""
+"""The choice of a filler for each column, by a run's settings."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ from palaestra.trainers.plugin import load_plugin
 from palaestra.trainers.rollouts.job import Purpose
 
 BUILT_IN = (comparisons, experts, judge, reference_solution, rewards)
-"""Whose fillers are registered, because they are imported."""
+"""The modules whose fillers are registered, since they are imported here."""
 _FILLER = "filler"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenFiller:
-    """A filler with its settings, and the columns that it fills in here."""
+    """A filler with its settings, and the columns that it fills in for this run."""
 
     filler: Filler
     settings: Mapping[str, Any]
@@ -32,33 +32,33 @@ class ChosenFiller:
     fill: Callable[[FillerInput], Tensor | Mapping[str, Tensor]]
 
     def __call__(self, given: FillerInput) -> dict[str, Tensor]:
-        """The columns.
+        """Compute the columns.
 
         Raises:
-            DefinitionError: what the filler gave is no column of this batch.
+            DefinitionError: the filler's result is not a valid column of this batch.
         """
         values = self.fill(given)
         found = values if isinstance(values, Mapping) else dict.fromkeys(self.filler.columns, values)
         return {name: check_column(found.get(name), name, self.filler, given.batch) for name in self.columns}
 
     def describe(self) -> list[Any]:
-        """What decides what it gives, as plain JSON."""
+        """Everything that determines the filler's results, as plain JSON."""
         return [list(self.columns), self.filler.name, dict(self.settings)]
 
 
 def choose_fillers(
     built: BuiltObjective, chosen: Mapping[str, Any], *, defaults: Mapping[str, Any] | None = None
 ) -> tuple[ChosenFiller, ...]:
-    """The fillers of the columns that an objective reads and that nothing else fills in.
+    """Choose the fillers of the columns that an objective reads and that nothing else fills in.
 
     Args:
         built: The objective.
-        chosen: By column: the name of a filler or `module:name`, or a table with `filler` and its settings.
-        defaults: The same, as the preset has it, for columns that `chosen` does not name.
+        chosen: For each column: the name of a filler or `module:name`, or a table with `filler` and its settings.
+        defaults: The same from the preset, for columns that `chosen` does not name.
 
     Raises:
-        ConfigError: a column has no filler, or one is chosen for a column that takes none; or a filler is unknown, or
-            its settings make no sense.
+        ConfigError: a column has no filler, a filler is chosen for a column that takes none, a filler is unknown, or
+            its settings are invalid.
     """
     needed = sorted(name for name in built.requires if COLUMNS[name].source == "given")
     for name in chosen:
@@ -77,7 +77,7 @@ def choose_fillers(
 
 
 def _group(found: Mapping[str, tuple[Filler, Mapping[str, Any]]], built: BuiltObjective) -> tuple[ChosenFiller, ...]:
-    """One `ChosenFiller` for the columns that one filler with the same settings fills in."""
+    """Make one `ChosenFiller` for all columns that the same filler with the same settings fills in."""
     columns: dict[str, list[str]] = {}
     for name, (filler, settings) in found.items():
         columns.setdefault(digest([filler.name, list(filler.columns), dict(settings)]), []).append(name)
@@ -92,14 +92,14 @@ def _group(found: Mapping[str, tuple[Filler, Mapping[str, Any]]], built: BuiltOb
 
 
 def comparisons_of(chosen: tuple[ChosenFiller, ...]) -> tuple[Purpose, ...]:
-    """The further rollouts of each group that they need."""
+    """The further rollouts of each group that the fillers need."""
     needs = needs_of(chosen)
     known: tuple[Purpose, ...] = get_args(Purpose)
     return tuple(purpose for purpose in known if purpose in needs)
 
 
 def needs_of(chosen: tuple[ChosenFiller, ...]) -> frozenset[Need]:
-    """What must be there for some of them."""
+    """All needs of the fillers together."""
     return frozenset[Need]().union(*(one.filler.needs for one in chosen))
 
 
@@ -131,7 +131,7 @@ def _read_spec(name: str, spec: object) -> tuple[Filler, Mapping[str, Any]]:
 
 
 def _load(name: str, place: str) -> Filler:
-    """The filler that stands at `module:name`, or `file.py:name`."""
+    """Load the filler at `module:name` or `file.py:name`."""
     module, _, attribute = place.rpartition(":")
     if module.endswith(".py"):
         make: Any = getattr(import_parts(module), attribute, None)
@@ -157,7 +157,7 @@ def _describe_unfilled(name: str) -> str:
 
 
 def _check_time(filler: Filler, names: list[str], built: BuiltObjective) -> None:
-    """Refuse a filter that reads what is filled in only for the trajectories that it keeps."""
+    """Refuse a filter that reads a column which is filled in only for the trajectories that filters keep."""
     for part, reads in built.reads():
         late = sorted(reads & set(names))
         if late and part.plug == "filter" and "policy" in filler.needs:

@@ -1,7 +1,7 @@
-"""Fillers: functions that fill in columns of a batch which neither rollouts nor passes give.
+"""Fillers: functions that fill in columns of a batch which neither rollouts nor passes provide.
 
-A filler is a function of a `FillerInput`, or a frozen dataclass whose fields are its settings and whose call is that
-function. The decorator `column` registers it, in this package or in a user's file; a run's settings choose it.
+A filler is a function of a `FillerInput`, or a frozen dataclass whose fields are the settings and whose `__call__` is
+that function. The decorator `column` registers it, in this package or in a user's file; a run's settings choose it.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,15 +18,15 @@ from palaestra.trainers.objectives.columns import declare_column
 from palaestra.trainers.objectives.settings import setting_defaults
 
 NumberKind: TypeAlias = Literal["float", "integer", "boolean"]
-"""What the numbers of a column are."""
+"""The kind of numbers in a column."""
 C = TypeVar("C", bound=Callable[..., Any])
 
 
 class FillColumn(Protocol):
-    """What a filler is called with, and what it gives."""
+    """The arguments and the result of a filler."""
 
     def __call__(self, given: FillerInput, /) -> Tensor | Mapping[str, Tensor]:
-        """The column; or each of its columns by name, where it fills in several."""
+        """The column; or, if the filler fills in several, all columns by name."""
         ...
 
 
@@ -35,24 +35,24 @@ class Filler:
     """A registered filler."""
 
     columns: tuple[str, ...]
-    """Those that it fills in."""
+    """The columns that it fills in."""
     name: str
     make: Callable[..., Any]
     """The function itself, or the class whose settings a run gives."""
     needs: frozenset[Need]
-    """What must be there for it, and is not made otherwise."""
+    """The inputs that it needs and that are created only on demand."""
     kind: NumberKind
     repeatable: bool
-    """Whether it gives the same again. What one that does not has given is recorded with the batch."""
+    """Whether it returns the same again. Otherwise, its results are recorded with the batch."""
 
     @property
     def settings(self) -> dict[str, str]:
-        """The names of its settings, each with its default in words."""
+        """The names of the settings, each with its default as text."""
         return setting_defaults(self.make)
 
     @property
     def doc(self) -> str:
-        """The first line of its docstring."""
+        """The first line of the filler's docstring."""
         return (self.make.__doc__ or "").strip().partition("\n")[0]
 
 
@@ -69,20 +69,20 @@ def column(
     repeatable: bool = True,
     is_return: bool = False,
 ) -> Callable[[C], C]:
-    """Register a function, or a frozen dataclass with a call, as a filler.
+    """Register a function, or a frozen dataclass with `__call__`, as a filler.
 
     Args:
-        names: The columns that it fills in. A name ends in its axes, T, U or R first: `surprise_U`.
-        filler: Its own name, by which settings choose it.
-        meaning: What a new column is, in a line; not needed where the column is known.
-        needs: What must be there for it; see `FillerInput`.
-        kind: What its numbers are.
-        repeatable: Whether it gives the same again for the same records and weights. Give False for models elsewhere:
-            what they said is then recorded with the batch, and a run that goes on or is replayed does not ask again.
+        names: The columns that it fills in. A name ends in the column's axes, T, U or R first: `surprise_U`.
+        filler: The filler's name, by which settings choose it.
+        meaning: The meaning of a new column, in one line; not needed for a known column.
+        needs: The inputs that it needs; see `FillerInput`.
+        kind: The kind of numbers in the columns.
+        repeatable: Whether it returns the same again for the same records and weights. Give False for external models:
+            their results are then recorded with the batch, and a resumed or replayed run does not ask again.
         is_return: Whether a new column is in the units of returns.
 
     Raises:
-        DefinitionError: a column has no such name or is not for fillers, or the filler's name is taken.
+        DefinitionError: a column's name is invalid, a column is not for fillers, or the filler's name is taken.
     """
     if not names:
         raise DefinitionError(f"filler {filler!r}: it fills in no column; name one at least, such as surprise_U")
@@ -111,7 +111,7 @@ def column(
 
 
 def fillers_of(name: str) -> list[Filler]:
-    """The fillers of a column, by name."""
+    """The fillers of a column, sorted by name."""
     return [filler for (column, _), filler in sorted(FILLERS.items()) if column == name]
 
 
@@ -123,10 +123,10 @@ _DTYPES: Mapping[NumberKind, tuple[torch.dtype, ...]] = {
 
 
 def check_column(values: object, name: str, filler: Filler, batch: TokenBatch) -> Tensor:
-    """What a filler gave for a column, if it is one of this batch.
+    """Check a filler's result for a column of this batch, and return it.
 
     Raises:
-        DefinitionError: it is no tensor, or has another shape or type, or holds a number that is not finite.
+        DefinitionError: it is not a tensor, has another shape or type, or holds a number that is not finite.
     """
     where = f"filler {filler.name!r} of {name}"
     if not isinstance(values, Tensor):

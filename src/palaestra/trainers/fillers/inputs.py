@@ -1,4 +1,4 @@
-"""What a filler is given of a batch. Axes: T tokens, U turns, R trajectories."""
+"""The input of a filler: a batch and its sources. Axes: T tokens, U turns, R trajectories."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,37 +15,37 @@ from palaestra.trainers.updates.trained import TrainableModel
 from palaestra.trajectory import Episode
 
 Need: TypeAlias = Literal["policy", "demonstrations", "experts", "greedy", "idle", "rephrase"]
-"""What a filler may need: passes through the policy; a demonstration of each task; a demonstration beside the rollouts
-of each group, trained on as one of them; a further rollout of each group, with the likeliest token everywhere, or
-without any turn; a further rollout of each group by a policy that reads a demonstration, which joins the group."""
+"""The possible needs of a filler: passes through the policy; a demonstration of each task; a demonstration beside the
+rollouts of each group, trained on as one of them; a further rollout of each group, greedy or without any turn; a
+further rollout of each group by a policy that reads a demonstration, which joins the group."""
 SHOWN: frozenset[Need] = frozenset({"demonstrations", "experts", "rephrase"})
-"""What cannot be had without demonstrations."""
+"""The needs that require demonstrations."""
 DEMONSTRATION = "demonstration_R"
-"""A column that a batch with demonstrations in it has: whether the trajectory is one."""
+"""A column of a batch that contains demonstrations: whether the trajectory is a demonstration."""
 REPHRASAL = "rephrasal_R"
-"""And one with rephrased demonstrations in it."""
+"""A column of a batch that contains rephrased demonstrations: whether the trajectory is one."""
 V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FillerInput:
-    """A batch, and what it was made from. A filler that reads what it did not declare to need gets an error."""
+    """A batch and its sources. A filler that reads an input which it did not declare as a need gets an error."""
 
     batch: TokenBatch
-    """The trajectories that are trained on; rewards are as the world paid them."""
+    """The trajectories that are trained on, with the world's rewards."""
     episodes: tuple[Episode, ...]
-    """Of each trajectory."""
+    """The episode of each trajectory."""
     seed: int
-    """Of this step; for models that take one."""
+    """The seed of this step, for models that take one."""
     codec: Codec
-    """Text to tokens, as the policy has it."""
+    """The policy's codec."""
     temperature: float = 1.0
-    """At which the policy's tokens are drawn."""
+    """The temperature at which the policy's tokens are sampled."""
     trained: TrainableModel | None = None
     demonstration_of: Mapping[str, Episode] | None = None
-    """By the group's name."""
+    """Demonstrations by the group's name."""
     compared: Mapping[tuple[str, Purpose], Episode] | None = None
-    """By the group's name and the purpose."""
+    """Further rollouts by the group's name and the purpose."""
 
     @property
     def policy(self) -> TrainableModel:
@@ -60,12 +60,12 @@ class FillerInput:
 
     @property
     def is_demonstration_R(self) -> Tensor:
-        """Which trajectories are demonstrations beside the rollouts of their group, [R], booleans."""
+        """Whether each trajectory is a demonstration beside the rollouts of its group, [R], booleans."""
         return self._is(DEMONSTRATION)
 
     @property
     def is_rephrased_R(self) -> Tensor:
-        """Which are demonstrations in the policy's words beside the rollouts of their group, [R], booleans."""
+        """Whether each is a demonstration in the policy's own words beside the rollouts of its group, [R], booleans."""
         return self._is(REPHRASAL)
 
     def _is(self, mark: str) -> Tensor:

@@ -1,7 +1,7 @@
 """Columns from a chat model that reads a trajectory and judges each of its turns. Axes: U turns, R trajectories.
 
-It reads what the agent saw and did, and nothing of rubric or points. What it says is recorded with the batch, so that a
-run that goes on, or is replayed, does not ask again. A judge that fails is an error and never a score.
+The model reads the agent's transcript, but neither rubric nor points. Its judgements are recorded with the batch, so
+that a resumed or replayed run does not ask again. A failure of the judge is an error and never a score.
 """
 
 import re
@@ -42,13 +42,13 @@ _SCORES = (
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Judge:
     model: ChatModelConfig
-    """Which chat model is asked."""
+    """The chat model."""
     tries: int = 3
-    """How often it is asked about a trajectory, each time with another seed, until it judges every turn."""
+    """The maximum number of requests about a trajectory, each with another seed, until every turn is judged."""
     concurrency: int = 8
-    """Trajectories that it is asked about at once."""
+    """The number of trajectories that are judged at once."""
     characters: int = 2000
-    """Of each message and action that it is shown; longer ones are cut."""
+    """The maximum characters of each message and action in the request; longer ones are cut."""
 
     def __post_init__(self) -> None:
         for name in ("tries", "concurrency", "characters"):
@@ -58,7 +58,7 @@ class _Judge:
     def _judgements(
         self, given: FillerInput, instruction: str, read: Callable[[str], float], *, outcome: bool
     ) -> Tensor:
-        """What the model says of each turn, as `read` reads it, [U]."""
+        """The model's judgement of each turn, converted by `read`, [U]."""
         seeds = [Stream.root("judge", given.seed, place).below(2**31) for place in range(len(given.episodes))]
         with self.model.open() as model, ThreadPoolExecutor(self.concurrency, "judge") as threads:
             ask = partial(self._ask, model, instruction, read, outcome=outcome)
@@ -123,7 +123,7 @@ class _Judge:
 @column("label_U", filler="judge", repeatable=False)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeLabels(_Judge):
-    """A chat model calls each turn good or bad; it is told whether the task was solved (ADCA, AgentEvolver)."""
+    """A chat model's label of each turn, good or bad; it knows whether the task was solved (ADCA, AgentEvolver)."""
 
     def __call__(self, given: FillerInput, /) -> Tensor:
         """See `FillColumn`."""
@@ -133,9 +133,9 @@ class JudgeLabels(_Judge):
 @column("process_R", filler="judge", repeatable=False)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeScores(_Judge):
-    """The mean over turns of a chat model's score, 0 to 1, in the place of a process reward model (PROF).
+    """The mean over turns of a chat model's score, 0 to 1, instead of a process reward model (PROF).
 
-    It is not told the outcome: what it adds is what the outcome does not say.
+    The model does not know the outcome, so that its scores add information that the outcome lacks.
     """
 
     def __call__(self, given: FillerInput, /) -> Tensor:
@@ -145,15 +145,15 @@ class JudgeScores(_Judge):
 
 
 def read_judgements(text: str, turns: int, read: Callable[[str], float]) -> list[float]:
-    """What a judge wrote of each of so many turns.
+    """Parse a judge's text into one number for each turn.
 
     Args:
-        text: A line for each turn: its number from 1, a colon, and a word.
-        turns: How many.
-        read: The number that a word means.
+        text: A line for each turn: the turn's number from 1, a colon, and a word.
+        turns: The number of turns.
+        read: Converts a word to a number.
 
     Raises:
-        ValueError: a line is none of these, or a turn has no line, or two.
+        ValueError: a line has another form, or a turn has no line or two lines.
     """
     found: dict[int, float] = {}
     for line in filter(str.strip, text.splitlines()):

@@ -1,4 +1,4 @@
-"""How likely the policy finds the reference solution, before each turn and after it.
+"""The likelihood of the reference solution under the policy, before and after each turn.
 
 Axes: T tokens, U turns, R trajectories, P probes.
 """
@@ -26,14 +26,14 @@ from palaestra.trajectory import Episode, Segment, Span, Tokens
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
-    """A text whose likelihood is asked for."""
+    """A text whose likelihood is measured."""
 
     context: tuple[int, ...]
-    """Every token before it; one at least."""
+    """All tokens before the text; at least one."""
     ids: tuple[int, ...]
-    """Its tokens; one at least."""
+    """The tokens of the text; at least one."""
     owner: int
-    """Probes of one owner share the beginnings of their contexts, which a layout may put through once."""
+    """The owner's number; probes of one owner share prefixes of their contexts, which a layout may process once."""
 
 
 @column("gold_U", "gold_R", filler="reference-solution", needs=("policy", "demonstrations"))
@@ -41,14 +41,14 @@ class Probe:
 class ReferenceSolutionLogprobs:
     """The mean log-probability of the reference answer's tokens, as the policy's next turn (MIG, IGPO).
 
-    The answer is calls of the demonstration of the task, written as one turn in the words that the trajectory has: ids
-    have the handles that they got in it. The context is the trajectory up to the turn, token by token as it was
-    recorded. It is asked of the weights that the batch's first step begins with.
+    The answer is calls of the task's demonstration, written as one turn with the handles that ids have in the
+    trajectory. The context is the trajectory up to the turn, token by token as recorded. The weights are those before
+    the batch's first step.
     """
 
     answer: Literal["work", "last"] = "work"
-    """Which calls: all from the first turn that changed a row (where none does, from behind the last look-up), or those
-    of the last turn alone."""
+    """The calls of the answer: all from the first turn that changed a row (if none does, all after the last look-up),
+    or only those of the last turn."""
 
     def __call__(self, given: FillerInput, /) -> Mapping[str, Tensor]:
         """See `FillColumn`."""
@@ -71,10 +71,10 @@ def answer_calls(episode: Episode, *, last: bool = False) -> tuple[ToolCall, ...
 
     Args:
         episode: The demonstration.
-        last: Whether they are those of the last turn alone.
+        last: Whether the answer is only the calls of the last turn.
 
     Raises:
-        RecordError: it has no call.
+        RecordError: the demonstration has no call.
     """
     turns = list(episode.turns)
     writes = [place for place, turn in enumerate(turns) if turn.changes]
@@ -87,7 +87,7 @@ def answer_calls(episode: Episode, *, last: bool = False) -> tuple[ToolCall, ...
 
 
 def probes_of(episode: Episode, calls: Sequence[ToolCall], codec: Codec, *, owner: int) -> Iterator[Probe]:
-    """The answer as the next turn at the beginning of an episode, and after each of its turns.
+    """Yield probes with the answer as the next turn: at the beginning of an episode, and after each of its turns.
 
     Raises:
         RecordError: the episode has several segments, or no tokens.
@@ -100,7 +100,7 @@ def probes_of(episode: Episode, calls: Sequence[ToolCall], codec: Codec, *, owne
     yield Probe(context=tokens.ids[: ends[0]], ids=_encode_calls(rendering, calls, codec), owner=owner)
     for place, (span, end) in enumerate(zip(spans, ends[1:], strict=True)):
         rendering.read(codec.decode(tokens.ids[span.start : span.end]))
-        if place < len(segment.turns):  # the world may have failed to answer the last
+        if place < len(segment.turns):  # the world may have failed to answer the last turn
             rendering.following(segment.turns[place].observation)
         yield Probe(context=tokens.ids[:end], ids=_encode_calls(rendering, calls, codec), owner=owner)
 
@@ -109,9 +109,9 @@ def mean_logprobs(policy: TrainableModel, probes: Sequence[Probe], *, temperatur
     """The mean log-probability of each probe's tokens, [P], without gradient.
 
     Args:
-        policy: The weights that are asked.
-        probes: One at least.
-        temperature: That logits are divided by.
+        policy: The policy.
+        probes: The probes; at least one.
+        temperature: The temperature by which logits are divided.
     """
     batch = flatten_tokens(list(map(_tokens, probes)))
     batch = replace(batch, group_R=torch.tensor([probe.owner for probe in probes]))
@@ -132,7 +132,7 @@ def _tokens(probe: Probe) -> Tokens:
 
 
 def _encode_calls(rendering: Rendering, calls: Sequence[ToolCall], codec: Codec) -> tuple[int, ...]:
-    """The calls as the policy's next turn; the rendering stays as it is."""
+    """The calls as the tokens of the policy's next turn; the rendering is not changed."""
     return tuple(codec.encode(deepcopy(rendering).write_turn(calls)))
 
 

@@ -1,4 +1,4 @@
-"""Columns from what the world paid for each turn: a checklist in place of a judge. Axes: U turns, R trajectories."""
+"""Columns from the world's reward of each turn: a checklist instead of a judge. Axes: U turns, R trajectories."""
 
 from dataclasses import dataclass
 
@@ -12,10 +12,10 @@ from palaestra.trainers.objectives.segments import mean_over
 @column("label_U", filler="rewards")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewardLabels:
-    """1 where the turn was paid more than a threshold, else 0: by the rubric's checklist, without a judge."""
+    """1 where the turn's reward is above a threshold, otherwise 0: by the rubric's checklist, without a judge."""
 
     threshold: float = 0.0
-    """In the units of the world's rewards."""
+    """The threshold, in the units of the world's rewards."""
 
     def __call__(self, given: FillerInput, /) -> Tensor:
         """See `FillColumn`."""
@@ -24,6 +24,6 @@ class RewardLabels:
 
 @column("process_R", filler="rewards")
 def mean_turn_reward(given: FillerInput) -> Tensor:
-    """The mean over a trajectory's turns of what each was paid, without a process reward model; 0 without turns."""
+    """The mean reward of a trajectory's turns, instead of a process reward model; 0 without turns."""
     batch = given.batch
     return mean_over(batch.reward_U, batch.trajectory_U, batch.trajectories)

@@ -1,1 +1,1 @@
-"""The language model itself: its shape, its forward pass, its files."""
+"""The language model: its shape, its forward pass and its files."""

@@ -1,4 +1,4 @@
-"""Adapters on disk, in peft's files, read without peft: as weights to train on, or worked into a policy's."""
+"""Adapters in peft's file format, read without peft: as weights to train on, or merged into a policy's weights."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,11 +15,11 @@ from palaestra.trainers.model.decoder import Decoder
 
 CONFIG, TENSORS = "adapter_config.json", "adapter_model.safetensors"
 ADAPTER, PREFIX = "default", "base_model.model."
-"""The adapter's name in modules, and what peft's files put before a module's."""
+"""The adapter's name in modules, and the prefix of module names in peft's files."""
 
 
 def peft_name(name: str) -> str:
-    """The name in peft's file of an adapter's weight, by its name in a module."""
+    """The name in peft's file of the adapter's weight with this name in a module."""
     return PREFIX + name.replace(f".{ADAPTER}.", ".")
 
 
@@ -27,7 +27,7 @@ def load_adapters(directory: Path) -> dict[str, Tensor]:
     """The weights of adapters, by their names in modules.
 
     Raises:
-        CheckpointError: they cannot be read.
+        CheckpointError: the adapters cannot be read.
     """
     try:
         tensors = load_file(directory / TENSORS)
@@ -39,10 +39,10 @@ def load_adapters(directory: Path) -> dict[str, Tensor]:
 
 
 def merge_adapters(model: Decoder, directory: Path) -> None:
-    """Work adapters into a decoder's weights, in place.
+    """Merge adapters into a decoder's weights, in place.
 
     Raises:
-        CheckpointError: they cannot be read, or belong to another decoder.
+        CheckpointError: the adapters cannot be read, or belong to another decoder.
     """
     tensors = load_adapters(directory)
     config: Mapping[str, Any] = orjson.loads((directory / CONFIG).read_bytes())

@@ -1,4 +1,4 @@
-"""The arithmetic of a forward pass, where it is not torch's own.
+"""Replacements for torch's arithmetic in a forward pass.
 
 Axes: T tokens, C hidden, H heads, D head dimension, N columns, E experts, V vocabulary.
 """
@@ -10,29 +10,29 @@ from torch import Tensor
 from palaestra.trainers.model.projection import ProjectionProducts
 
 Rotation: TypeAlias = tuple[Tensor, Tensor]
-"""Cosines of each token's angles and sines, those of the first half negated, [T, 1, D] each."""
+"""The cosines and sines of each token's angles, [T, 1, D] each; the sines of the first half are negated."""
 
 
 class Operations(Protocol):
-    """What a joined decoder does between its products, by something quicker than torch's single steps."""
+    """The operations of a joined decoder between its products, fused to be faster than torch's single steps."""
 
     def norm(self, x_TC: Tensor, weight_C: Tensor, epsilon: float) -> Tensor:
-        """Each token's states over the root of their mean square, times the weight."""
+        """Each token's states divided by the root of their mean square, times the weight, [T, C]."""
         ...
 
     def turn(
         self, x_THD: Tensor, cos_TD: Tensor, sin_TD: Tensor, *, heads: int, norm_HD: Tensor | None, epsilon: float
     ) -> None:
-        """Norm the first `heads` heads where there are weights for it, and turn them as `rotate` does; in place."""
+        """Normalise the first `heads` heads if norm weights are given, and rotate them as `rotate` does; in place."""
         ...
 
     def gate(self, x_TN: Tensor) -> Tensor:
-        """The first half of each token's numbers through SiLU, times the second, [T, N / 2]."""
+        """SiLU of the first half of each token's numbers, times the second half, [T, N / 2]."""
         ...
 
 
 class ForwardFunctions(ProjectionProducts, Protocol):
-    """The arithmetic of a forward pass, where it is not torch's own."""
+    """Replacements for torch's arithmetic in a forward pass."""
 
     def pack_head(self, weight_VC: Tensor) -> Tensor:
         """The weight of the output layer or of a router, as `logits` and `route` read it."""
@@ -43,11 +43,11 @@ class ForwardFunctions(ProjectionProducts, Protocol):
         ...
 
     def route(self, x_TC: Tensor, weight_EC: Tensor, packed: Tensor) -> Tensor:
-        """Each row times the transpose of a router's weight, [T, E]; gradients pass it where the others give any."""
+        """Each row times the transpose of a router's weight, [T, E]; it has gradients if the other functions do."""
         ...
 
     def norm(self, x: Tensor, weight_C: Tensor, epsilon: float) -> Tensor:
-        """Each row over the root of its mean square, times the weight; rows are along the last axis."""
+        """Each row divided by the root of its mean square, times the weight; rows are along the last axis."""
         ...
 
     def rotation(self, position_T: Tensor, frequency: Tensor) -> Rotation:
@@ -55,9 +55,9 @@ class ForwardFunctions(ProjectionProducts, Protocol):
         ...
 
     def turn(self, x_THD: Tensor, rotation: Rotation) -> Tensor:
-        """Heads turned by each token's angles, as `rotate` does."""
+        """Heads rotated by each token's angles, as by `rotate`, [T, H, D]."""
         ...
 
     def gate(self, gate_TN: Tensor, up_TN: Tensor) -> Tensor:
-        """The gate through SiLU, times the other."""
+        """SiLU of the gate, times the other operand, [T, N]."""
         ...

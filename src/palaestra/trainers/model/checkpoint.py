@@ -1,7 +1,7 @@
-"""Decoders new, from disk and to disk, in Hugging Face's layout: `config.json` and safetensors, in one file or several.
+"""Creating, loading and saving decoders in Hugging Face's layout: `config.json` and one or several safetensors files.
 
-Covered are the families Qwen3, Qwen2 (Qwen2.5) and Llama as `DecoderShape` describes them; whatever else a
-`config.json` asks for is refused by name, since a model that is read half wrong still writes.
+The module supports the families Qwen3, Qwen2 (Qwen2.5) and Llama, as `DecoderShape` describes them. It refuses, by
+name, any other feature in a `config.json`, since a partly misread model still produces text.
 """
 
 from collections.abc import Generator, Iterable, Mapping
@@ -27,11 +27,11 @@ _INDEX = "model.safetensors.index.json"
 _INITIAL_DEVIATION = 0.02
 _MIXTURE = "qwen3_moe"
 _TEMPERATURE = "palaestra_temperature_head"
-"""The field of `config.json` that says which temperatures a temperature head chooses from; transformers ignores it."""
+"""The field of `config.json` that holds the temperature range of a temperature head; transformers ignores it."""
 
 
 def fresh(shape: DecoderShape, *, seed: int) -> Decoder:
-    """A decoder with new weights in single precision: normal with deviation 0.02, norms 1, biases 0; of one seed."""
+    """A decoder with random weights from a seed, in single precision: normal with deviation 0.02, norms 1, biases 0."""
     generator = torch.Generator().manual_seed(seed)
     weights: dict[str, Tensor] = {}
     plain = replace(shape, temperature=None)
@@ -49,15 +49,15 @@ def fresh(shape: DecoderShape, *, seed: int) -> Decoder:
 
 
 def load_decoder(directory: Path, *, dtype: torch.dtype = torch.float32) -> Decoder:
-    """The decoder of a checkpoint, ready to draw from; nothing is fetched.
+    """Load the decoder of a checkpoint, ready to sample from; nothing is downloaded.
 
     Args:
         directory: A folder with `config.json` and weights.
-        dtype: That the weights are held in, whatever they were saved in.
+        dtype: The type of the loaded weights, whatever their saved type.
 
     Raises:
         CheckpointError: a file is missing or damaged, the weights do not fit the configuration, or the configuration
-            asks for what the decoder does not do; the message names the field.
+            requires a feature that the decoder lacks; the message names the field.
     """
     shape = _read_shape(directory)
     weights: dict[str, Tensor] = {}
@@ -76,17 +76,17 @@ def save_decoder(decoder: Decoder, directory: Path) -> None:
     """Write `config.json` and `model.safetensors`, as `load_decoder` and transformers read them.
 
     Raises:
-        OSError: the disk refuses.
+        OSError: the disk refuses the write.
     """
     weights = {name: weight.detach() for name, weight in decoder.unfrozen().state_dict().items()}
     save_weights(decoder.shape, weights, directory)
 
 
 def save_weights(shape: DecoderShape, weights: Mapping[str, Tensor], directory: Path) -> None:
-    """Write the same from weights by name; of tied ones, the output layer's is left out.
+    """Write the files of `save_decoder` from weights by name; if they are tied, without the output layer's.
 
     Raises:
-        OSError: the disk refuses.
+        OSError: the disk refuses the write.
     """
     left_out = {OUTPUT} if shape.tied else set[str]()
     weights = {name: weight.contiguous() for name, weight in weights.items() if name not in left_out}
@@ -98,7 +98,7 @@ def save_weights(shape: DecoderShape, weights: Mapping[str, Tensor], directory: 
 
 
 def read_weights(directory: Path) -> Generator[tuple[str, Tensor]]:
-    """Every weight of a checkpoint by name; one shard is open at a time.
+    """Yield every weight of a checkpoint with its name; one shard is open at a time.
 
     Raises:
         OSError: a file is missing.
@@ -117,7 +117,7 @@ def read_weights(directory: Path) -> Generator[tuple[str, Tensor]]:
 
 
 def _drop_redundant(directory: Path, shape: DecoderShape, weights: dict[str, Tensor]) -> None:
-    """Forget what older files hold twice: rotary frequencies, and the output layer where it is the embedding."""
+    """Drop weights that older files hold redundantly: rotary frequencies, and the output layer if it is tied."""
     for name in [name for name in weights if name.endswith("rotary_emb.inv_freq")]:
         del weights[name]
     if not shape.tied or OUTPUT not in weights:
@@ -147,7 +147,7 @@ def _check_fit(directory: Path, shape: DecoderShape, weights: Mapping[str, Tenso
 
 
 def _read_shape(directory: Path) -> DecoderShape:
-    # Any: transformers tells each family's fields apart.
+    # Any: the fields depend on the family.
     config: Any = read_with(AutoConfig, directory, "model")
     refused = list(_find_unsupported(config))
     if refused:
@@ -182,7 +182,7 @@ def _read_shape(directory: Path) -> DecoderShape:
 
 
 def _find_unsupported(config: Any) -> Generator[str]:
-    """What the configuration asks for and the decoder does not do, as fields and values."""
+    """Yield the features that the configuration requires and the decoder lacks, as fields and values."""
     if config.model_type not in ("qwen3", _MIXTURE, "qwen2", "llama"):
         yield f"model_type is {config.model_type!r}"
         return
@@ -242,7 +242,7 @@ def _config_of(shape: DecoderShape, dtype: torch.dtype) -> PreTrainedConfig:
             "original_max_position_embeddings": scaling.original_context,
         }
     family, architecture = _family_of(shape)
-    # Any: transformers takes fields of anybody's, and says types of its own.
+    # Any: transformers accepts unknown fields, and declares its own types.
     others: dict[str, Any] = {} if shape.temperature is None else {_TEMPERATURE: asdict(shape.temperature)}
     if shape.experts is not None:
         others |= {
@@ -273,7 +273,7 @@ def _config_of(shape: DecoderShape, dtype: torch.dtype) -> PreTrainedConfig:
 
 
 def _family_of(shape: DecoderShape) -> tuple[type[Qwen3Config | Qwen3MoeConfig | Qwen2Config | LlamaConfig], str]:
-    """The configuration's class, and the name of the model's."""
+    """The class of the configuration, and the name of the model's class."""
     if shape.experts is not None:
         return Qwen3MoeConfig, "Qwen3MoeForCausalLM"
     if shape.qk_norm:

@@ -1,8 +1,8 @@
 """The decoder: one definition for rollouts and for training.
 
-It works on a flat run of tokens, whatever sequences they belong to; how tokens see each other is the business of the
-attention that is handed in: a cache's, when tokens are drawn; a layout's, when they are trained on. Weights have the
-names that Qwen3, Qwen3-MoE, Qwen2.5 and Llama have in Hugging Face's files, so a state dict fits both.
+It takes a flat run of tokens, which may belong to several sequences. Callers pass the attention, which decides which
+tokens see each other: that of a cache when tokens are sampled, that of a layout when they are trained on. Weights have
+the names that Hugging Face's files of Qwen3, Qwen3-MoE, Qwen2.5 and Llama have, so a state dict fits both.
 
 Axes: T tokens, C hidden, H heads, G key-value heads, D head dimension, V vocabulary.
 """
@@ -34,10 +34,10 @@ from palaestra.trainers.model.unquantised import UnquantisedLinear
 
 
 class Attend(Protocol):
-    """How the tokens of a pass see each other, and those before them."""
+    """Attention between the tokens of a pass, and from them to earlier tokens."""
 
     def __call__(self, layer: int, q_THD: Tensor, k_TGD: Tensor, v_TGD: Tensor, /) -> Tensor:
-        """What each token takes from those it sees, [T, H, D]; scores are scaled by 1 / sqrt(D)."""
+        """The attention output of each token over those that it sees, [T, H, D]; scores are scaled by 1 / sqrt(D)."""
         ...
 
 
@@ -45,7 +45,7 @@ class Decoder(nn.Module):
     """A causal language model.
 
     Args:
-        shape: Of its weights; `checkpoint` gives decoders whose weights mean something.
+        shape: The shape of the weights; `checkpoint` gives decoders with initialised or saved weights.
     """
 
     def __init__(self, shape: DecoderShape) -> None:
@@ -54,33 +54,33 @@ class Decoder(nn.Module):
         self.model = _Stack(shape)
         self.lm_head = UnquantisedLinear(shape.hidden, shape.vocabulary)
         self.temperature_head = None if shape.temperature is None else TemperatureHead(shape.hidden, shape.temperature)
-        """Chooses the temperatures of tokens, where the shape has one; `forward` and `logits` do without it."""
+        """Chooses the temperatures of tokens, if the shape has a head; `forward` and `logits` do not use it."""
         self.tie()
 
     def add_temperature_head(self, range: TemperatureRange, *, seed: int) -> None:  # noqa: A002
-        """Give the decoder a new temperature head, in single precision, where its weights are.
+        """Give the decoder a new temperature head, in single precision, on the device of its weights.
 
         Args:
-            range: Which temperatures it chooses from.
-            seed: Of its first weights.
+            range: The temperatures that the head chooses from.
+            seed: The seed of the head's initial weights.
         """
         self.shape = replace(self.shape, temperature=range)
         head = TemperatureHead(self.shape.hidden, range, seed=seed)
         self.temperature_head = head.to(self.lm_head.weight.device)
 
     def tie(self) -> None:
-        """Make the output layer the embedding, where the shape says so: needed after either was replaced."""
+        """Make the output layer the embedding, if the shape is tied; needed after either was replaced."""
         if self.shape.tied:
             self.lm_head.weight = self.model.embed_tokens.weight
 
     def join(self, operations: Operations | None = None) -> None:
-        """Lay the weights out for drawing: what the same states are multiplied with stands side by side, as one matrix.
+        """Arrange the weights for sampling: weights that multiply the same states become one matrix.
 
-        The same is worked out, in fewer and larger products. Names and values of `state_dict` stay, and values can be
-        copied into it; call `refresh` afterwards. The weights take no gradients any more.
+        The decoder computes the same, in fewer and larger products. Names and values of `state_dict` stay, and values
+        can be copied into it; call `refresh` afterwards. The weights take no gradients any more.
 
         Args:
-            operations: What does the work between products; torch where it is not given.
+            operations: The operations between products; torch's if not given.
         """
         self.requires_grad_(requires_grad=False)
         for block in self.model.layers:
@@ -92,9 +92,9 @@ class Decoder(nn.Module):
                 norm.operations = operations
 
     def use(self, functions: ForwardFunctions | None) -> None:
-        """Compute the forward pass with these functions; with torch's own where there are none.
+        """Compute the forward pass with these functions; with torch's own if `None`.
 
-        Call `refresh` whenever weights have changed. It does not go with `join`.
+        Call `refresh` whenever weights have changed. This cannot be combined with `join`.
         """
         for module in self.modules():
             if isinstance(module, UnquantisedLinear | _Norm | _Attention | SwiGlu | Rotary):
@@ -102,9 +102,9 @@ class Decoder(nn.Module):
         self.multiply_with(functions)
 
     def multiply_with(self, products: ProjectionProducts | None) -> None:
-        """Compute the products of blocks with these; with torch's own where there are none.
+        """Compute the products of blocks with `products`; with torch's own if `None`.
 
-        Call `refresh` whenever weights have changed, and this before `join`.
+        Call `refresh` whenever weights have changed, and call this method before `join`.
         """
         for projection in self.projections():
             projection.products, projection.packed = products, None
@@ -115,22 +115,22 @@ class Decoder(nn.Module):
         return (module for module in self.modules() if isinstance(module, Projection))
 
     def keep_packed(self) -> None:
-        """Hold the weights of blocks as their products read them, and in no other form; `load` gives them new ones."""
+        """Hold the weights of blocks only in the form that their products read; `load` gives them new values."""
         for projection in self.projections():
             empty = torch.empty_like(projection.weight, device="meta")
             projection.weight = nn.Parameter(empty, requires_grad=False)
 
     def share(self) -> "Decoder":
-        """The same weights in modules of their own."""
+        """A decoder with separate modules that share these weights."""
         return deepcopy(self, {id(weight): weight for weight in self.parameters()})
 
     def freeze(self, products: FrozenProducts) -> None:
-        """Hold the weights of blocks as these products read them, for good; what is frozen stays as it is."""
+        """Hold the weights of blocks permanently in the form that `products` read; frozen weights stay as they are."""
         for projection in self.projections():
             projection.freeze(products)
 
     def unfrozen(self) -> "Decoder":
-        """The decoder itself, or where weights are frozen one that has them in single precision and shares the rest."""
+        """The decoder itself or, if weights are frozen, a copy with these in single precision that shares the rest."""
         if all(projection.frozen is None for projection in self.projections()):
             return self
         whole = self.share()
@@ -139,10 +139,10 @@ class Decoder(nn.Module):
         return whole
 
     def with_adapters(self, weights: Mapping[str, Tensor]) -> "Decoder":
-        """The decoder itself, or where weights of adapters are given one that has them beside weights that it shares.
+        """The decoder itself or, if weights of adapters are given, a decoder with them that shares the other weights.
 
         Args:
-            weights: Those of adapters by the names that they have there; others do not count.
+            weights: The weights of adapters, by their names in that decoder; other weights are ignored.
         """
         adapted: Decoder | None = None
         for name, down in weights.items():
@@ -156,7 +156,7 @@ class Decoder(nn.Module):
 
     @torch.no_grad()
     def load(self, weights: Mapping[str, Tensor]) -> None:
-        """Overwrite weights, and take notice of them; names and shapes are those of `state_dict`."""
+        """Overwrite weights and call `refresh`; names and shapes are those of `state_dict`."""
         own = self.state_dict()
         packed = {f"{name}.weight": one for name, one in self.named_modules() if isinstance(one, Projection)}
         for name, weight in weights.items():
@@ -167,7 +167,7 @@ class Decoder(nn.Module):
         self.refresh()
 
     def refresh(self) -> None:
-        """Take notice of new weights, where more depends on them than views."""
+        """Update everything that depends on the weights and is no view of them."""
         for module in self.modules():
             if isinstance(module, UnquantisedLinear | Projection):
                 module.refresh()
@@ -180,16 +180,16 @@ class Decoder(nn.Module):
 
         Args:
             ids_T: Token ids.
-            position_T: The place of each token in its own sequence.
-            attend: How they see each other.
-            wanted_B: The tokens whose states are wanted, as indices, where it is not all; the result is then [B, C],
-                and what the last layer would make of the others is not worked out.
+            position_T: The position of each token in its sequence.
+            attend: The attention between the tokens.
+            wanted_B: The indices of the tokens whose states are wanted, if not all; the result is then [B, C], and the
+                last layer does not compute the states of the other tokens.
         """
         states: Tensor = self.model(ids_T, position_T, attend, wanted_B)
         return states
 
     def logits(self, hidden_TC: Tensor) -> Tensor:
-        """What states say of the next token, [T, V]."""
+        """The logits of the next token for each state, [T, V]."""
         functions = self.lm_head.functions
         if functions is not None:
             assert self.lm_head.packed is not None
@@ -284,7 +284,7 @@ class _Attention(nn.Module):
 
 
 class _JoinedHeads:
-    """What `_Attention._heads` gives, with one product, one norm and one rotation."""
+    """The result of `_Attention._heads`, with one product, one norm and one rotation."""
 
     def __init__(self, attention: _Attention, operations: Operations | None) -> None:
         self._operations = operations
@@ -296,12 +296,12 @@ class _JoinedHeads:
         self._norm_HD = self._spread()
 
     def _spread(self) -> Tensor | None:
-        """The norms' weights, once for each head that has them."""
+        """The norms' weights, repeated for each head that has a norm."""
         weights = [norm.weight.expand(count, -1) for norm, count in self._norms if isinstance(norm, nn.RMSNorm)]
         return torch.cat(weights) if weights else None
 
     def refresh(self) -> None:
-        """Take the norms' weights anew, where they stood before."""
+        """Copy the norms' current weights into the same tensor."""
         spread = self._spread()
         if self._norm_HD is not None and spread is not None:
             self._norm_HD.copy_(spread)
@@ -326,10 +326,10 @@ def _head_norm(shape: DecoderShape) -> nn.Module:
 
 
 class Rotary(nn.Module):
-    """Rotary positions (Su et al. 2021, arXiv:2104.09864), halves paired as in Llama; no weights.
+    """Rotary positions (Su et al. 2021, arXiv:2104.09864), with paired halves as in Llama; without weights.
 
-    The frequencies are worked out anew in double precision and kept out of `state_dict`: nothing that is loaded, cast
-    or moved can change them.
+    The frequencies are computed in double precision and kept out of `state_dict`, so that no load, cast or move can
+    change them.
     """
 
     functions: ForwardFunctions | None = None
@@ -359,7 +359,7 @@ class Rotary(nn.Module):
 
 
 def rotate(x_THD: Tensor, rotation: Rotation) -> Tensor:
-    """`x_THD` turned by each token's angles."""
+    """`x_THD` rotated by each token's angles, [T, H, D]."""
     cos_T1D, sin_T1D = rotation
     left, right = x_THD.chunk(2, -1)
     return torch.addcmul(x_THD * cos_T1D, torch.cat((right, left), -1), sin_T1D)

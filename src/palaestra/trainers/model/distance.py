@@ -1,4 +1,4 @@
-"""How far a policy's weights moved between two checkpoints: the Euclidean distance over all of them."""
+"""The distance between a policy's weights in two checkpoints: the Euclidean distance over all weights."""
 
 import math
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ from palaestra.trainers.model.checkpoint import read_weights
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightDistance:
-    """How far weights moved."""
+    """The distance between two sets of weights."""
 
     moved: float
     """The L2 norm of the difference, over all weights that both checkpoints have."""
     norm: float
-    """The L2 norm of these weights before."""
+    """The L2 norm of these weights in the first checkpoint."""
 
     @property
     def relative(self) -> float:
-        """The distance as a share of the norm before; 0 where that is 0."""
+        """The distance as a share of the norm before; 0 if that norm is 0."""
         return self.moved / self.norm if self.norm else 0.0
 
 
@@ -29,11 +29,11 @@ def weight_distance(before: Path, after: Path) -> WeightDistance:
     """The distance between the weights of two checkpoints, in double precision.
 
     Args:
-        before: The folder of one.
-        after: The folder of the other, of the same shape.
+        before: The folder of the first checkpoint.
+        after: The folder of the second checkpoint, of the same shape.
 
     Raises:
-        CheckpointError: one of them cannot be read, a weight has another shape, or they have no weight in common.
+        CheckpointError: a checkpoint cannot be read, a weight has another shape, or they have no weight in common.
     """
     moved, norm, common = 0.0, 0.0, 0
     try:

@@ -1,4 +1,4 @@
-"""What a block does to each token by itself: a gated layer, or a few of many of them.
+"""The feed-forward part of a block, for each token by itself: a gated layer, or a mixture of experts.
 
 Axes: T tokens, C hidden, N tokens of an expert or columns, E experts, K experts of a token.
 """
@@ -14,7 +14,7 @@ from palaestra.trainers.model.unquantised import UnquantisedLinear
 
 
 class SwiGlu(nn.Module):
-    """A gated layer (arXiv:2002.05202): a product through SiLU times another one, and a third of the result."""
+    """A gated layer (arXiv:2002.05202): SiLU of one product, times a second product, through a third product."""
 
     functions: ForwardFunctions | None = None
 
@@ -34,7 +34,7 @@ class SwiGlu(nn.Module):
             side_by_side(self.down_proj)
 
     def forward(self, x_TC: Tensor) -> Tensor:
-        """What each token gets, [T, C]."""
+        """The output of each token, [T, C]."""
         out: Tensor = self.down_proj(self._gate(x_TC))
         return out
 
@@ -52,9 +52,9 @@ class SwiGlu(nn.Module):
 
 
 class MixtureOfExperts(nn.Module):
-    """Many gated layers, of which each token goes through the few that a router gives most (Qwen3, arXiv:2505.09388).
+    """Many gated layers; each token passes through the few with its highest router scores (Qwen3, arXiv:2505.09388).
 
-    What a token gets is added up in the order of the experts, whatever other tokens there are.
+    The outputs of a token's experts are added in the order of the experts, whatever other tokens there are.
     """
 
     def __init__(self, shape: DecoderShape, experts: ExpertShape) -> None:
@@ -70,19 +70,19 @@ class MixtureOfExperts(nn.Module):
             expert.join(operations)
 
     def forward(self, x_TC: Tensor) -> Tensor:
-        """What each token gets, [T, C]."""
+        """The output of each token, [T, C]."""
         share_TK, expert_TK = self.route(x_TC)
         out_TC = torch.zeros_like(x_TC)
         for number, expert in enumerate(self.experts):
             token_N, place_N = torch.where(expert_TK == number)
-            # Processes that share a block reduce the gradients of all its weights, so each has some, if only zeros.
+            # Processes that share a block reduce the gradients of all its weights, so each needs some, even if zeros.
             if len(token_N) or torch.is_grad_enabled():
                 got_NC = expert(x_TC[token_N]) * share_TK[token_N, place_N, None]
                 out_TC = out_TC.index_add(0, token_N, got_NC)
         return out_TC
 
     def route(self, x_TC: Tensor) -> tuple[Tensor, Tensor]:
-        """The shares of the experts of each token, and their numbers, [T, K] each."""
+        """The shares and the numbers of each token's experts, [T, K] each."""
         functions = self.gate.functions
         if functions is None:
             logits_TE: Tensor = self.gate(x_TC)

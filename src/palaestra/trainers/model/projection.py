@@ -1,6 +1,6 @@
-"""The linear modules of a decoder's blocks, and products that are not torch's own.
+"""The linear modules of a decoder's blocks, and replacements for torch's products.
 
-Axes: T tokens, C channels that are summed over, N columns of a product, R the rank of an adapter.
+Axes: T tokens, C channels (the summed axis), N columns of a product, R the rank of an adapter.
 """
 
 from collections.abc import Callable
@@ -11,18 +11,18 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 PackedWeight: TypeAlias = tuple[Tensor, ...]
-"""A weight as a product reads it."""
+"""A weight in the form that a product reads."""
 
 
 ADAPTER_PART = ".adapter."
-"""What stands between a projection's name and that of its adapter's weight, `down` or `up`."""
+"""The separator between a projection's name and the name of its adapter's weight, `down` or `up`."""
 
 
 class ProjectionProducts(Protocol):
-    """How the projections of blocks multiply, where it is not torch's product; what takes gradients gives them."""
+    """A replacement for torch's product in the projections of blocks; operands that require gradients get them."""
 
     def pack(self, weight_NC: Tensor) -> PackedWeight:
-        """A weight as `product` reads it."""
+        """A weight in the form that `product` reads."""
         ...
 
     def product(self, x_TC: Tensor, weight_NC: Tensor, packed: PackedWeight) -> Tensor:
@@ -31,23 +31,23 @@ class ProjectionProducts(Protocol):
 
 
 class FrozenProducts(ProjectionProducts, Protocol):
-    """Products with weights that never change and are held as the products read them alone."""
+    """Products with weights that never change and are held only in the form that the products read."""
 
     def unpack(self, packed: PackedWeight, columns: int) -> Tensor:
         """The weight that `product` multiplies by, [N, C], in single precision."""
         ...
 
     def move(self, packed: PackedWeight, device: torch.device) -> PackedWeight:
-        """The same on a device."""
+        """The packed weight on a device."""
         ...
 
 
 class LowRank(nn.Module):
-    """What an adapter adds to a product: the product of two narrow weights, which are copied.
+    """The term that an adapter adds to a product: the product of two narrow weights, which are copied.
 
     Args:
-        down_RC: The first.
-        up_NR: The second, scaled.
+        down_RC: The first weight.
+        up_NR: The second weight, scaled.
     """
 
     def __init__(self, down_RC: Tensor, up_NR: Tensor) -> None:
@@ -56,7 +56,7 @@ class LowRank(nn.Module):
         self.up = nn.Parameter(up_NR.detach().clone(), requires_grad=False)
 
     def forward(self, x_TC: Tensor) -> Tensor:
-        """What is added, [T, N]."""
+        """The added term, [T, N]."""
         return functional.linear(functional.linear(x_TC, self.down), self.up)
 
 
@@ -65,9 +65,9 @@ class Projection(nn.Linear):
 
     products: ProjectionProducts | None = None
     packed: PackedWeight | None = None
-    """The weight as the products read it; as it was at the last `refresh`."""
+    """The weight in the form that the products read, as of the last `refresh`."""
     frozen: FrozenProducts | None = None
-    """The products, where the weight is held as they read it alone and never changes."""
+    """The products, if the weight never changes and is held only in the form that they read."""
     adapter: LowRank | None
 
     def __init__(self, inputs: int, outputs: int, *, bias: bool = False) -> None:
@@ -76,7 +76,7 @@ class Projection(nn.Linear):
         self.adapter = None
 
     def freeze(self, products: FrozenProducts) -> None:
-        """Hold the weight as these products read it alone; one that is frozen stays as it is."""
+        """Hold the weight only in the form that `products` read; a frozen weight stays as it is."""
         if self.frozen is not None:
             return
         self.products = self.frozen = products
@@ -85,25 +85,25 @@ class Projection(nn.Linear):
         self.weight = nn.Parameter(torch.empty_like(self.weight, device="meta"), requires_grad=False)
 
     def unfreeze(self) -> None:
-        """Hold the weight in single precision again, as what it was rounded to."""
+        """Hold the weight in single precision again, with its rounded values."""
         if self.frozen is not None:
             self.weight = nn.Parameter(self.whole_weight())
             self.products = self.frozen = self.packed = None
 
     def whole_weight(self) -> Tensor:
-        """The weight, [N, C]; one that is frozen as what it was rounded to."""
+        """The weight, [N, C]; a frozen weight with its rounded values."""
         if self.frozen is None:
             return self.weight.detach()
         assert self.packed is not None
         return self.frozen.unpack(self.packed, self.in_features)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:  # noqa: FBT001, FBT002  torch's own
-        """Torch moves and casts parameters; a frozen weight moves along, and keeps its formats."""
+        """Move and cast parameters, as torch does; a frozen weight moves too, but keeps its formats."""
         if self.frozen is None:
             super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
             return self
         weight = self._parameters["weight"]
-        self._parameters["weight"] = None  # torch moves no empty one
+        self._parameters["weight"] = None  # torch cannot move an empty parameter
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
         self._parameters["weight"] = weight
         if self.packed is not None:
@@ -111,13 +111,13 @@ class Projection(nn.Linear):
         return self
 
     def refresh(self) -> None:
-        """Take notice of a new weight."""
+        """Pack the current weight anew."""
         if self.products is not None and not self.weight.is_meta:
             self.pack(self.weight)
 
     @torch.no_grad()
     def pack(self, weight_NC: Tensor) -> None:
-        """Lay a weight out for the products, where the last one stood: a captured graph reads it there."""
+        """Pack a weight for the products, into the memory of the last one, where a captured graph reads it."""
         assert self.products is not None
         if self.packed is None:
             self.packed = self.products.pack(weight_NC)
@@ -127,7 +127,7 @@ class Projection(nn.Linear):
             own.copy_(other)
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002  the name that its parent gives it
-        """The product, the bias where there is one, and what an adapter adds."""
+        """The product, plus the bias if there is one, plus the adapter's term, [T, N]."""
         out_TN = self._product(input)
         return out_TN if self.adapter is None else out_TN + self.adapter(input)
 
@@ -140,10 +140,10 @@ class Projection(nn.Linear):
 
 
 class JoinedProduct:
-    """Several projections of the same states, as one product where they are torch's.
+    """Several projections of the same states, as one product if they use torch's product.
 
     Args:
-        projections: Their weights become parts of one matrix, unless products of their own read them.
+        projections: The projections; their weights become parts of one matrix, unless they have other products.
     """
 
     def __init__(self, *projections: Projection) -> None:
@@ -153,14 +153,14 @@ class JoinedProduct:
         self._bias_N = None if own else _biases_side_by_side(*projections)
 
     def __call__(self, x_TC: Tensor) -> Tensor:
-        """What each projection gives, side by side, [T, N]."""
+        """The results of all projections, side by side, [T, N]."""
         if self._weight_CN is not None:
             return x_TC @ self._weight_CN if self._bias_N is None else torch.addmm(self._bias_N, x_TC, self._weight_CN)
         return torch.cat([one(x_TC) for one in self._projections], -1)
 
 
 def side_by_side(*projections: nn.Linear) -> Tensor:
-    """One matrix of several projections' weights, [C, N]; each weight becomes its part of it."""
+    """One matrix with the weights of several projections, [C, N]; each weight becomes a view of its part."""
     joined_CN = torch.cat([one.weight for one in projections]).T.contiguous()
     for one, part in zip(projections, joined_CN.T.split([len(one.weight) for one in projections]), strict=True):
         one.weight = nn.Parameter(part, requires_grad=False)
@@ -168,7 +168,7 @@ def side_by_side(*projections: nn.Linear) -> Tensor:
 
 
 def _biases_side_by_side(*projections: Projection) -> Tensor | None:
-    """One vector of their biases, [N], of which each becomes its part; `None` where they have none."""
+    """One vector with the projections' biases, [N]; each bias becomes a view of its part. `None` without biases."""
     biases: list[Tensor] = [one.bias for one in projections if one.has_bias]
     if not biases:
         return None

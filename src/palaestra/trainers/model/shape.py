@@ -1,4 +1,4 @@
-"""What a decoder's weights look like: the fields of Hugging Face's `config.json` that Qwen and Llama share."""
+"""The shape of a decoder: the fields of Hugging Face's `config.json` that Qwen and Llama share."""
 
 import math
 from dataclasses import dataclass
@@ -15,22 +15,22 @@ class DecoderShape:
     kv_heads: int
     head_dim: int
     mlp: int
-    """The middle width of a gated layer: of each expert, where there are experts."""
+    """The inner width of a gated layer; with experts, that of each expert."""
     context: int
-    """Tokens that a sequence may have."""
+    """The maximum number of tokens in a sequence."""
     rope_theta: float = 10_000.0
     rope_scaling: "RopeScaling | None" = None
     norm_epsilon: float = 1e-6
     qk_norm: bool = True
-    """Queries and keys are normalised for each head, as in Qwen3."""
+    """Whether queries and keys are normalised for each head, as in Qwen3."""
     qkv_bias: bool = False
-    """The products that give queries, keys and values have a bias, as in Qwen2.5."""
+    """Whether the projections to queries, keys and values have a bias, as in Qwen2.5."""
     tied: bool = True
-    """The output layer is the embedding."""
+    """Whether the output layer is the embedding."""
     experts: "ExpertShape | None" = None
-    """Of the gated layers of each block, where there are several, as in Qwen3-MoE."""
+    """The experts of each block, if there are several gated layers, as in Qwen3-MoE."""
     temperature: "TemperatureRange | None" = None
-    """Of the temperature head; `None` without one."""
+    """The range of the temperature head; `None` without a head."""
 
     def __post_init__(self) -> None:
         if self.heads % self.kv_heads:
@@ -51,7 +51,7 @@ class DecoderShape:
 
     @property
     def projections(self) -> tuple[tuple[int, int], ...]:
-        """Rows and columns of the weights of a block's projections."""
+        """Rows and columns of each weight in a block's projections."""
         width, narrow = self.heads * self.head_dim, self.kv_heads * self.head_dim
         attention = ((width, self.hidden), (narrow, self.hidden), (narrow, self.hidden), (self.hidden, width))
         gated = ((self.mlp, self.hidden), (self.mlp, self.hidden), (self.hidden, self.mlp))
@@ -59,12 +59,12 @@ class DecoderShape:
 
     @property
     def projection_parameters(self) -> int:
-        """How many numbers the weights of all projections are."""
+        """The number of parameters of all projections."""
         return self.layers * sum(rows * columns for rows, columns in self.projections)
 
     @property
     def parameters(self) -> int:
-        """How many numbers the weights are."""
+        """The number of all parameters."""
         norms = self.layers * (2 * self.hidden + 2 * self.head_dim * self.qk_norm)
         biases = self.layers * (self.heads + 2 * self.kv_heads) * self.head_dim * self.qkv_bias
         width = max(1, self.hidden // 2)
@@ -80,9 +80,9 @@ class ExpertShape:
 
     count: int
     chosen: int
-    """Those that a token goes through."""
+    """The number of experts that each token passes through."""
     normalised: bool
-    """The shares of a token's experts add up to 1."""
+    """Whether the shares of a token's experts add up to 1."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.chosen <= self.count:
@@ -91,7 +91,7 @@ class ExpertShape:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RopeScaling:
-    """Llama 3.1's way to stretch the rotary positions (`rope_type` "llama3")."""
+    """Llama 3.1's scaling of rotary positions (`rope_type` "llama3")."""
 
     factor: float
     low_freq_factor: float
@@ -101,14 +101,15 @@ class RopeScaling:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TemperatureRange:
-    """Which temperatures a temperature head chooses from (IntroLLM, arXiv:2602.13035)."""
+    """The temperatures that a temperature head chooses from (IntroLLM, arXiv:2602.13035)."""
 
     low: float
-    """Above 0."""
+    """The lowest temperature, above 0."""
     high: float
-    """`low` or more."""
+    """The highest temperature, `low` or more."""
     epsilon: float
-    """Added to both parameters of the Beta distribution; from 1 on its density has one mode and no infinite ends."""
+    """Added to both parameters of the Beta distribution; from 1 on, its density has one mode and is finite at the
+    ends."""
 
     def __post_init__(self) -> None:
         if not 0 < self.low <= self.high < math.inf:

@@ -1,14 +1,14 @@
-"""The temperature head: from the state that predicts a token, the temperature at which that token is sampled.
+"""The temperature head: it maps the state that predicts a token to the temperature at which that token is sampled.
 
-IntroLLM (arXiv:2602.13035). With h the state of the last layer:
+Source: IntroLLM (arXiv:2602.13035). With h the state of the last layer:
 
     u = W2 ReLU(W1 h + b1) + b2                      three numbers; the hidden layer has half the width of h
     c ~ Bernoulli(sigmoid(u0))                       the gate: whether a temperature is chosen
     z ~ Beta(softplus(u1) + eps, softplus(u2) + eps) if c = 1; the temperature is then low + z (high - low)
-    the temperature of the token before stands       if c = 0
+    the temperature of the previous token stays      if c = 0
     log pi = log P(c) + c log Beta(z)
 
-The head works in single precision at least, whatever the decoder's precision is.
+The head computes in single precision or higher, whatever the decoder's precision is.
 
 Axes: N tokens, C hidden.
 """
@@ -21,30 +21,30 @@ from palaestra.record import record
 from palaestra.trainers.model.shape import TemperatureRange
 
 LATENT_MARGIN = 1e-4
-"""Latents are held this far from 0 and 1, where the logarithm of a Beta density may be infinite."""
+"""The least distance of latents from 0 and 1, where the logarithm of a Beta density may be infinite."""
 NO_LATENT = 0.0
-"""In place of a latent where the gate was closed; no latent is 0."""
+"""The value instead of a latent if the gate was closed; no latent is 0."""
 
 
 @record
 class ChoiceDistribution:
-    """The distribution that each token's choice is one sample of."""
+    """The distribution from which each token's choice is sampled."""
 
     gate_N: Tensor
     """The logit of the probability that a temperature is chosen."""
     alpha_N: Tensor
-    """The parameters of the Beta distribution of the latent; both above 0."""
+    """The first parameter of the latent's Beta distribution; `beta_N` is the second. Both are above 0."""
     beta_N: Tensor
 
     def logprobs(self, latent_N: Tensor) -> Tensor:
-        """The log-probability of each choice, [N]: of the gate, and of the latent's density where the gate is open.
+        """The log-probability of each choice, [N]: that of the gate, plus the latent's log-density if the gate is open.
 
         Args:
-            latent_N: In [`LATENT_MARGIN`, 1 - `LATENT_MARGIN`], or `NO_LATENT` where the gate was closed.
+            latent_N: Latents in [`LATENT_MARGIN`, 1 - `LATENT_MARGIN`], or `NO_LATENT` if the gate was closed.
         """
         open_N = latent_N != NO_LATENT
         gate_N = functional.logsigmoid(torch.where(open_N, self.gate_N, -self.gate_N))
-        # A closed gate has no density; a latent of one half keeps its terms and their gradients finite until they go.
+        # A closed gate has no density; a latent of one half keeps its terms and gradients finite until they are masked.
         z_N = torch.where(open_N, latent_N, 0.5).to(gate_N.dtype)
         alpha_N, beta_N = self.alpha_N, self.beta_N
         scale_N = torch.lgamma(alpha_N) + torch.lgamma(beta_N) - torch.lgamma(alpha_N + beta_N)
@@ -53,14 +53,14 @@ class ChoiceDistribution:
 
 
 class TemperatureHead(nn.Module):
-    """See the module.
+    """The network that chooses temperatures; see the module.
 
-    At first every token has the same distribution: W2 and b2 are 0, so the gate is open half of the time.
+    Initially every token has the same distribution: W2 and b2 are 0, so the gate is open half of the time.
 
     Args:
         hidden: The width of the states.
-        range: Which temperatures it chooses from.
-        seed: Of the first weights of the hidden layer; without one they are left as they come, to be loaded.
+        range: The temperatures that the head chooses from.
+        seed: The seed of the hidden layer's initial weights; without it, they stay uninitialised, to be loaded.
     """
 
     def __init__(self, hidden: int, range: TemperatureRange, *, seed: int | None = None) -> None:  # noqa: A002
@@ -81,7 +81,7 @@ class TemperatureHead(nn.Module):
             zero.zero_()
 
     def forward(self, hidden_NC: Tensor) -> ChoiceDistribution:
-        """What each token's choice is sampled from.
+        """The distribution of each token's choice.
 
         Args:
             hidden_NC: The states that predict the tokens.

@@ -1,6 +1,6 @@
-"""What a run says of itself: figures of each step, alarms, and where both are written.
+"""Monitoring of a run: figures of each step, alarms, and the trackers that write both.
 
-Trackers whose packages are heavy stand in modules of their own, `tensorboard` and `wandb`; `TRACKERS` opens them.
+Trackers with heavy packages are in their own modules, `tensorboard` and `wandb`; `TRACKERS` opens them.
 """
 
 from palaestra.trainers.monitors.alarms import Alarm, AlarmAction, AlarmConfig, Alarms

@@ -1,9 +1,8 @@
-"""Alarms: what a person would want to be told of a run before it has wasted a night.
+"""Alarms: early reports of defects in a run, before it wastes a night.
 
-Each looks at one figure of a step. Some compare it with what was usual in the steps before; what is usual is the
-median of a window, so that a level that lasts becomes usual and only a change is news. Two compare the mean over a
-window with the best such mean of the run, and look at two figures (`drift`): stalling, and points that rise while the
-share solved falls.
+Each alarm checks one figure of a step. Some compare it with its usual value in earlier steps, the median of a window:
+a lasting level becomes usual, so only a change raises an alarm. Two alarms compare the mean over a window with the best
+such mean of the run, and check two figures (`drift`): stalling, and points that rise while the share solved falls.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,57 +26,58 @@ from palaestra.trainers.monitors.templates import INFORMATION
 from palaestra.trainers.objectives.objective import Metrics
 
 AlarmAction: TypeAlias = Literal["tell", "refresh"]
-"""What a loop does about it: write it down; or drop rollouts that wait and draw new ones with the newest weights."""
+"""A loop's reaction: record the alarm; or also drop waiting rollouts and play new ones with the newest weights."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alarm:
-    """Something that a person should look at."""
+    """A sign of a defect that a person should look at."""
 
     name: str
     value: float
     threshold: float
-    """What `value` went past."""
+    """The threshold that `value` passed."""
     sentence: str
-    """What it means and what can be done."""
+    """What the alarm means, and what to do about it."""
     action: AlarmAction = "tell"
     step: int = 0
     is_new: bool = True
-    """Whether the same figure gave none at the step before; people are told once of what lasts."""
+    """Whether the figure raised no alarm at the step before; a lasting alarm is reported once."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlarmConfig:
-    """When alarms sound."""
+    """The thresholds of the alarms."""
 
     window: int = 8
-    """Steps that say what is usual; nothing is compared with fewer."""
+    """The number of steps that determine the usual value; with fewer steps, nothing is compared."""
     length_correlation: float = 0.5
-    """The mean over the window above which longer episodes are paid for their length."""
+    """The highest mean correlation between reward and length over the window."""
     entropy_floor: float = 0.02
-    """Nats a token."""
+    """The lowest entropy, in nats per token."""
     entropy_fall: float = 0.5
-    """The share of its usual value that entropy may lose in a step."""
+    """The share of its usual value by which entropy may fall in a step."""
     entropy_rise: float = 1.0
-    """The share of its usual value that entropy may gain in a step: with 1 it may double."""
+    """The share of its usual value by which entropy may rise in a step: with 1 it may double."""
     entropy_calm: float = 0.5
-    """Nats a token below which no rise counts."""
+    """The entropy below which no rise raises an alarm, in nats per token."""
     information_fall: float = 0.5
-    """The share of its usual value that what texts tell of their tasks may lose between two probes."""
+    """The share of its usual value by which the information of texts about their tasks may fall between two probes."""
     ess: float = 0.5
     """The least effective share of the tokens."""
     flat: float = 0.8
     """The largest share of groups without a gradient, as a mean over the window."""
     kl: float = 0.02
-    """Nats a token below which no jump counts."""
+    """The KL below which no jump raises an alarm, in nats per token."""
     kl_jump: float = 5.0
-    """How many times its usual value KL may reach."""
+    """The largest multiple of its usual value that KL may reach."""
     token_budget: float = 0.2
     """The largest share of episodes that run out of tokens, as a mean over the window."""
     stalling: float = 0.15
-    """How far the share of unfinished episodes may rise above its lowest mean over a window while no more is solved."""
+    """The largest rise of the share of unfinished episodes over its lowest mean over a window, while the share solved
+    does not rise."""
     solved_fall: float = 0.1
-    """How far the share solved may fall below its highest mean over a window while points are higher than then."""
+    """The largest fall of the share solved below its highest mean over a window, while points are higher than then."""
 
     def __post_init__(self) -> None:
         if self.window < 2:
@@ -103,7 +103,7 @@ class Alarms:
     """Watches a run, step by step.
 
     Args:
-        config: When alarms sound.
+        config: The thresholds of the alarms.
     """
 
     def __init__(self, config: AlarmConfig) -> None:
@@ -126,11 +126,11 @@ class Alarms:
         }
 
     def check(self, metrics: Metrics, step: int) -> list[Alarm]:
-        """The alarms that a step's figures give; the figures are remembered, so each step is checked once, in order.
+        """Return the alarms of a step and store its figures; so check each step once, in order.
 
         Args:
-            metrics: Of the step; a figure that is missing is not judged.
-            step: Its number, for the record.
+            metrics: The figures of the step; missing ones are not checked.
+            step: The step's number, for the record.
         """
         sounded: list[Alarm] = []
         for name, check in self._checks.items():
@@ -147,7 +147,7 @@ class Alarms:
         return sounded
 
     def _sound(self, name: str, alarm: Alarm | None, step: int) -> list[Alarm]:
-        """The alarm with its step, and a note of whether it sounds; none where there is none."""
+        """Record whether an alarm is raised, and return it with its step; an empty list without an alarm."""
         if alarm is None:
             self._sounding.discard(name)
             return []
@@ -156,7 +156,7 @@ class Alarms:
         return [replace(alarm, step=step, is_new=is_new)]
 
     def state(self) -> JsonObject:
-        """What to save beside a checkpoint."""
+        """The state to save with a checkpoint."""
         state: JsonObject = {name: list(values) for name, values in self._seen.items()}
         for name, (watch, _) in self._drifts.items():
             state |= {f"{name}/{part}": list(values) for part, values in watch.state().items()}
@@ -164,10 +164,10 @@ class Alarms:
         return state
 
     def restore(self, state: Mapping[str, object]) -> None:
-        """Go on from what `state` gave.
+        """Continue from a result of `state`.
 
         Raises:
-            CheckpointError: it is not what `state` gives.
+            CheckpointError: the value is not a result of `state`.
         """
         sounding = state.get(_SOUNDING)
         if set(state) != set(self.state()) or not isinstance(sounding, list):
@@ -182,7 +182,7 @@ class Alarms:
         self._sounding = {name for name in (*_WATCHED, *self._drifts) if name in sounding}
 
     def _length(self, value: float, before: list[float]) -> Alarm | None:
-        """One step has few episodes and its correlation scatters; a mean over the window does not."""
+        """Check a mean over the window: one step has few episodes, so its correlation scatters."""
         recent = self._recent(before, value)
         most = self._config.length_correlation
         if recent is None or recent <= most:
@@ -340,7 +340,7 @@ class Alarms:
 
 _SOUNDING = "sounding"
 _STALLING, _APART = "stalling", "apart"
-"""Names of drifts in the state."""
+"""The names of the drifts in the state."""
 _WATCHED = (LENGTH_CORRELATION, ENTROPY, ESS, GROUPS_FLAT, KL, INFORMATION, TOKEN_BUDGET)
 
 

@@ -1,7 +1,8 @@
-"""Whether reasoning still depends on what it is about. Axes: N prompts and their reasonings, in the same order.
+"""Measures of whether reasoning still depends on its prompt. Axes: N prompts and their reasonings, in the same order.
 
-A policy can write varied text that is the same for every task: its entropy stays high, while its text no longer tells
-which prompt it answers. Mutual information and retrieval show it, entropy alone does not (RAGEN-2, arXiv:2604.06268).
+A policy can write varied text that has the same distribution for every task: its entropy stays high, but the text no
+longer identifies its prompt. Mutual information and retrieval detect this, entropy alone does not (RAGEN-2,
+arXiv:2604.06268).
 """
 
 import math
@@ -13,31 +14,31 @@ from torch import Tensor
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collapse:
-    """What reasonings say of their prompts, in nats a token.
+    """The information of reasonings about their prompts, in nats per token.
 
-    Templates are taking over where `entropy` stays and `information` and `retrieval` fall.
+    The policy collapses to templates if `information` and `retrieval` fall while `entropy` does not.
     """
 
     information: float
-    """I(Z; X), how much a reasoning tells of its prompt; at most log N."""
+    """I(Z; X), the mutual information of a reasoning and its prompt; at most log N."""
     conditional_entropy: float
-    """H(Z | X), of the reasoning where the prompt is known."""
+    """H(Z | X), the entropy of a reasoning given its prompt."""
     entropy: float
-    """H(Z), where it is not: the sum of both."""
+    """H(Z), the entropy of a reasoning without its prompt: the sum of the other two."""
     retrieval: float
-    """The share of reasonings that their own prompt makes likeliest."""
+    """The share of reasonings whose own prompt makes them likelier than any other prompt."""
     chance: float
-    """What retrieval would be by guessing: 1 / N."""
+    """The retrieval by guessing: 1 / N."""
 
 
 def collapse(logp_NN: Tensor) -> Collapse:
-    """How far reasonings have become templates.
+    """Measure how far reasonings have become templates.
 
     The prior of a reasoning is its mean likelihood over the prompts.
 
     Args:
-        logp_NN: The mean log-probability of the tokens of reasoning i (row) after prompt j (column); finite, at least
-            one of each.
+        logp_NN: The mean log-probability of the tokens of reasoning i (row) after prompt j (column); finite, with at
+            least one of each.
     """
     shape = tuple(logp_NN.shape)
     assert shape == (len(logp_NN), len(logp_NN)), f"{shape}: as many reasonings as prompts"

@@ -1,4 +1,4 @@
-"""Which tasks a step learns from: hard ones, easy ones, or those in between. Axes: T tokens, R trajectories."""
+"""The difficulty of the tasks that a step learns from: hard, easy or between. Axes: T tokens, R trajectories."""
 
 import torch
 from torch import Tensor
@@ -10,31 +10,31 @@ from palaestra.trainers.objectives.segments import mean_over, number_keys
 SOLVED = "solved_R"
 """The column of `solve_rates`."""
 _RANGES = ("0", "0-25", "25-50", "50-75", "75-100", "100")
-"""Solve rates in percent; a range has its upper bound, but for 100, which stands alone."""
+"""Ranges of solve rates in percent; a range includes its upper bound, except that 100 is a range of its own."""
 
 
 def solve_rates(batch: TokenBatch) -> Tensor:
-    """The share of each trajectory's group that passed, [R].
+    """The share of passed trajectories in each trajectory's group, [R].
 
     Args:
-        batch: Whole groups, as they were drawn: before any filter.
+        batch: Whole groups as sampled, before any filter.
     """
     owner_R, groups = number_keys(batch.group_R)
     return mean_over(batch.column("passed_R").double(), owner_R, groups)[owner_R]
 
 
 def difficulty_metrics(batch: TokenBatch) -> Metrics:
-    """The share of a step's gradient weight that groups of each solve rate have.
+    """The share of a step's gradient weight by the solve rate of groups.
 
-    The weight of a token is |weight * advantage|: what its gradient is multiplied with before the trust region. With a
-    group's deviation in the denominator a group of solve rate p weighs sqrt(p (1 - p)), without it p (1 - p)
+    The weight of a token is |weight * advantage|: the factor of its gradient before the trust region. With division by
+    the group's deviation, a group with solve rate p has weight sqrt(p (1 - p)), without it p (1 - p)
     (arXiv:2602.14868), so that half-solved groups have the most.
 
     Args:
-        batch: Of a prepared step, with `solved_R`.
+        batch: The batch of a prepared step, with `solved_R`.
 
     Returns:
-        `gradient/solved/RANGE`, shares that sum to 1, of ranges of the solve rate in percent. Empty where nothing has
+        `gradient/solved/RANGE` for ranges of the solve rate in percent; the shares sum to 1. Empty if no token has
         weight, as in losses of whole trajectories.
     """
     weight_T = (batch.weight_T * batch.advantage_T).abs().double().masked_fill(~batch.trained_T, 0.0)

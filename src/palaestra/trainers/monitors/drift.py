@@ -1,7 +1,7 @@
-"""Slow changes: a figure that leaves its best level, and what another figure does meanwhile.
+"""Slow changes: a figure that leaves its best level, and another figure meanwhile.
 
-What is usual moves with a slow change, so a comparison with the last steps never sees it. Here the mean over a window
-is compared with the best such mean so far.
+The usual value follows a slow change, so a comparison with the last steps never detects it. This module compares the
+mean over a window with the best such mean so far.
 """
 
 from collections.abc import Mapping
@@ -24,20 +24,20 @@ class DriftLevel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Drift:
-    """Where two figures are, and where they were when the watched one was best."""
+    """The levels of two figures now, and when the watched figure was best."""
 
     now: DriftLevel
     best: DriftLevel
 
 
 class DriftWatch:
-    """Compares a window of steps with the window in which a figure was best; of equal ones, with the latest.
+    """Compares a window of steps with the window in which a figure was best; among equals, with the latest.
 
     Args:
         watched: The figure that has a best level.
         other: The figure that is compared at the same windows.
         best: Which level of the watched figure is best.
-        window: Steps of a level.
+        window: The number of steps of a level.
     """
 
     def __init__(self, watched: str, other: str, *, best: BestLevel, window: int) -> None:
@@ -48,7 +48,7 @@ class DriftWatch:
         self._best: list[float] = []
 
     def observe(self, metrics: Metrics) -> Drift | None:
-        """Take in a step.
+        """Add a step.
 
         Returns:
             Both levels; `None` until a window is full, and at a step that lacks one of the figures.
@@ -69,11 +69,11 @@ class DriftWatch:
         )
 
     def state(self) -> dict[str, list[float]]:
-        """What to save: the steps of the window of each figure, and the best level."""
+        """The state to save: the steps of each figure's window, and the best level."""
         watched, other = self._seen
         return {"watched": list(watched), "other": list(other), "best": list(self._best)}
 
     def restore(self, state: Mapping[str, list[float]]) -> None:
-        """Go on from what `state` gave."""
+        """Continue from a result of `state`."""
         self._seen = [list(state["watched"]), list(state["other"])]
         self._best = list(state["best"])

@@ -1,6 +1,6 @@
-"""How far the weights that are trained have moved from those that drew the tokens, overall and by where.
+"""The distance between the trained weights and the weights that sampled the tokens, overall and by lag and turn.
 
-Ratios are exp(logp - logprob) of single trained tokens: of the trained weights over those that drew them.
+Ratios are exp(logp - logprob) of single trained tokens: the trained weights over the sampling weights.
 Axes: T tokens, N trained tokens.
 """
 
@@ -19,27 +19,28 @@ ESS = "policy/ess"
 
 
 def policy_metrics(batch: TokenBatch, logp_T: Tensor, entropy_T: Tensor, *, version: int) -> Metrics:
-    """The figures of a batch under the weights that are trained.
+    """The figures of a batch under the trained weights.
 
-    `policy/kl` and `policy/kl_k1` estimate KL(drew || trained) in nats, from tokens that the former drew: k3 is
+    `policy/kl` and `policy/kl_k1` estimate KL(sampling || trained) in nats, from tokens of the sampling weights: k3 is
     r - 1 - log r, k1 is -log r (Schulman 2020, "Approximating KL divergence"). Both are unbiased; k3 is never below 0.
-    `policy/ess` is the effective sample size, see `effective_share`; `ess/lag/...` and `ess/turn/...` are the same
-    over the tokens of one lag and of one turn of their trajectories. A lag is how many versions older the weights were
-    that drew a token; `staleness/lag/...` are shares of tokens that sum to 1.
+    `policy/ess` is the effective sample size, see `effective_share`; `ess/lag/...` and `ess/turn/...` are the same over
+    the tokens of one lag, and of one turn of their trajectories. A lag is the age in versions of the weights that
+    sampled a token; `staleness/lag/...` are shares of tokens that sum to 1.
 
-    `mismatch/...` compare the engine's arithmetic with the learner's, on the tokens of lag 0: the weights are the same,
-    so every difference of log-probabilities is of arithmetic. `mismatch/max` and `mismatch/mean` are of its size in
-    nats, `mismatch/zero_share` is the share of tokens with no difference at all, `mismatch/kl` is the k3 estimate.
+    `mismatch/...` compare the engine's arithmetic with the learner's, on the tokens with lag 0: the weights are the
+    same, so every difference between log-probabilities comes from arithmetic. `mismatch/max` and `mismatch/mean` are
+    the largest and mean magnitude in nats, `mismatch/zero_share` is the share of tokens without any difference, and
+    `mismatch/kl` is the k3 estimate.
 
     Args:
-        batch: What was trained on.
-        logp_T: Of each trained token under the trained weights; elsewhere it is not read.
-        entropy_T: Of the distribution that each trained token is one draw from, in nats.
-        version: Of the trained weights; no token is of a later one.
+        batch: The batch that was trained on.
+        logp_T: The log-probability of each trained token under the trained weights; elsewhere it is not read.
+        entropy_T: The entropy of the distribution from which each trained token was sampled, in nats.
+        version: The version of the trained weights; no token has a later one.
 
     Returns:
-        By name; nothing for a batch without a trained token. Lags and turns are single up to 3, then by doubling
-        ranges: `4-7`, `8-15`.
+        The figures by name; none for a batch without a trained token. Lags and turns are single up to 3, then in
+        doubling ranges: `4-7`, `8-15`.
     """
     assert logp_T.shape == entropy_T.shape == batch.trained_T.shape, f"{logp_T.shape}, {entropy_T.shape}"
     trained_T = batch.trained_T
@@ -71,10 +72,10 @@ def policy_metrics(batch: TokenBatch, logp_T: Tensor, entropy_T: Tensor, *, vers
 
 
 def mismatch_metrics(off_N: Tensor) -> Metrics:
-    """How far two computations of the same log-probabilities are apart.
+    """The differences between two computations of the same log-probabilities.
 
     Args:
-        off_N: The learner's less the engine's, of tokens that the weights at hand drew; at least one.
+        off_N: The learner's log-probabilities minus the engine's, for tokens sampled by these weights; at least one.
     """
     off_N = off_N.double()
     return {
@@ -86,7 +87,7 @@ def mismatch_metrics(off_N: Tensor) -> Metrics:
 
 
 def turn_in_trajectory(batch: TokenBatch) -> Tensor:
-    """The place of each token's turn among its trajectory's turns, from 0; `NO_TURN` where no turn wrote it. [T]."""
+    """The index of each token's turn in its trajectory, from 0, [T]; `NO_TURN` if no turn wrote the token."""
     first_R = torch.full((batch.trajectories,), len(batch.trajectory_U), device=batch.turn_T.device)
     turns_U = torch.arange(len(batch.trajectory_U), device=batch.turn_T.device)
     first_R = first_R.scatter_reduce(0, batch.trajectory_U, turns_U, "amin")
@@ -94,7 +95,7 @@ def turn_in_trajectory(batch: TokenBatch) -> Tensor:
 
 
 def _ranges(place_N: Tensor) -> Iterator[tuple[str, Tensor]]:
-    """Ranges that hold a place, by name, each with what is inside."""
+    """Yield the non-empty ranges by name, each with a mask of the places inside."""
     low, most = 0, int(place_N.max())
     while low <= most:
         high = low if low < 4 else 2 * low - 1

@@ -1,4 +1,4 @@
-"""How a stage goes, in lines for people: on a terminal beside the bar, and in a log."""
+"""Reports of a stage's progress as lines for people: on a terminal beside the progress bar, and in a log."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -8,7 +8,7 @@ from types import MappingProxyType
 from palaestra.trainers.objectives.objective import Metrics
 
 STEP_SECONDS, QUIET_SECONDS = 5.0, 30.0
-"""The least time between the lines of two steps, and the most without any line."""
+"""The minimum time between the lines of two steps, and the maximum time without any line, in seconds."""
 _FIGURES: Mapping[str, tuple[str, str]] = MappingProxyType(
     {
         "reward/mean": ("reward", "{:.2f}"),
@@ -24,24 +24,24 @@ _FIGURES: Mapping[str, tuple[str, str]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageEvent:
-    """Something that happened in a stage and that a person may want to find again."""
+    """An event in a stage that a person may want to find later."""
 
     name: str
-    """Its kind, such as the alarm's name."""
+    """The kind of event, such as an alarm's name."""
     text: str
 
 
 class StageReporter:
-    """Says how a stage goes.
+    """Reports the progress of a stage.
 
-    A step has a line unless the last one was said a moment ago; where nothing was said for long, a line says what the
-    stage is doing.
+    A step gets a line unless the last step's line is too recent; after a long silence, a line states what the stage is
+    doing.
 
     Args:
-        name: The stage's.
-        say: Takes a line.
+        name: The stage's name.
+        say: Called with each line.
         done: The share of the stage that was done before, 0 to 1.
-        clock: Seconds, as `time.monotonic` tells them.
+        clock: Returns seconds, like `time.monotonic`.
     """
 
     def __init__(
@@ -56,13 +56,13 @@ class StageReporter:
         self._said = self._began
 
     def step(self, step: int, metrics: Metrics, *, done: float, saved: int) -> None:
-        """A step is done.
+        """Report a completed step.
 
         Args:
-            step: Steps that are done.
-            metrics: Its figures.
-            done: The share of the stage that is done.
-            saved: The step of the last save that stands; 0 for none.
+            step: The number of completed steps.
+            metrics: The figures of the step.
+            done: The completed share of the stage.
+            saved: The step of the last valid save; 0 without a save.
         """
         now = self._clock()
         if self._said_step is not None and now - self._said_step < STEP_SECONDS and done < 1:
@@ -75,7 +75,7 @@ class StageReporter:
         self._put("  ".join([line, *step_figures(metrics), f"saved at {saved}" if saved else "not saved yet"]))
 
     def beat(self, step: int, doing: str) -> None:
-        """Say what the stage is doing, if nothing was said for long."""
+        """Report what the stage is doing, if there was no line for a long time."""
         if self._clock() - self._said >= QUIET_SECONDS:
             self._put(f"{self._name} step {step + 1}, {say_seconds(self._clock() - self._began)}: {doing}")
 
@@ -85,12 +85,12 @@ class StageReporter:
 
 
 def step_figures(metrics: Metrics) -> list[str]:
-    """What a person wants to know of a step; figures that are missing are left out."""
+    """The most important figures of a step as texts; missing figures are left out."""
     return [f"{word} {form.format(metrics[name])}" for name, (word, form) in _FIGURES.items() if name in metrics]
 
 
 def say_seconds(seconds: float) -> str:
-    """A time as people say it."""
+    """A duration as text, in a suitable unit."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     if seconds < 600:

@@ -1,7 +1,7 @@
-"""Figures of a step's rollouts: what they earned, how long they were, how they went wrong.
+"""Figures of a step's rollouts: rewards, lengths and errors.
 
-Names are paths, so that a page of curves groups them by their first part. A figure that has no meaning for these
-episodes (a standard deviation of one, a correlation of equal lengths) is left out rather than invented.
+Names are paths, so that a page of curves groups them by their first part. A figure that is undefined for these episodes
+(the standard deviation of one number, a correlation of equal lengths) is left out.
 """
 
 from collections import Counter
@@ -18,7 +18,7 @@ from palaestra.trajectory import Episode, Turn
 
 LENGTH_CORRELATION = "length/correlation"
 DRAWN = "tokens/drawn"
-"""The policy's own tokens that a step was trained on."""
+"""The number of the policy's own tokens in a training step."""
 GROUPS_FLAT = "groups/flat"
 SOLVED_SHARE, POINTS, UNFINISHED = "solved", "score/mean", "unfinished"
 TOKEN_BUDGET = f"end/{EndReason.TOKEN_BUDGET}"
@@ -27,19 +27,20 @@ TOKEN_BUDGET = f"end/{EndReason.TOKEN_BUDGET}"
 def rollout_metrics(episodes: Sequence[Episode]) -> Metrics:
     """The figures of one step's episodes.
 
-    Episodes of worlds that failed are counted as faults and are in no other figure. `reward/std` is the sample's
-    (n - 1). `end/...` are shares that sum to 1, `end/none` those of rollouts that stopped before the episode did.
+    Episodes of failed worlds count as faults and are in no other figure. `reward/std` is the sample's standard
+    deviation (n - 1). `end/...` are shares that sum to 1; `end/none` is the share of rollouts that stopped before their
+    episode ended.
 
     Args:
-        episodes: Of one step.
+        episodes: The episodes of one step.
 
     Returns:
-        By name: `reward/mean`, `reward/std`; `score/mean`, and `score/LAYER`, the share of all points that each layer
-        gave, which sum to it; `solved`, a share; `length/turns`, `length/sampled` and `length/context`, turns and
-        tokens of an episode, `length/turn`, sampled tokens of a turn, and `length/correlation`, see
-        `length_correlation`; `actions/unreadable` and `actions/invalid`, shares of turns; `actions/misfit` and
-        `actions/refused`, shares of calls; `end/REASON`; `unfinished`, the share that a budget, unreadable turns or
-        giving up ended; `groups/flat`, see `flat_groups`; `faults`, a count.
+        The figures by name: `reward/mean`, `reward/std`; `score/mean`, and `score/LAYER`, the share of all points that
+        each layer gave, which sum to `score/mean`; `solved`, a share; `length/turns`, `length/sampled` and
+        `length/context`, turns and tokens of an episode, `length/turn`, sampled tokens of a turn, and
+        `length/correlation`, see `length_correlation`; `actions/unreadable` and `actions/invalid`, shares of turns;
+        `actions/misfit` and `actions/refused`, shares of calls; `end/REASON`; `unfinished`, the share of episodes that
+        a budget, unreadable turns or giving up ended; `groups/flat`, see `flat_groups`; `faults`, a count.
     """
     valid = [episode for episode in episodes if episode.valid_for_baseline]
     metrics: Metrics = {"faults": float(len(episodes) - len(valid))}
@@ -81,16 +82,16 @@ def _ids(episode: Episode) -> Iterable[tuple[int, ...]]:
 
 
 def sampled_tokens(episode: Episode) -> int:
-    """How many tokens the policy wrote."""
+    """The number of tokens that the policy wrote."""
     return sum(sum(segment.tokens.sampled) for segment in episode.segments if segment.tokens is not None)
 
 
 def length_correlation(episodes: Sequence[Episode]) -> Metrics:
-    """`length/correlation`: Pearson's between return and sampled tokens, both less their group's mean.
+    """`length/correlation`: Pearson's correlation of returns and sampled tokens, both minus their group's mean.
 
-    The means of groups are taken off because hard tasks are longer and earn less whoever plays them; what is left is
-    what a gradient that compares within groups can learn: whether longer is better paid for the same task. Left out
-    where returns or lengths do not differ within any group.
+    Group means are subtracted since hard tasks are longer and earn less for any policy. The rest is what a gradient
+    from comparisons within groups can learn: whether longer episodes of the same task have higher returns. The figure
+    is left out if returns or lengths do not differ within any group.
     """
     groups: dict[str, list[Episode]] = {}
     for episode in episodes:
@@ -122,7 +123,7 @@ def _actions(episodes: Sequence[Episode]) -> Metrics:
 
 
 def _invalid(turn: Turn) -> bool:
-    """Nothing could be read in it, or a call that fits no tool."""
+    """Whether a turn had no readable call, or a call that fits no tool."""
     return not turn.calls or any(not event.schema_ok for event in turn.events)
 
 
@@ -133,9 +134,9 @@ def _ends(episodes: Sequence[Episode]) -> Metrics:
 
 
 def flat_groups(episodes: Sequence[Episode]) -> Metrics:
-    """`groups/flat`: the share of groups whose returns are all equal, so that comparing them teaches nothing.
+    """`groups/flat`: the share of groups with equal returns, whose comparisons have no gradient.
 
-    A group of one is flat. Episodes that name no group are left out, and the figure too where none does.
+    A group of one is flat. Episodes without a group are left out; so is the figure if no episode has a group.
     """
     groups: dict[str, set[float]] = {}
     for episode in episodes:

@@ -1,4 +1,4 @@
-"""A probe of whether what the policy writes still depends on the task: every first turn under every prompt.
+"""A probe of whether the policy's text still depends on the task: every first turn is scored under every prompt.
 
 Axes: T tokens, R trajectories, N prompts and their first turns, in the same order.
 """
@@ -21,13 +21,13 @@ def template_metrics(batch: TokenBatch, score: Callable[[TokenBatch], Tensor], *
     """`collapse/information`, `/entropy`, `/conditional_entropy`, `/retrieval` and `/chance`; see `Collapse`.
 
     Args:
-        batch: A step's. The first trajectory of each group is looked at, as far as its task is another than those of
-            the groups before; agents see the same tools, so that prompts differ by their task.
-        score: The log-probability of each trained token under the policy, [T].
-        prompts: How many at most; the passes cost their square.
+        batch: The batch of a step. The probe reads the first trajectory of each different task; agents see the same
+            tools, so prompts differ only in the task.
+        score: Returns the log-probability of each trained token under the policy, [T].
+        prompts: The maximum number of prompts; the cost of the passes grows with its square.
 
     Returns:
-        Nothing where fewer than two tasks are there.
+        The figures; none if there are fewer than two tasks.
     """
     chosen = _different_tasks(batch, prompts)
     if len(chosen) < 2:
@@ -46,7 +46,7 @@ def template_metrics(batch: TokenBatch, score: Callable[[TokenBatch], Tensor], *
 
 
 def _different_tasks(batch: TokenBatch, most: int) -> list[int]:
-    """The first trajectory of each task that wrote anything."""
+    """The first trajectory of each task in which the policy wrote anything."""
     acted_R = torch.bincount(batch.trajectory_T[batch.trained_T], minlength=batch.trajectories) > 0
     first: dict[int, int] = {}
     for trajectory, task in enumerate(batch.column("task_R").tolist()):
@@ -56,7 +56,7 @@ def _different_tasks(batch: TokenBatch, most: int) -> list[int]:
 
 
 def _join(batch: TokenBatch, prompt: int, text: int) -> TokenBatch:
-    """A trajectory of one prompt, which what another wrote first stands behind, and which is trained there alone."""
+    """A trajectory of one prompt, followed by the first turn of another; only the turn's tokens are trained."""
     before_P, _ = _opening(batch, prompt)
     _, written_P = _opening(batch, text)
     take_T = torch.cat([before_P, written_P])
@@ -83,7 +83,7 @@ def _join(batch: TokenBatch, prompt: int, text: int) -> TokenBatch:
 
 
 def _opening(batch: TokenBatch, trajectory: int) -> tuple[Tensor, Tensor]:
-    """The tokens before a trajectory's first trained one, and the trained ones of its first turn."""
+    """The tokens before a trajectory's first trained token, and the trained tokens of its first turn."""
     mine_T = batch.trajectory_T == trajectory
     own_P = (mine_T & batch.trained_T).nonzero()[:, 0]
     before_P = mine_T.nonzero()[:, 0]

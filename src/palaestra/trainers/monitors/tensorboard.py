@@ -1,4 +1,4 @@
-"""A run's figures as TensorBoard's curves."""
+"""A run's figures as curves of TensorBoard."""
 
 from pathlib import Path
 
@@ -11,12 +11,12 @@ from palaestra.trainers.objectives.objective import Metrics
 
 
 class TensorBoardTracker(Tracker):
-    """Curves and texts in the folder `tensorboard`, which `tensorboard --logdir` shows.
+    """Writes curves and texts to the folder `tensorboard`, which `tensorboard --logdir` shows.
 
     Args:
-        directory: Where that folder is.
-        done: Steps that are done: TensorBoard is told to forget later ones.
-        settings: Of the run, shown as a text.
+        directory: The parent of this folder.
+        done: The number of completed steps; TensorBoard drops later ones.
+        settings: The settings of the run, shown as a text.
     """
 
     def __init__(self, directory: Path, done: int, settings: JsonObject) -> None:
@@ -25,15 +25,15 @@ class TensorBoardTracker(Tracker):
         self._writer.add_text("settings", f"```\n{text}\n```", done)
 
     def log(self, step: int, metrics: Metrics) -> None:
-        """Write down a step's figures."""
+        """Write a step's figures."""
         for name, value in metrics.items():
             self._writer.add_scalar(name, value, step)
         self._writer.flush()
 
     def event(self, step: int, name: str, text: str) -> None:
-        """Write down what happened at a step."""
+        """Write an event of a step."""
         self._writer.add_text(name, text, step)
 
     def close(self) -> None:
-        """Write what is left to be written."""
+        """Write everything that is pending, and close."""
         self._writer.close()

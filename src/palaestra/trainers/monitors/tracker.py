@@ -1,7 +1,7 @@
-"""Where a run's figures and events are written down.
+"""Trackers, which write a run's figures and events.
 
-A tracker is opened for steps from a number on. What an earlier run wrote of those steps, before it was killed and went
-on from an older save, is taken back, so that no step is there twice.
+A tracker is opened after a number of completed steps. Its records of later steps, which a killed run wrote before it
+resumed from an older save, are removed, so that no step occurs twice.
 """
 
 from abc import ABC, abstractmethod
@@ -19,37 +19,37 @@ LOG = "metrics.jsonl"
 
 
 class Tracker(ABC):
-    """Writes down what happens at each step."""
+    """Writes the figures and events of each step."""
 
     @abstractmethod
     def log(self, step: int, metrics: Metrics) -> None:
-        """Write down a step's figures; steps come in order.
+        """Write a step's figures; steps come in order.
 
         Raises:
-            StorageError: they could not be written.
+            StorageError: the figures could not be written.
         """
 
     @abstractmethod
     def event(self, step: int, name: str, text: str) -> None:
-        """Write down in words what happened at a step, such as an alarm; raises as `log` does."""
+        """Write an event of a step as text, such as an alarm; raises the same errors as `log`."""
 
     @abstractmethod
     def close(self) -> None:
-        """Write what is left to be written. Closing twice is fine."""
+        """Write everything that is pending, and close. A second call has no effect."""
 
 
 class JsonLinesTracker(Tracker):
-    """A line of JSON for each step and for each event, in `metrics.jsonl`; what is written stands at once.
+    """Writes a line of JSON for each step and each event to `metrics.jsonl`, without buffering.
 
-    A step's line holds `step` and its figures; an event's `step`, `event` and `text`.
+    A step's line holds `step` and its figures; an event's line holds `step`, `event` and `text`.
 
     Args:
-        directory: Where the file is.
-        done: Steps that are done: lines of later ones are taken out.
+        directory: The folder of the file.
+        done: The number of completed steps; lines of later steps are removed.
 
     Raises:
-        RecordError: the file there is no log of a tracker's.
-        StorageError: it cannot be written.
+        RecordError: the existing file is not a tracker's log.
+        StorageError: the file cannot be written.
     """
 
     def __init__(self, directory: Path, done: int) -> None:
@@ -64,11 +64,11 @@ class JsonLinesTracker(Tracker):
             raise _refuse(self._path, error) from error
 
     def log(self, step: int, metrics: Metrics) -> None:
-        """Write down a step's figures."""
+        """Write a step's figures."""
         self._write({"step": step, **metrics})
 
     def event(self, step: int, name: str, text: str) -> None:
-        """Write down what happened at a step."""
+        """Write an event of a step."""
         self._write({"step": step, "event": name, "text": text})
 
     def _write(self, row: JsonObject) -> None:
@@ -78,22 +78,22 @@ class JsonLinesTracker(Tracker):
             raise _refuse(self._path, error) from error
 
     def close(self) -> None:
-        """Write what is left to be written."""
+        """Close the file."""
         self._file.close()
 
 
 def read_log(path: Path) -> list[JsonObject]:
-    """The lines of a `metrics.jsonl`; a last line that a kill cut short is left out.
+    """The lines of a `metrics.jsonl`; an incomplete last line, left by a kill, is ignored.
 
     Raises:
-        RecordError: a line is none of a tracker's; the message names it.
+        RecordError: a line was not written by a tracker; the message names it.
     """
     return [row for _, row in _read(path)]
 
 
 def _read(path: Path) -> list[tuple[bytes, JsonObject]]:
     *lines, torn = path.read_bytes().split(b"\n")
-    del torn  # nothing, or what was being written when the run was killed
+    del torn  # empty, or incomplete if the run was killed
     return [(line, _row(path, number, line)) for number, line in enumerate(lines, 1)]
 
 

@@ -1,4 +1,4 @@
-"""Trackers by name, or by the place of one's own; each opens in a folder, for steps behind a number of done ones."""
+"""Trackers by name, or user-defined as `module:name`; each opens in a folder, after a number of completed steps."""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -11,14 +11,14 @@ from palaestra.trainers.monitors.tracker import JsonLinesTracker, Tracker
 from palaestra.trainers.plugin import load_plugin
 
 OpenTracker: TypeAlias = Callable[[Path, int, JsonObject], Tracker]
-"""Opens a tracker: the stage's folder, the steps that are done, and the run's settings."""
+"""Opens a tracker; arguments are the stage's folder, the number of completed steps and the run's settings."""
 
 
 def tracker_named(name: str) -> OpenTracker:
-    """A tracker that a run's settings name: one of `TRACKERS`, or `module:name` of one's own.
+    """The tracker that a run's settings name: one of `TRACKERS`, or a user's `module:name`.
 
     Raises:
-        ConfigError: there is none of that name, or its module cannot be imported.
+        ConfigError: there is no tracker with this name, or its module cannot be imported.
     """
     if ":" in name:
         opened: OpenTracker = load_plugin(name, setting="trackers")
@@ -29,7 +29,7 @@ def tracker_named(name: str) -> OpenTracker:
 
 
 def _json_lines(directory: Path, done: int, settings: JsonObject) -> Tracker:
-    del settings  # they stand beside it, in the run's config.json
+    del settings  # the run's config.json holds them
     return JsonLinesTracker(directory, done)
 
 
@@ -52,4 +52,4 @@ def _wandb(directory: Path, done: int, settings: JsonObject) -> Tracker:
 TRACKERS: Mapping[str, OpenTracker] = MappingProxyType(
     {"jsonl": _json_lines, "tensorboard": _tensorboard, "wandb": _wandb}
 )
-"""The trackers that come with Palaestra."""
+"""The trackers of Palaestra, by name."""

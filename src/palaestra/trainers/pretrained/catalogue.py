@@ -10,24 +10,24 @@ class PretrainedModel:
     """A model in a package."""
 
     name: str
-    """In commands and settings: "smollm2"."""
+    """The name in commands and settings: "smollm2"."""
     title: str
-    """As its authors call it."""
+    """The authors' name of the model."""
     licence: str
-    """Of its weights, as SPDX names it."""
+    """The SPDX identifier of the weights' licence."""
     source: str
-    """The package, and the paper."""
+    """The package and the paper."""
     parameters: int
     context: int
-    """Tokens that it reads."""
+    """The maximum number of tokens that the model reads."""
     format: str
-    """The chat format that it was trained with."""
+    """The chat format with which the model was trained."""
     package: str
     version: str
     sha256: str
-    """Of the package's wheel."""
+    """The hash of the package's wheel."""
     file: str
-    """The model within the wheel, in GGUF."""
+    """The path of the model in the wheel, in GGUF."""
 
 
 SMOLLM2 = PretrainedModel(

@@ -1,8 +1,8 @@
-"""A model in GGUF as a checkpoint in Hugging Face's layout. Needs the extra `models`.
+"""Conversion of a model in GGUF to a checkpoint in Hugging Face's layout. Needs the extra `models`.
 
-transformers reads the file and dequantises its weights. It leaves three things that are set right here. It notes the
-quantisation in the configuration, which the weights no longer have. It splits text as GPT-2 does, whatever the file
-says. And it leaves the length of the context out of the tokenizer's configuration.
+transformers reads the file and dequantises its weights. This module corrects three defects of the result: the
+configuration still states the quantisation, which the weights no longer have; text is split as in GPT-2, whatever the
+file states; and the tokenizer's configuration lacks the length of the context.
 """
 
 from collections.abc import Mapping
@@ -25,29 +25,29 @@ from palaestra.trainers.folder import save_codec
 from palaestra.trainers.model.checkpoint import WEIGHTS, load_decoder
 
 _RULE = "tokenizer.ggml.pre"
-"""The field of a GGUF file that names how text is split before it is tokenised."""
+"""The field of a GGUF file that names the rule for splitting text before tokenisation."""
 _WORDS = ByteLevel(add_prefix_space=False, use_regex=True)
 _SPLITTERS: Mapping[str, PreTokenizer] = {
     "gpt-2": _WORDS,
     "smollm": pre_tokenizers.Sequence([Digits(individual_digits=True), _WORDS]),
 }
-"""By the rule's name; the rules themselves are those of llama.cpp's `llama-vocab.cpp`."""
+"""The splitters by the rule's name; the rules are those of llama.cpp's `llama-vocab.cpp`."""
 
 
 def convert_gguf(file: Path, directory: Path, *, format_name: str) -> None:
     """Write a checkpoint: configuration, weights in single precision, tokenizer with its chat template, chat format.
 
     Args:
-        file: The model.
-        directory: An existing folder.
-        format_name: The chat format, which the checkpoint is to name.
+        file: The model's file.
+        directory: An existing folder for the checkpoint.
+        format_name: The chat format, which the checkpoint will name.
 
     Raises:
         ConfigError: the package `gguf` is not installed.
-        CheckpointError: the file cannot be read, or holds a model that the decoder or the codec cannot take.
+        CheckpointError: the file cannot be read, or holds a model that the decoder or the codec does not support.
     """
     rule = _read_rule(file)
-    # Any: transformers leaves the types of what it reads open.
+    # Any: transformers does not declare the types of what it reads.
     tokenizer: Any = _read(AutoTokenizer, file)
     model: Any = _read(AutoModelForCausalLM, file, dtype=torch.float32)
     if not isinstance(tokenizer, PreTrainedTokenizerFast):
@@ -61,7 +61,7 @@ def convert_gguf(file: Path, directory: Path, *, format_name: str) -> None:
     weights = {name: weight.contiguous() for name, weight in model.state_dict().items() if name not in tied}
     save_file(weights, directory / WEIGHTS, metadata={"format": "pt"})
     save_codec(Codec(tokenizer, CHAT_FORMATS.get(format_name)), directory)
-    load_decoder(directory)  # what the decoder would not do is refused now
+    load_decoder(directory)  # refuses features that the decoder lacks now, not later
 
 
 def _read_rule(file: Path) -> str:
@@ -79,7 +79,7 @@ def _read_rule(file: Path) -> str:
 
 
 def _splitter(rule: str, file: Path) -> PreTokenizer:
-    """How text is split by the rule that a GGUF file names."""
+    """The splitter for the rule that a GGUF file names."""
     splitter = _SPLITTERS.get(rule)
     if splitter is None:
         raise CheckpointError(
@@ -90,7 +90,7 @@ def _splitter(rule: str, file: Path) -> PreTokenizer:
 
 
 def _read(kind: Any, file: Path, **how: Any) -> Any:
-    # Any: what reading a damaged file raises depends on the file. Its progress bar cannot be turned off otherwise.
+    # Any: the error for a damaged file depends on the file. Its progress bar cannot be turned off in another way.
     try:
         with redirect_stderr(StringIO()):
             return kind.from_pretrained(file.parent, gguf_file=file.name, local_files_only=True, **how)

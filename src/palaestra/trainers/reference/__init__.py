@@ -1,6 +1,6 @@
-"""The reference trainer: short, plain, synchronous, on transformers' own model; the fast one must agree with it.
+"""The reference trainer: short, simple, synchronous, on transformers' own model; the fast trainer must agree with it.
 
-`play`, which plays jobs, is in the module of its name.
+The function `play`, which plays jobs, is in the module `play`.
 """
 
 from palaestra.trainers.reference.learner import OptimiserConfig, ReferenceLearner

@@ -1,4 +1,4 @@
-"""Sequences padded into aligned arrays.
+"""Sequences as aligned arrays with padding.
 
 Axes: B sequences, T tokens.
 """
@@ -19,11 +19,11 @@ class PaddedBatch:
     ids_BT: Tensor
     """Token ids; 0 in the padding."""
     trained_BT: Tensor
-    """Which tokens carry loss: the policy's own, and nobody else's. The first of a sequence never does."""
+    """Whether each token has a loss: only the policy's own tokens do, and never the first of a sequence."""
     logprob_BT: Tensor
-    """Of each trained token when it was sampled; 0 elsewhere."""
+    """The log-probability of each trained token when it was sampled; 0 elsewhere."""
     advantage_B: Tensor
-    """Of each sequence; 1 where there is nothing to compare."""
+    """The advantage of each sequence; 1 if there is nothing to compare."""
 
     def to(self, device: torch.device) -> "PaddedBatch":
         """The batch on another device."""
@@ -44,7 +44,7 @@ class Sample:
 
 
 def pad_batch(samples: Sequence[Sample]) -> PaddedBatch:
-    """Pad `samples` to the longest; what follows the last trained token of each is left out, for nothing reads it."""
+    """Pad `samples` to the longest; tokens after the last trained one of each are left out, as nothing reads them."""
     lengths = [max((i + 1 for i, own in enumerate(s.tokens.sampled) if own), default=1) for s in samples]
     shape = (len(samples), max(lengths))
     ids = torch.zeros(shape, dtype=torch.long)
@@ -54,7 +54,7 @@ def pad_batch(samples: Sequence[Sample]) -> PaddedBatch:
         ids[row, :n] = torch.tensor(sample.tokens.ids[:n])
         trained[row, :n] = torch.tensor(sample.tokens.sampled[:n])
         logprob[row, :n] = torch.tensor(sample.tokens.logprobs[:n])
-    trained[:, 0] = False  # nothing stands before it that could predict it
+    trained[:, 0] = False  # no token before it predicts it
     return PaddedBatch(
         ids_BT=ids,
         trained_BT=trained,
@@ -64,7 +64,7 @@ def pad_batch(samples: Sequence[Sample]) -> PaddedBatch:
 
 
 def by_length(samples: Iterable[Sample], *, tokens: int) -> Iterator[list[Sample]]:
-    """Micro-batches of sequences of like length, of at most `tokens` tokens each with padding (or one sequence)."""
+    """Yield micro-batches of similar length, each with at most `tokens` tokens, padding included, or one sequence."""
     group: list[Sample] = []
     for sample in sorted(samples, key=lambda s: len(s.tokens.ids)):
         if group and (len(group) + 1) * len(sample.tokens.ids) > tokens:

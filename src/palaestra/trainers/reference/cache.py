@@ -1,4 +1,4 @@
-"""Keys and values of a batch of episodes that have different lengths.
+"""Keys and values of a batch of episodes with different lengths.
 
 Axes: B episodes, H heads, Q new tokens, K places in the cache.
 """
@@ -11,26 +11,26 @@ from transformers.cache_utils import Cache, CacheLayerMixin
 
 
 class RaggedCache(Cache):
-    """A cache of transformers' in which each row writes at its own place; padding is overwritten by what comes next.
+    """A cache for transformers in which each row writes at its own place; later tokens overwrite padding.
 
-    Before each forward pass `place` says where the new tokens of each row stand.
+    Before each forward pass, `place` sets the places of each row's new tokens.
 
     Args:
-        layers: Of the model.
-        capacity: Tokens that a row may have.
+        layers: The number of layers of the model.
+        capacity: The maximum number of tokens of a row.
     """
 
     def __init__(self, layers: int, capacity: int) -> None:
         super().__init__(layers=[_RaggedLayer(self, capacity) for _ in range(layers)])
         self.place_BQ = torch.zeros(0, 0, dtype=torch.long)
         self.width = 0
-        """Places in use by the longest row, new tokens included."""
+        """The number of places that the longest row uses, new tokens included."""
 
     def place(self, place_BQ: Tensor) -> Tensor:
-        """Say where new tokens go.
+        """Set the places of new tokens.
 
         Returns:
-            The attention mask [B, 1, Q, K]: a token sees its row up to itself.
+            The attention mask, [B, 1, Q, K]: a token sees its row up to itself.
         """
         self.place_BQ = place_BQ
         self.width = int(place_BQ.max()) + 1

@@ -1,7 +1,7 @@
 """Group relative policy optimisation (Shao et al. 2024, arXiv:2402.03300), as pure functions.
 
-Without the KL term (beta = 0), as is usual where the reward is a program's: nothing has to hold the policy near a
-reference that a learnt reward model would need. Axes: B sequences, T tokens.
+The KL term is left out (beta = 0), as is usual if a program computes the reward: only a learnt reward model needs a
+policy near a reference. Axes: B sequences, T tokens.
 """
 
 import torch
@@ -11,7 +11,7 @@ _LOG_RATIO = 20.0
 
 
 def group_advantages(returns: Tensor, groups: Tensor, *, epsilon: float = 1e-6) -> Tensor:
-    """How much better each episode is than its group: (R - mean) / (std + epsilon).
+    """The advantage of each episode in its group: (R - mean) / (std + epsilon).
 
     Args:
         returns: Episode returns, [B].
@@ -19,8 +19,8 @@ def group_advantages(returns: Tensor, groups: Tensor, *, epsilon: float = 1e-6) 
         epsilon: Keeps a group of nearly equal returns finite.
 
     Returns:
-        [B]. Exactly 0 for a group of equal returns and for a group of one. The standard deviation is the sample's
-        (n - 1).
+        The advantages, [B]; exactly 0 for a group of equal returns and for a group of one. The standard deviation is
+        the sample's (n - 1).
     """
     assert returns.shape == groups.shape, f"returns {returns.shape}, groups {groups.shape}"
     advantages = torch.zeros_like(returns)
@@ -36,8 +36,8 @@ def clipped_surrogate(logp_BT: Tensor, old_logp_BT: Tensor, advantage_B: Tensor,
     """PPO's clipped objective for each token, negated: -min(r A, clamp(r, 1 - clip, 1 + clip) A), r = exp(logp - old).
 
     Returns:
-        [B, T]; a loss to be minimised. Its gradient is 0 where the clip binds. Log-ratios are held within +-20, so that
-        no ratio overflows.
+        A loss to be minimised, [B, T]. Its gradient is 0 where the clip is active. Log-ratios are clamped to +-20, so
+        that no ratio overflows.
     """
     ratio_BT = (logp_BT - old_logp_BT).clamp(-_LOG_RATIO, _LOG_RATIO).exp()
     advantage_B1 = advantage_B[:, None]
@@ -45,10 +45,10 @@ def clipped_surrogate(logp_BT: Tensor, old_logp_BT: Tensor, advantage_B: Tensor,
 
 
 def sequence_mean(loss_BT: Tensor, trained_BT: Tensor) -> Tensor:
-    """The sum over sequences of the mean over each one's trained tokens: GRPO's aggregation, but for its 1/B.
+    """The sum over sequences of the mean loss of each one's trained tokens: GRPO's aggregation without its 1/B.
 
     The caller divides by the number of sequences of the whole step, so that micro-batches add up to the same gradient.
-    A sequence without a trained token counts 0.
+    A sequence without a trained token adds 0.
     """
     kept_BT = loss_BT.masked_fill(~trained_BT, 0.0)
     return (kept_BT.sum(-1) / trained_BT.sum(-1).clamp_min(1)).sum()
@@ -60,13 +60,13 @@ def grpo_loss(
     """The GRPO loss of these sequences (eq. 3 of the paper with beta = 0), summed over sequences.
 
     Args:
-        logp_BT: Log-probabilities of the tokens under the policy that is trained.
-        old_logp_BT: Under the policy that sampled them, as recorded; no gradient flows into it.
-        advantage_B: Of each sequence; no gradient flows into it.
-        trained_BT: The policy's own tokens; all others get a gradient of exactly 0.
-        clip: How far the ratio may move from 1 before the gain is cut off.
+        logp_BT: Log-probabilities of the tokens under the trained policy.
+        old_logp_BT: Recorded log-probabilities under the policy that sampled them; no gradient flows into it.
+        advantage_B: The advantage of each sequence; no gradient flows into it.
+        trained_BT: Whether a token is the policy's own; all others get a gradient of exactly 0.
+        clip: How far the ratio may move from 1 before the gain is clipped.
     """
-    # What is masked may be anything, infinities too: it is out before it meets any arithmetic.
+    # Masked values may be anything, even infinite, so they are removed before any arithmetic.
     logp_BT = logp_BT.masked_fill(~trained_BT, 0.0)
     old_logp_BT = old_logp_BT.detach().masked_fill(~trained_BT, 0.0)
     loss_BT = clipped_surrogate(logp_BT, old_logp_BT, advantage_B.detach(), clip=clip)

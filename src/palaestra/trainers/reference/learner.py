@@ -1,4 +1,4 @@
-"""What turns samples into weights: a policy and its optimiser.
+"""The learner: a policy and its optimiser, which trains on samples.
 
 Axes: B sequences, T tokens, N trained tokens of a micro-batch, D hidden, V vocabulary.
 """
@@ -17,15 +17,15 @@ from palaestra.trainers.reference.policy import ReferencePolicy
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OptimiserConfig:
-    """AdamW, and how much is put through the model at once."""
+    """The settings of AdamW, and the size of a micro-batch."""
 
     lr: float
     betas: tuple[float, float] = (0.9, 0.95)
     weight_decay: float = 0.01
     max_norm: float = 1.0
-    """The gradient is scaled down to this norm."""
+    """The maximum norm of the gradient; a larger one is scaled down to it."""
     micro_tokens: int = 16_384
-    """Tokens of a micro-batch, padding included; memory, not the result, depends on it."""
+    """The maximum tokens of a micro-batch, padding included; memory depends on it, the result does not."""
 
 
 class ReferenceLearner:
@@ -39,7 +39,7 @@ class ReferenceLearner:
         )
 
     def supervised_step(self, samples: Sequence[Sample], *, lr: float) -> dict[str, float]:
-        """One step towards writing what the demonstrations wrote: mean cross-entropy over their trained tokens."""
+        """Take one supervised step on demonstrations: the mean cross-entropy over their trained tokens."""
         total = sum(sum(sample.tokens.sampled) for sample in samples)
 
         def loss(batch: PaddedBatch) -> Tensor:
@@ -50,14 +50,14 @@ class ReferenceLearner:
     def grpo_step(
         self, samples: Sequence[Sample], *, lr: float, clip: float, temperature: float, sequences: int
     ) -> dict[str, float]:
-        """One step of GRPO.
+        """Take one step of GRPO.
 
         Args:
-            samples: With their advantages; those of advantage 0 may be left out, since they have no gradient.
-            lr: Of this step.
+            samples: Samples with their advantages; those with advantage 0 may be left out, since they have no gradient.
+            lr: The learning rate of this step.
             clip: See `grpo_loss`.
-            temperature: At which the samples were drawn.
-            sequences: How many the mean is over, left-out ones included.
+            temperature: The temperature at which the samples were drawn.
+            sequences: The number of sequences of the mean, left-out ones included.
         """
 
         def loss(batch: PaddedBatch) -> Tensor:
@@ -67,13 +67,13 @@ class ReferenceLearner:
         return self._step(samples, loss, lr=lr)
 
     def logprobs(self, batch: PaddedBatch, *, temperature: float = 1.0) -> Tensor:
-        """Of each trained token under the policy as it is, [B, T]; 0 elsewhere."""
+        """The log-probability of each trained token under the current policy, [B, T]; 0 elsewhere."""
         logits_NV = self._logits(batch).float() / temperature
         logp_N = -cross_entropy(logits_NV, _targets(batch), reduction="none")
         return torch.zeros_like(batch.logprob_BT).masked_scatter(batch.trained_BT, logp_N)
 
     def _logits(self, batch: PaddedBatch) -> Tensor:
-        """For the trained tokens alone, [N, V]: the vocabulary is wide, and most tokens are not the policy's."""
+        """The logits for the trained tokens only, [N, V]: the vocabulary is large, and most tokens are not trained."""
         hidden_BTD = self.policy.hidden_states(batch.ids_BT, use_cache=False)
         return self.policy.logits(hidden_BTD[:, :-1][batch.trained_BT[:, 1:]])
 

@@ -1,7 +1,7 @@
 """Rollouts: a policy plays many episodes at once, in worlds of this process.
 
-Worlds answer within microseconds, so the batch waits for nobody: each turn, every episode in it writes an action, its
-world answers, and an episode that has ended gives its row to the next job.
+Worlds answer within microseconds, so the batch runs in lockstep: in each turn, every episode writes an action and its
+world answers; an episode that has ended gives its row to the next job.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,13 +22,13 @@ from palaestra.trajectory import Episode, Span, Stop, Tokens
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceJob:
-    """One episode to be played, once: playing it draws from its noise."""
+    """An episode to be played once: playing it consumes its noise."""
 
     task: str
     seed: int
-    """Of the episode's world."""
+    """The seed of the episode's world."""
     noise: Stream
-    """The source of the policy's choices."""
+    """The random stream of the policy's choices."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,16 +36,16 @@ class RolloutConfig:
     """How episodes are played."""
 
     rows: int = 128
-    """Episodes in the batch."""
+    """The number of episodes in the batch."""
     context: int = 768
-    """Tokens that an episode may have; one that needs more ends there, truncated."""
+    """The maximum tokens of an episode; one that needs more ends there, truncated."""
     turn: int = 48
-    """Tokens that a turn may have; one that is cut off there is read as far as it goes."""
+    """The maximum tokens of a turn; a turn that is cut off is read as far as it goes."""
     temperature: float = 1.0
 
 
 class _Seat:
-    """A row of the batch: an environment, and the episode that is under way in it."""
+    """A row of the batch: an environment and its current episode."""
 
     def __init__(
         self, env: Env, row: SamplerRow, job: ReferenceJob, index: int, policy: ReferencePolicy, name: str
@@ -74,7 +74,7 @@ class _Seat:
         self._logprobs += logprobs
 
     def answer(self) -> None:
-        """Take the turn that the policy wrote, and have the world's answer pend."""
+        """Give the policy's turn to the world, and queue the world's answer for the policy."""
         drawn = self.row.drawn
         ended = drawn[-1] == self._codec.end_id
         self._spans += self._codec.turn(drawn, start=len(self._ids))
@@ -87,7 +87,7 @@ class _Seat:
         self._give([*cut, *self._rendering.following(self._recording.observation)])
 
     def over(self, room: int) -> bool:
-        """Whether the episode has ended; one that has no room for another turn ends here."""
+        """Whether the episode has ended; an episode without room for another turn is ended here."""
         if not self._recording.over and room < 1:
             self._recording.stop(EndReason.TOKEN_BUDGET)
         return self._recording.over
@@ -118,14 +118,14 @@ def play(
     """Play every job to its end.
 
     Args:
-        policy: Who plays.
+        policy: The policy that plays.
         env_id: The world.
-        jobs: What to play.
-        config: How.
-        switches: What `gymnasium.make` takes besides: task files, a surface, a handbook, noise.
+        jobs: The episodes to play.
+        config: How episodes are played.
+        switches: Further arguments of `gymnasium.make`: task files, a surface, a handbook, noise.
         name: The policy's name, for the record.
-        version: The policy's, for the record.
-        progress: Told the task of each episode that has ended.
+        version: The policy's version, for the record.
+        progress: Called with the task of each episode that has ended.
 
     Returns:
         The episodes, in the order of `jobs`, with the tokens that the policy read and wrote.
@@ -141,7 +141,7 @@ def play(
             progress(played[seat.index].task.id)
 
     def next_seat(place: int, env: Env) -> _Seat | None:
-        """The next job that has something to write; one whose prompt leaves no room is over at once."""
+        """Start the next job with room for a turn; a job whose prompt leaves no room is over at once."""
         for index, job in waiting:
             row = SamplerRow(noise=job.noise)
             seat = _Seat(env, row, job, index, policy, name)

@@ -1,4 +1,4 @@
-"""A policy: a causal language model and the codec that feeds it, on disk in Hugging Face's layout."""
+"""A policy: a causal language model and its codec, saved in Hugging Face's layout."""
 
 from copy import deepcopy
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _MISFITS = ("missing_keys", "unexpected_keys", "mismatched_keys")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelShape:
-    """The size of a small Qwen3; its embeddings are tied."""
+    """The size of a small Qwen3 with tied embeddings."""
 
     hidden: int = 192
     layers: int = 2
@@ -34,12 +34,12 @@ class ModelShape:
     head_dim: int = 64
     mlp: int = 576
     context: int = 2048
-    """Tokens that a segment may have."""
+    """The maximum number of tokens in a segment."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReferencePolicy:
-    """A model, and how it reads and writes."""
+    """A model and its codec."""
 
     model: PreTrainedModel
     codec: Codec
@@ -48,21 +48,21 @@ class ReferencePolicy:
         """The last layer's states for `ids`, [B, T, D].
 
         Args:
-            ids: [B, T].
-            where: The positions, mask and cache, in transformers' words.
+            ids: Token ids, [B, T].
+            where: The positions, mask and cache, as transformers' arguments.
         """
         states: Tensor = self.model.base_model(input_ids=ids, **where).last_hidden_state
         return states
 
     def logits(self, hidden: Tensor) -> Tensor:
-        """What states say of the next token, [..., V]."""
+        """The logits of the next token for each state, [..., V]."""
         head = self.model.get_output_embeddings()
         assert head is not None, "a causal language model has one"
         logits: Tensor = head(hidden)
         return logits
 
     def copy(self) -> "ReferencePolicy":
-        """The same policy with weights of its own."""
+        """The same policy with its own weights."""
         return ReferencePolicy(model=deepcopy(self.model), codec=self.codec)
 
     def save(self, directory: Path) -> None:
@@ -77,7 +77,7 @@ class ReferencePolicy:
 
 
 def new_model(shape: ModelShape, *, vocabulary: int, seed: int) -> Qwen3ForCausalLM:
-    """A Qwen3 of the given shape with fresh weights, drawn from `seed` alone."""
+    """A Qwen3 of the given shape with random weights, which depend only on `seed`."""
     config = Qwen3Config(
         vocab_size=vocabulary,
         hidden_size=shape.hidden,
@@ -97,16 +97,16 @@ def new_model(shape: ModelShape, *, vocabulary: int, seed: int) -> Qwen3ForCausa
 
 
 def load_policy(directory: Path, *, format_name: str | None = None) -> ReferencePolicy:
-    """A policy from disk: one that Palaestra saved, or any causal language model in Hugging Face's layout.
+    """Load a policy that Palaestra saved, or any causal language model in Hugging Face's layout.
 
-    Weights are held in single precision whatever they were saved in, since small updates vanish in half of it.
+    Weights are held in single precision whatever their saved type, since small updates vanish in half precision.
 
     Args:
-        directory: A folder with `config.json`, weights and tokenizer; nothing is fetched.
-        format_name: The chat format, where the checkpoint does not say one itself.
+        directory: A folder with `config.json`, weights and tokenizer; nothing is downloaded.
+        format_name: The chat format, if the checkpoint does not name one.
 
     Raises:
-        CheckpointError: the folder is no checkpoint, is damaged, or its parts do not fit together.
+        CheckpointError: the folder is not a checkpoint, is damaged, or its parts do not fit together.
         UnknownNameError: there is no such chat format.
     """
     form = check_folder(directory, format_name=format_name)
@@ -118,7 +118,7 @@ def load_policy(directory: Path, *, format_name: str | None = None) -> Reference
 
 
 def _read_model(directory: Path) -> PreTrainedModel:
-    """The model; transformers draws weights that are missing at random and drops what it has no place for."""
+    """Read the model; refuse misfits, since transformers initialises missing weights and drops unexpected ones."""
     read = read_with(AutoModelForCausalLM, directory, "model", dtype=torch.float32, output_loading_info=True)
     model, found = cast("tuple[PreTrainedModel, dict[str, Any]]", read)
     misfits = [

@@ -1,4 +1,4 @@
-"""Sampling: many episodes in one batch, their keys and values kept while their worlds answer.
+"""Sampling for many episodes in one batch; keys and values are kept while worlds answer.
 
 Axes: B rows of the batch, Q new tokens, V vocabulary.
 """
@@ -14,33 +14,33 @@ from palaestra.trainers.reference.cache import RaggedCache
 from palaestra.trainers.reference.policy import ReferencePolicy
 
 _BELOW_ONE = 1 - 2.0**-24
-"""The greatest number below 1 in single precision: noise of exactly 1 would pass every token."""
+"""The greatest number below 1 in single precision: noise of exactly 1 would be above every token's probability."""
 
 
 @dataclass(slots=True)
 class SamplerRow:
-    """An episode's place in the batch."""
+    """An episode's row in the batch."""
 
     noise: Stream
-    """Where its sampling noise comes from: its own, so that its neighbours do not matter."""
+    """The random stream of the row's sampling noise; each row has its own, so other rows do not affect it."""
     length: int = 0
-    """Its tokens in the cache."""
+    """The number of tokens in the cache."""
     pending: list[int] = field(default_factory=list[int])
-    """Its tokens that are not in the cache yet."""
+    """Tokens that are not in the cache yet."""
     drawn: list[int] = field(default_factory=list[int])
-    """What it sampled in this turn."""
+    """The sampled tokens of this turn."""
     logprobs: list[float] = field(default_factory=list[float])
-    """Of `drawn`, under the distribution that it was drawn from."""
+    """The log-probabilities of `drawn`, under the distribution from which they were sampled."""
 
 
 class Sampler:
-    """Draws turns for a batch of episodes from a model's distribution at a temperature, all of it: no top-p, no top-k.
+    """Samples turns for a batch of episodes from a model's whole distribution at a temperature: no top-p, no top-k.
 
     Args:
-        policy: Whose model, and whose end token.
-        rows: Episodes in the batch.
-        capacity: Tokens that an episode may have.
-        temperature: Above 0.
+        policy: The policy; it provides the model and the end token.
+        rows: The number of episodes in the batch.
+        capacity: The maximum number of tokens of an episode.
+        temperature: The temperature, above 0.
     """
 
     def __init__(self, policy: ReferencePolicy, *, rows: int, capacity: int, temperature: float = 1.0) -> None:
@@ -52,12 +52,12 @@ class Sampler:
         self.rows: list[SamplerRow | None] = [None] * rows
 
     def room(self, row: SamplerRow) -> int:
-        """Tokens that the row may still have."""
+        """The number of further tokens that the row may have."""
         return self._capacity - row.length - len(row.pending)
 
     @torch.inference_mode()
     def turn(self, limit: int) -> None:
-        """Let every row that has pending tokens write a turn: up to the end token, or `limit` tokens."""
+        """Let every row with pending tokens write a turn: up to the end token, or `limit` tokens."""
         writing = [row is not None and bool(row.pending) for row in self.rows]
         for row in self.rows:
             if row is not None:
@@ -76,14 +76,14 @@ class Sampler:
                 writing[i] = ids[i] != self._end and self.room(row) > 0
 
     def _logits(self, writing: Sequence[bool]) -> Tensor:
-        """Of the token after the pending ones, which enter the cache."""
+        """The logits of the token after the pending ones, [B, V]; the pending tokens enter the cache."""
         new = [row.pending if row is not None and on else [] for row, on in zip(self.rows, writing, strict=True)]
         q = max(map(len, new))
         device = self._policy.model.device
         ids_BQ = torch.tensor([ids + [0] * (q - len(ids)) for ids in new], device=device)
         start_B = torch.tensor([row.length if row is not None else 0 for row in self.rows], device=device)
         place_BQ = (start_B[:, None] + torch.arange(q, device=device)).clamp_max(self._capacity - 1)
-        # A row at rest or a short one writes padding after its own tokens, which no token of it ever sees.
+        # An idle or short row writes padding after its own tokens; none of its tokens ever sees the padding.
         hidden_BQD = self._policy.hidden_states(
             ids_BQ,
             attention_mask=self._cache.place(place_BQ),
@@ -99,7 +99,7 @@ class Sampler:
         return self._policy.logits(last_BD)
 
     def _draw(self, logits_BV: Tensor, writing: Sequence[bool]) -> tuple[list[int], list[float]]:
-        """One token a row, by inversion: the first whose cumulated probability passes the row's own noise."""
+        """Sample one token per row by inversion: the first whose cumulative probability exceeds the row's noise."""
         logp_BV = (logits_BV.float() / self._temperature).log_softmax(-1)
         below_BV = logp_BV.exp().cumsum(-1)
         noise_B = torch.tensor(

@@ -1,7 +1,7 @@
-"""A stage of training: steps that are saved as they go, so that a killed run goes on as if it had not been killed.
+"""A stage of training: steps with regular saves, so that a killed run resumes as if it had not been killed.
 
-Nothing random is saved, because nothing random has a state: every draw of step `n` comes from a stream that is named
-by the run's seed, the stage and `n`.
+No random state is saved, since there is none: every draw of step `n` comes from a stream that is named by the run's
+seed, the stage and `n`.
 """
 
 import time
@@ -27,54 +27,54 @@ _PROGRESS, _OPTIMISER = "progress.json", "optimiser.pt"
 
 @dataclass(kw_only=True)
 class ReferenceProgress:
-    """How far a stage is."""
+    """The progress of a stage."""
 
     config: str
-    """A hash of what the stage was asked to do."""
+    """A hash of the stage's settings and inputs."""
     step: int = 0
-    """Steps that are done."""
+    """The number of completed steps."""
     seconds: float = 0.0
-    """Spent on them, over all runs of the stage."""
+    """Seconds spent on these steps, over all runs of the stage."""
     history: list[StageMetrics] = field(default_factory=list[StageMetrics])
-    """A row for each step."""
+    """The figures of each step."""
 
 
 _READER = TypeAdapter(ReferenceProgress)
 
 
 class ReferenceStage(Protocol):
-    """What `run_stage` needs to know."""
+    """The interface of a stage for `run_stage`."""
 
     name: str
     optimiser: OptimiserConfig
     save_every: int
-    """Steps between two saves."""
+    """The number of steps between two saves."""
 
     def fingerprint(self) -> str:
-        """A hash of everything that decides the result."""
+        """A hash of everything that determines the result."""
         ...
 
     def start(self) -> ReferencePolicy:
-        """The policy that the stage begins with."""
+        """Create the stage's initial policy."""
         ...
 
     def share_done(self, progress: ReferenceProgress) -> float:
-        """How much of the stage is done, 0 to 1; it ends at 1."""
+        """The completed share of the stage, 0 to 1; the stage ends at 1."""
         ...
 
     def step(self, learner: ReferenceLearner, step: int, done: float) -> StageMetrics:
-        """Take step number `step`, with `done` of the stage behind it."""
+        """Take step number `step`, with the share `done` of the stage completed."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceStageResult:
-    """A stage that has come to its end."""
+    """The result of a completed stage."""
 
     policy: ReferencePolicy
     progress: ReferenceProgress
     directory: Path
-    """Its last save: a checkpoint in Hugging Face's layout."""
+    """The last save: a checkpoint in Hugging Face's layout."""
 
 
 def run_stage(
@@ -83,14 +83,14 @@ def run_stage(
     """Run a stage to its end, from its last save if there is one.
 
     Args:
-        stage: What to do.
-        directory: Where it is saved.
+        stage: The stage.
+        directory: The folder of the saves.
         bar: Opens a progress bar.
-        say: Told, in a sentence, where the stage goes on from.
+        say: Called with a sentence that states from which step the stage resumes.
 
     Raises:
-        CheckpointError: the save there is of other settings, or no save of it is whole.
-        StorageError: the disk refuses; the last save stands.
+        CheckpointError: the existing save has other settings, or no save is whole.
+        StorageError: the disk refuses the write; the last save stays valid.
     """
     sweep(directory)
     learner, progress = _resume(stage, directory, say)
@@ -145,7 +145,7 @@ def _resume(
 def _save(learner: ReferenceLearner, progress: ReferenceProgress, directory: Path) -> None:
     with saving(directory) as temporary:
         learner.policy.save(temporary)
-        state = BytesIO()  # torch hides what the disk says of a file of its own
+        state = BytesIO()  # if torch opens the file itself, it hides disk errors
         torch.save(learner.optimiser.state_dict(), state)
         (temporary / _OPTIMISER).write_bytes(state.getvalue())
         (temporary / _PROGRESS).write_bytes(orjson.dumps(asdict(progress)))

@@ -1,8 +1,8 @@
 """The reference trainer: a small policy learns a world from nothing, on two CPU cores.
 
-Three stages, each short enough to be read here: a supervised warm-up on demonstrations, GRPO on the checklist reward,
-and a control that spends the time of GRPO on more supervised steps. It stays as the yardstick of faster trainers, so it
-does the plain thing everywhere: one process, one step after the other, every rollout by the policy that is trained.
+It has three short stages: a supervised warm-up on demonstrations, GRPO on the checklist reward, and a control that
+spends GRPO's time on more supervised steps. It is the reference for faster trainers, so it is simple everywhere: one
+process, one step after another, and every rollout by the current policy.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,48 +32,48 @@ from palaestra.transcript import transcript_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WarmUpConfig:
-    """The supervised warm-up."""
+    """The settings of the supervised warm-up."""
 
     format: str = "compact"
     vocabulary: int = 5120
-    """Tokens of the tokenizer, at most."""
+    """The maximum number of tokens of the tokenizer."""
     shape: ModelShape = field(default_factory=ModelShape)
     steps: int = 400
     batch: int = 8
-    """Demonstrations a step."""
+    """The number of demonstrations per step."""
     optimiser: OptimiserConfig = field(default_factory=lambda: OptimiserConfig(lr=3e-3))
     rise: int = 20
-    """Steps over which the learning rate rises; afterwards it falls, linearly, to a tenth."""
+    """The number of steps over which the learning rate rises; afterwards it falls linearly to a tenth."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReferenceGrpoConfig:
-    """GRPO."""
+    """The settings of GRPO."""
 
     steps: int = 16
-    """Rollout batches."""
+    """The number of rollout batches."""
     groups: int = 16
-    """Tasks a step."""
+    """The number of tasks per step."""
     group_size: int = 8
-    """Episodes of each task."""
+    """The number of episodes of each task."""
     updates: int = 2
-    """Optimiser steps on each batch; with more than one, the clip has something to do."""
+    """The number of optimiser steps on each batch; the clip has an effect only with more than one."""
     clip: float = 0.2
     optimiser: OptimiserConfig = field(default_factory=lambda: OptimiserConfig(lr=2e-4))
     rollouts: RolloutConfig = field(default_factory=RolloutConfig)
 
 
 class WarmUpStage:
-    """The policy learns to write what the demonstrations wrote.
+    """The supervised stage: the policy learns to imitate demonstrations.
 
     Args:
-        config: How.
-        demonstrations: Episodes of somebody who knows, with calls; an oracle's.
-        seed: Of the weights and of the order.
+        config: The settings.
+        demonstrations: Episodes of an expert, with calls, such as an oracle's.
+        seed: The seed of the weights and of the order.
 
     Raises:
         TaskError: there are no demonstrations.
-        ContaminationError: one is of a task that policies are measured on.
+        ContaminationError: a demonstration belongs to a task on which policies are measured.
     """
 
     name = "warm-up"
@@ -96,18 +96,18 @@ class WarmUpStage:
         return digest([self._config, self._seed, [episode.digest() for episode in self._episodes]])
 
     def start(self) -> ReferencePolicy:
-        """A tokenizer learnt from the demonstrations, and a model with fresh weights."""
+        """Train a tokenizer on the demonstrations, and create a model with random weights."""
         corpus = [render_episode(transcript_of(episode), self._form) for episode in self._episodes]
         tokenizer = train_tokenizer(corpus, self._form, size=self._config.vocabulary)
         model = new_model(self._config.shape, vocabulary=len(tokenizer), seed=self._seed)
         return ReferencePolicy(model=model, codec=Codec(tokenizer, self._form))
 
     def share_done(self, progress: ReferenceProgress) -> float:
-        """The share of the steps."""
+        """The completed share of the steps."""
         return progress.step / self._config.steps
 
     def step(self, learner: ReferenceLearner, step: int, done: float) -> StageMetrics:
-        """One batch of demonstrations."""
+        """Train on one batch of demonstrations."""
         config = self._config
         lr = config.optimiser.lr * min(1.0, (step + 1) / config.rise) * (1 - 0.9 * done)
         return learner.supervised_step(self._batch(learner.policy.codec, step), lr=lr)
@@ -119,14 +119,14 @@ class WarmUpStage:
 
 
 class ControlStage(WarmUpStage):
-    """More of the warm-up, from where it ended, for as long as GRPO took: what the same time buys without a reward.
+    """The control: the warm-up continues for as long as GRPO took, to show the effect of this time without a reward.
 
     Args:
-        config: The warm-up's; the learning rate rises again and falls over the whole time.
-        demonstrations: The warm-up's.
-        seed: Of the order.
+        config: The warm-up's settings; the learning rate rises again and falls over the whole time.
+        demonstrations: The warm-up's demonstrations.
+        seed: The seed of the order.
         start: The policy at the end of the warm-up.
-        seconds: How long.
+        seconds: The duration in seconds.
     """
 
     name = "control"
@@ -145,7 +145,7 @@ class ControlStage(WarmUpStage):
         self._seconds = seconds
 
     def fingerprint(self) -> str:
-        """A hash of the settings, the demonstrations, the seed and the beginning; the time is measured, not set."""
+        """A hash of settings, demonstrations, seed and initial policy; the duration is measured, so it is left out."""
         return digest([super().fingerprint(), self._start.digest()])
 
     def start(self) -> ReferencePolicy:
@@ -153,20 +153,20 @@ class ControlStage(WarmUpStage):
         return self._start.copy()
 
     def share_done(self, progress: ReferenceProgress) -> float:
-        """The share of the time."""
+        """The elapsed share of the time."""
         return progress.seconds / self._seconds
 
 
 class GrpoStage:
-    """The policy acts, is scored by the checklist, and does more of what did better than its group.
+    """The GRPO stage: the policy acts, the checklist scores it, and actions better than their group's become likelier.
 
     Args:
-        config: How.
+        config: The settings.
         env_id: The world.
-        tasks: Ids of tasks to learn from, in an order that does not matter.
-        switches: What `gymnasium.make` takes besides: task files, a surface, a handbook, noise.
-        seed: Of the draws.
-        start: The policy to begin with.
+        tasks: Ids of tasks to learn from, in any order.
+        switches: Further arguments of `gymnasium.make`: task files, a surface, a handbook, noise.
+        seed: The random seed.
+        start: The initial policy.
 
     Raises:
         TaskError: there are no tasks.
@@ -198,19 +198,19 @@ class GrpoStage:
         self.optimiser = config.optimiser
 
     def fingerprint(self) -> str:
-        """A hash of the settings, the tasks, the seed and the beginning."""
+        """A hash of the settings, the tasks, the seed and the initial policy."""
         return digest([self._config, self._env_id, self._switches, self._tasks, self._seed, self._start.digest()])
 
     def start(self) -> ReferencePolicy:
-        """A copy of the policy to begin with."""
+        """A copy of the initial policy."""
         return self._start.copy()
 
     def share_done(self, progress: ReferenceProgress) -> float:
-        """The share of the steps."""
+        """The completed share of the steps."""
         return progress.step / self._config.steps
 
     def step(self, learner: ReferenceLearner, step: int, done: float) -> StageMetrics:
-        """One batch of rollouts, and the updates on it."""
+        """Play one batch of rollouts, and train on it."""
         del done
         config = self._config
         played = play(
@@ -250,7 +250,7 @@ class GrpoStage:
         ]
 
     def _update(self, learner: ReferenceLearner, samples: Sequence[Sample], step: int) -> StageMetrics:
-        """Optimiser steps on the batch, each on a share of it; the metrics are the last one's."""
+        """Take optimiser steps on shares of the batch; return the metrics of the last step."""
         config = self._config
         shuffled = Stream.root(self.name, self._seed, step, "shares").permutation(samples)
         metrics: StageMetrics = {}

@@ -1,1 +1,1 @@
-"""How trajectories come about: a policy and a world take turns, many pairs at once, and none waits for another."""
+"""Playing trajectories: a policy and a world take turns, in many pairs at once that do not wait for each other."""

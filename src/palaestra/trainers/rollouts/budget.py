@@ -1,4 +1,4 @@
-"""What a trajectory may take: tokens, turns and time."""
+"""The budgets of a trajectory: tokens, turns and time."""
 
 from dataclasses import dataclass
 from math import isfinite
@@ -8,27 +8,27 @@ from palaestra.records import EndReason
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlayConfig:
-    """How a trajectory is played, and what it may take."""
+    """How a trajectory is played, and its budgets."""
 
     context: int
-    """Tokens that it may have; one that has no room for another turn ends there, truncated."""
+    """Maximum tokens of the trajectory; one without room for another turn ends there, truncated."""
     turn: int
-    """Tokens that a turn may have; one that is cut off there is read as far as it goes."""
+    """Maximum tokens of a turn; a turn that is cut off is read as far as it goes."""
     temperature: float = 1.0
-    """At which tokens are drawn; 0 takes the likeliest one."""
+    """Temperature at which tokens are sampled; 0 takes the likeliest token."""
     top_p: float = 1.0
     turns: int | None = None
-    """Turns that it may have, beside the task's own budget."""
+    """Maximum turns, besides the task's own budget."""
     seconds: float | None = None
-    """Seconds that it may last, all waiting included. A turn that is being drawn then is dropped; a world that is
-    answering then is heard out."""
+    """Maximum seconds, waiting included. A turn that is being sampled at that time is dropped; an answer that the world
+    is computing is awaited."""
     turn_timeout: float | None = None
-    """Seconds after which the engine is held to have failed at a turn."""
+    """Seconds after which a turn counts as a failure of the engine."""
     name: str = "policy"
-    """Who plays, for the record."""
+    """The agent's name in the record."""
 
     def __post_init__(self) -> None:
-        """Hold the numbers to their ranges."""
+        """Check the ranges of the numbers."""
         least = {"context": self.context, "turn": self.turn, "turns": 1 if self.turns is None else self.turns}
         for setting, value in least.items():
             if value < 1:
@@ -45,11 +45,11 @@ class PlayConfig:
                 raise ValueError(f"{setting}={seconds}: a time is above 0; leave it out for no limit")
 
     def room(self, tokens: int) -> int:
-        """Tokens that the next turn may have after `tokens`."""
+        """The maximum number of tokens of the next turn, after `tokens` tokens."""
         return min(self.turn, self.context - tokens)
 
     def find_spent_budget(self, *, tokens: int, turns: int, seconds: float) -> EndReason | None:
-        """Which budget is used up, if any is."""
+        """The budget that is used up, if any is."""
         if self.room(tokens) < 1:
             return EndReason.TOKEN_BUDGET
         if self.turns is not None and turns >= self.turns:

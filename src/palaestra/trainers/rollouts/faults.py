@@ -1,4 +1,4 @@
-"""Faults that pass: how often something is tried again, and how long it is left alone before."""
+"""Transient faults: the number of retries, and the pauses before them."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
@@ -15,15 +15,15 @@ class Backoff:
     """Pauses between tries, each twice as long as the one before.
 
     Raises:
-        ConfigError: a number is below what it may be.
+        ConfigError: a number is below its minimum.
     """
 
     retries: int
-    """Tries after the first."""
+    """The number of tries after the first."""
     first: float
-    """Seconds before the first of them."""
+    """Seconds before the first retry."""
     longest: float = 30.0
-    """Seconds that no pause exceeds."""
+    """The maximum length of a pause in seconds."""
 
     def __post_init__(self) -> None:
         for name in ("retries", "first", "longest"):
@@ -31,21 +31,20 @@ class Backoff:
                 raise ConfigError(f"{name} = {value}: it must be at least 0")
 
     def pauses(self) -> Iterator[float]:
-        """Seconds before each further try."""
+        """The pause before each retry, in seconds."""
         return (min(self.longest, self.first * 2**number) for number in range(self.retries))
 
 
 class PatientEngine(Engine):
-    """An engine that is asked again for a turn that it failed at.
+    """An engine that retries a turn after a failure.
 
-    The world of the trajectory stands still meanwhile, so nothing is lost, and the turn that is drawn in the end is the
-    one that would have been.
+    The trajectory's world does not change meanwhile, so nothing is lost, and a retry samples the same turn.
 
     Args:
-        engine: What draws.
-        backoff: How often a turn is asked for again.
+        engine: The engine that samples.
+        backoff: The number of retries of a turn, and the pauses before them.
         flights: The trajectories under way, by their ids.
-        told: Called after each turn that was drawn.
+        told: Called after each sampled turn.
     """
 
     def __init__(
@@ -56,19 +55,19 @@ class PatientEngine(Engine):
         self._flights = flights
         self._told = told
         self.faults = 0
-        """Turns that failed, tries again included."""
+        """The number of failed turns, retries included."""
 
     @property
     def context(self) -> int:
-        """Tokens that a trajectory may have."""
+        """The maximum number of tokens of a trajectory."""
         return self._engine.context
 
     async def generate(self, request: TurnRequest) -> Completion:
-        """Draw one turn, however often it takes.
+        """Sample one turn, with retries.
 
         Raises:
-            WaitError: every try took longer than the request's `timeout`.
-            EngineError: the engine failed at every try.
+            WaitError: every try failed, the last one by exceeding the request's `timeout`.
+            EngineError: every try failed, the last one with an error of the engine.
         """
         flight = self._flights[request.trajectory]
         for pause in self._backoff.pauses():
@@ -103,23 +102,23 @@ class PatientEngine(Engine):
         )
 
     def release(self, trajectory: str) -> None:
-        """What is held for this trajectory can go."""
+        """Free everything that is held for this trajectory."""
         self._engine.release(trajectory)
 
     async def update_weights(self, weights: Weights, version: int, *, in_flight: InFlight = "keep") -> None:
-        """Draw with new weights from now on."""
+        """Sample with new weights from now on."""
         await self._engine.update_weights(weights, version, in_flight=in_flight)
 
     async def pause(self) -> None:
-        """Draw nothing more."""
+        """Stop sampling."""
         await self._engine.pause()
 
     async def resume(self) -> None:
-        """Go on after `pause`."""
+        """Continue after `pause`."""
         await self._engine.resume()
 
     def stats(self) -> EngineStats:
-        """How it is doing."""
+        """The engine's current statistics."""
         return self._engine.stats()
 
     async def close(self) -> None:

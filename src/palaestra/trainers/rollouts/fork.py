@@ -1,21 +1,21 @@
-"""Where trajectories left another one."""
+"""Forks: the turns after which further trajectories continue."""
 
 from typing import Literal, TypeAlias
 
 from palaestra.record import record
 
 PivotRule: TypeAlias = Literal["best", "recoverable", "naming"]
-"""How the turn was found; see `branching.BranchingConfig`."""
+"""The rule that chose the turn; see `branching.BranchingConfig`."""
 
 
 @record
 class Fork:
-    """The turn of a trajectory that others go on from."""
+    """A turn of a trajectory from which others continue."""
 
     rule: PivotRule
     parent: str
     """The id of the trajectory."""
     turns: int
-    """Behind so many turns of it."""
+    """The number of turns before the fork."""
     ratio: float
-    """Their share of its turns, above 0 and below 1."""
+    """The share of these turns in all turns of the trajectory, above 0 and below 1."""

@@ -1,4 +1,4 @@
-"""How rollouts are doing, for the log of a run."""
+"""The load of rollouts, for the log of a run."""
 
 import asyncio
 from collections.abc import Mapping
@@ -9,31 +9,31 @@ from palaestra.trainers.rollouts.pool import RolloutPool
 
 @record
 class LoadReading:
-    """A reading. Shares are since the one before."""
+    """A reading of the load; shares refer to the time since the previous reading."""
 
     seconds: float
-    """Since the reading before."""
+    """Seconds since the previous reading."""
     engine_busy: float
-    """The share of that time that the engine spent on the model."""
+    """The share of this time that the engine spent on the model."""
     tool_wait: float
-    """The share of the trajectories' own time that they spent waiting for their worlds."""
+    """The share of the trajectories' playing time that they spent waiting for their worlds."""
     under_way: int
-    """Trajectories that have a place."""
+    """The number of trajectories that have a place."""
     ceiling: int
-    """Trajectories that may have one."""
+    """The maximum number of trajectories that may have a place."""
     pending: int
-    """Groups that were begun and not taken."""
+    """The number of groups that were begun and not taken."""
     buffered: int
-    """Those of them that are complete."""
+    """The number of pending groups that are complete."""
     staleness: Mapping[int, int]
-    """How many groups so far were so many versions old when they were taken."""
+    """The number of groups taken so far, by their age in versions when they were taken."""
 
 
 class Meter:
-    """Reads shares off running totals.
+    """Computes shares from running totals.
 
     Args:
-        pool: Whose.
+        pool: The pool to measure.
     """
 
     def __init__(self, pool: RolloutPool) -> None:
@@ -43,7 +43,7 @@ class Meter:
         self._spent = pool.times()
 
     def read(self, *, pending: int, buffered: int, staleness: Mapping[int, int]) -> LoadReading:
-        """A reading, the first one since the meter was made."""
+        """Take a reading; the first covers the time since the meter was created."""
         now, busy, spent = asyncio.get_running_loop().time(), self._pool.stats().busy_seconds, self._pool.times()
         gauge = LoadReading(
             seconds=now - self._at,

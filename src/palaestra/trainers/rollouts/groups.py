@@ -1,7 +1,7 @@
-"""Groups of trajectories that are compared with each other, and what becomes of a group that lacks some.
+"""Groups of trajectories that are compared with each other, and the handling of incomplete groups.
 
-Dropping what failed is not innocent: if long episodes fail more often, what is left is short. So a trajectory is first
-played again in a fresh world, and only then does a rule say what happens to its group.
+Dropping failed trajectories introduces a bias: if long episodes fail more often, the remaining ones are short. So a
+trajectory is first played again in a fresh world; only then does a rule decide what happens to its group.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,19 +22,19 @@ from palaestra.trajectory import Episode
 
 
 class GroupPlan(Protocol):
-    """What each group plays: pure functions, so that a run that goes on needs nothing but two numbers."""
+    """The jobs of each group: pure functions, so that a resumed run needs only two numbers."""
 
     def group(self, index: int, *, version: int = 0) -> tuple[RolloutJob, ...]:
-        """The jobs of group number `index`, begun under weights of this version: those for training first."""
+        """The jobs of group number `index`, begun under weights of this version; those for training come first."""
         ...
 
     def further(self, index: int, number: int, *, version: int = 0) -> RolloutJob:
-        """A further job for that group, with noise of its own; `number` counts those from 0."""
+        """A further job for this group, with its own noise; `number` counts further jobs from 0."""
         ...
 
 
 class TaskChoice(Protocol):
-    """Which task each group plays."""
+    """The choice of the task that each group plays."""
 
     def task(self, index: int, version: int) -> str:
         """The reference of the task of group number `index`, begun under weights of this version.
@@ -45,12 +45,12 @@ class TaskChoice(Protocol):
 
 
 class TaskDeal:
-    """Every task comes once before any comes again, whatever has come of it.
+    """Deals every task once before any is repeated, whatever its results.
 
     Args:
-        tasks: References of tasks, in an order that does not matter; with several worlds, those of one after another.
-        shares: How many of them are each world's, and its weight; all of one if left out.
-        stream: Of the order.
+        tasks: References of tasks, in any order; with several worlds, world after world.
+        shares: The number of tasks of each world, and the world's weight; by default all tasks are of one world.
+        stream: The random stream of the order.
     """
 
     def __init__(self, tasks: Sequence[str], *, shares: Sequence[Share] = (), stream: Stream) -> None:
@@ -67,16 +67,17 @@ class TaskDeal:
 
 
 class TaskPlan:
-    """Each group plays one task several times.
+    """A plan in which each group plays one task several times.
 
     Args:
-        tasks: References of tasks, in an order that does not matter; with several worlds, those of one after another.
-        shares: How many of them are each world's, and its weight; all of one if left out.
-        size: Trajectories of a group.
-        seed: Of the draws.
-        name: What the trajectories are for; two plans of different names share neither noise nor order.
-        comparisons: Further trajectories of each group, which are not trained on.
-        choice: Which task each group plays; without one, every task comes once before any comes again.
+        tasks: References of tasks, in any order; with several worlds, world after world.
+        shares: The number of tasks of each world, and the world's weight; by default all tasks are of one world.
+        size: The number of trajectories for training in a group.
+        seed: The random seed.
+        name: The purpose of the trajectories; plans with different names share neither noise nor order.
+        comparisons: The purposes of each group's further trajectories, which are not trained on.
+        choice: The choice of the task that each group plays; by default, every task is played once before any is
+            repeated.
 
     Raises:
         TaskError: there are no tasks.
@@ -104,13 +105,13 @@ class TaskPlan:
         self._choice = choice or TaskDeal(tasks, shares=shares, stream=Stream.root(*self._names))
 
     def group(self, index: int, *, version: int = 0) -> tuple[RolloutJob, ...]:
-        """The jobs of group number `index`: those for training first."""
+        """The jobs of group number `index`; those for training come first."""
         task = self._choice.task(index, version)
         training = [self._job(index, member, task) for member in range(self._size)]
         return (*training, *(self._job(index, purpose, task, purpose=purpose) for purpose in self._comparisons))
 
     def further(self, index: int, number: int, *, version: int = 0) -> RolloutJob:
-        """A further job for that group."""
+        """A further job for this group."""
         return self._job(index, self._size + number, self._choice.task(index, version))
 
     def _job(self, index: int, member: int | str, task: str, *, purpose: Purpose = "training") -> RolloutJob:
@@ -126,13 +127,13 @@ class TaskPlan:
 
 
 RuleKind: TypeAlias = Literal["complete", "partial", "top_up"]
-"""What a group needs: each of its trajectories, or it is dropped and the next group takes its place; a minimum of them;
-or as many as planned, with further jobs in place of those that failed."""
+"""The trajectories that a group needs: all of them, otherwise it is dropped and the next group takes its place; a
+minimum number of them; or as many as planned, with further jobs that replace failed ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupRule:
-    """What becomes of a group some of whose trajectories failed, or are slow.
+    """The handling of a group in which trajectories failed or are slow.
 
     Raises:
         ConfigError: the settings do not fit together.
@@ -140,13 +141,14 @@ class GroupRule:
 
     kind: RuleKind = "complete"
     minimum: int = 2
-    """With "partial": the finished trajectories that a group needs; with fewer it is dropped."""
+    """With "partial": the number of finished trajectories that a group needs; with fewer it is dropped."""
     enough: int | None = None
-    """With "partial": the finished trajectories after which slow ones get no more than `straggler_seconds`. Cutting
-    them off biases towards short episodes, the more the longer the successful ones are; `None` never does."""
+    """With "partial": the number of finished trajectories after which slow ones get at most `straggler_seconds`.
+    Cutting them off is a bias towards short episodes, which grows with the length of successful ones. `None` never
+    cuts off."""
     straggler_seconds: float = 0.0
     extras: int = 2
-    """With "top_up": the further jobs that a group may have; one that needs more is dropped."""
+    """With "top_up": the maximum number of further jobs of a group; a group that needs more is dropped."""
 
     def __post_init__(self) -> None:
         if self.minimum < 1:
@@ -164,7 +166,7 @@ class GroupRule:
 
 
 class _Arrays:
-    """Where a group keeps its arrays; neither compared nor written down."""
+    """Holds a group's arrays, which are neither compared nor saved."""
 
     __slots__ = ("_batch",)
     _batch: TokenBatch
@@ -172,31 +174,32 @@ class _Arrays:
 
 @record
 class RolloutGroup(_Arrays):
-    """What is left of a group once everybody has come who will."""
+    """The result of a group after all its trajectories have ended."""
 
     index: int
     version: int
-    """Of the weights when it was begun: none of its tokens is of an older one."""
+    """The version of the weights when the group was begun; no token is from an older version."""
     task: str
-    """The reference of what it played."""
+    """The reference of the played task."""
     episodes: tuple[Episode, ...]
-    """The valid ones, in the order of their jobs."""
+    """The valid episodes, in the order of their jobs."""
     failed: int
-    """Trajectories that the world failed, however often they were played again."""
+    """The number of trajectories whose world failed at every try."""
     straggled: int
-    """Trajectories that were cut off for being slow."""
+    """The number of trajectories that were cut off as too slow."""
     comparisons: Mapping[str, Episode] = field(default_factory=dict[str, Episode])
-    """Trajectories that are not trained on, by their purpose: fillers of columns read them."""
+    """Trajectories that are not trained on, by their purpose; fillers of columns read them."""
     fork: Fork | None = None
-    """Where its trajectories left one of another group, whose `index` it has; `None` for one of whole trajectories."""
+    """The fork of another group's trajectory from which these continue; that group has the same `index`. `None` for a
+    group of whole trajectories."""
 
     @property
     def finished(self) -> int:
-        """Trajectories that ended by themselves, whatever they are for."""
+        """The number of trajectories that ended by themselves, whatever their purpose."""
         return len(self.episodes) + len(self.comparisons)
 
     def batch(self) -> TokenBatch:
-        """The episodes as arrays: made once, for the filters that judge the group and for the step that trains on it.
+        """The episodes as arrays; created once, for the filters that judge the group and for the training step.
 
         Raises:
             RecordError: as `flatten` does.
@@ -209,32 +212,32 @@ class RolloutGroup(_Arrays):
 
 
 Fate: TypeAlias = Literal["finished", "failed", "straggled", "cancelled"]
-"""How a trajectory ended: by itself; not, because its world kept failing; cut off for being slow; cut off because
-nobody needed it any more."""
+"""How a trajectory ended: by itself; without a result, since its world failed at every try; cut off as too slow; cut
+off since it was no longer needed."""
 GroupStatus: TypeAlias = Literal["growing", "complete", "broken"]
 
 
 @dataclass(slots=True, kw_only=True)
 class Member:
-    """A trajectory's place in its group."""
+    """A trajectory of a group."""
 
     number: int
-    """From the number of planned ones upwards it is an extra one."""
+    """The trajectory's number; extra trajectories are numbered from the number of planned ones upwards."""
     job: RolloutJob
     fate: Fate | None = None
-    """`None` while it is under way."""
+    """`None` while the trajectory is under way."""
     episode: Episode | None = None
-    """Where it finished."""
+    """The episode, if the trajectory finished."""
 
 
 class OpenGroup:
     """A group under way.
 
     Args:
-        index: Its number.
-        version: Of the weights when it was begun.
-        plan: What it plays.
-        rule: What it needs.
+        index: The group's number.
+        version: The version of the weights when the group was begun.
+        plan: The plan of its jobs.
+        rule: The rule for failed and slow trajectories.
     """
 
     def __init__(self, index: int, version: int, plan: GroupPlan, rule: GroupRule) -> None:
@@ -244,23 +247,23 @@ class OpenGroup:
         self._rule = rule
         self.members = [Member(number=number, job=job) for number, job in enumerate(plan.group(index, version=version))]
         self.planned = len(self.members)
-        """Trajectories that it begins with, whatever they are for."""
+        """The number of planned trajectories, whatever their purpose."""
         self.size = len(self._training)
-        """Trajectories to be trained on, without extra ones."""
+        """The number of trajectories for training, without extra ones."""
         self._whole: RolloutGroup | None = None
 
     def count(self, fate: Fate | None) -> int:
-        """How many of its trajectories ended this way; of `None`, how many are under way."""
+        """The number of trajectories that ended this way; for `None`, the number under way."""
         return sum(member.fate == fate for member in self.members)
 
     @property
     def under_way(self) -> list[Member]:
-        """Those that have not ended."""
+        """The trajectories that have not ended."""
         return [member for member in self.members if member.fate is None]
 
     @property
     def stragglers(self) -> list[Member]:
-        """Those to be trained on that have not ended."""
+        """The trajectories for training that have not ended."""
         return [member for member in self._training if member.fate is None]
 
     @property
@@ -271,12 +274,12 @@ class OpenGroup:
         return sum(member.fate == fate for member in self._training)
 
     def top_up(self) -> Member | None:
-        """One further job for one that failed, where the rule has any left."""
+        """Add one further job for a failed one, if the rule allows another."""
         wanted = len(self._training) < self.size + min(self._count_trained("failed"), self._rule.extras)
         return self.add() if self._rule.kind == "top_up" and wanted else None
 
     def add(self) -> Member:
-        """One further job."""
+        """Add one further job."""
         number = len(self.members)
         job = self._plan.further(self.index, number - self.planned, version=self.version)
         member = Member(number=number, job=job)
@@ -284,7 +287,7 @@ class OpenGroup:
         return member
 
     def verdict(self) -> GroupStatus:
-        """Whether it is complete, or can no longer become so."""
+        """Whether the group is complete, still growing, or can no longer become complete."""
         needed = self._rule.minimum if self._rule.kind == "partial" else self.size
         compared = [member.fate in {None, "finished"} for member in self.members if member.job.purpose != "training"]
         if self._count_trained("finished") + self._count_trained(None) < needed or not all(compared):
@@ -292,11 +295,11 @@ class OpenGroup:
         return "growing" if self.under_way else "complete"
 
     def enough(self) -> bool:
-        """Whether those still under way are stragglers, who may be cut off."""
+        """Whether the trajectories still under way are stragglers, which may be cut off."""
         return self._rule.enough is not None and self._count_trained("finished") >= self._rule.enough
 
     def group(self) -> RolloutGroup:
-        """What it has become; once nobody is under way, the same object each time."""
+        """The group's current result; once no trajectory is under way, the same object each time."""
         if self._whole is not None:
             return self._whole
         group = RolloutGroup(

@@ -1,4 +1,4 @@
-"""Jobs that are all waited for, among whatever else their pool plays."""
+"""Playing a list of jobs in a pool and waiting for all of them; the pool may play others too."""
 
 import asyncio
 from collections.abc import Sequence
@@ -9,18 +9,18 @@ from palaestra.trainers.rollouts.pool import RolloutPool, RolloutResult
 
 
 async def play_all(pool: RolloutPool, jobs: Sequence[RolloutJob], *, patience: float | None) -> list[RolloutResult]:
-    """Play every job to its end; those under way are ended where one cannot be.
+    """Play every job to its end; if a job fails, those under way are cancelled.
 
     Args:
-        pool: What plays them, in the order in which they are given.
-        jobs: Which.
-        patience: Seconds that may pass without any of them ending; `None` waits on.
+        pool: The pool that plays the jobs, in the given order.
+        jobs: The jobs.
+        patience: The maximum seconds without any job ending; `None` waits without limit.
 
     Returns:
-        What came of each, in the order of `jobs`.
+        The result of each job, in the order of `jobs`.
 
     Raises:
-        WaitError: they did; the message says who waited for what.
+        WaitError: no job ended for `patience` seconds; the message states which trajectories wait for what.
         EngineError: the engine did not recover from a fault.
         InfrastructureError: the pool is closed.
     """

@@ -1,6 +1,6 @@
-"""One trajectory: a policy and a world take turns until one of them, or a budget, ends it.
+"""Playing one trajectory: a policy and a world take turns until one of them, or a budget, ends it.
 
-The plain version of this, for many episodes in step, is `reference.play`; given the same turns, both make the same
+`reference.play` is the simple version, for many episodes in lockstep; given the same turns, both produce the same
 record.
 """
 
@@ -22,25 +22,25 @@ from palaestra.trajectory import Episode
 from palaestra.transcript import AgentTranscript
 
 _LIKELIEST = 1e-9
-"""A `top_p` that the likeliest token of any vocabulary reaches alone."""
+"""A `top_p` that leaves only the likeliest token, in any vocabulary."""
 
 
 class Player:
     """Plays one job, once.
 
     Args:
-        job: What to play.
-        world: Where; it is this player's until `play` returns, and of no more use if `play` raises.
-        engine: What draws the turns.
-        codec: Of the engine's policy.
-        config: How, and within which budgets.
-        begun: Where to go on, for a trajectory that was saved half-way.
-        solution: Somebody's solution of the task, for a job whose purpose is "rephrase".
-        asked: Entered for every call of the world.
+        job: The job.
+        world: The world; it belongs to this player until `play` returns, and is unusable if `play` raises.
+        engine: The engine that samples the turns.
+        codec: The codec of the engine's policy.
+        config: How the trajectory is played, and its budgets.
+        begun: The saved part, for a trajectory that was saved half-way.
+        solution: A solution of the task, for a job whose purpose is "rephrase".
+        asked: Creates a context that is entered for every call of the world.
 
     Raises:
-        ValueError: the engine's context is smaller than `config.context`, or `begun` is another job's, or a solution is
-            to be rephrased and there is none.
+        ValueError: the engine's context is smaller than `config.context`, `begun` belongs to another job, or the job
+            rephrases a solution and none is given.
     """
 
     def __init__(
@@ -75,13 +75,13 @@ class Player:
         self._script = Script(job.trajectory, before.tokens) if before else Script(job.trajectory)
         self._shared = 0 if job.prefix is None else job.prefix.turns
         self._prompt: tuple[int, ...] = ()
-        """What the policy reads in place of the first `_replaced` tokens."""
+        """The tokens that the policy reads instead of the first `_replaced` ones."""
         self._replaced = 0
         self._earlier = begun.seconds if begun else 0.0
         self._clock: Callable[[], float] | None = None
 
     def partial_rollout(self) -> PartialRollout:
-        """How far it is; may be asked at any time, of a player that has failed too."""
+        """The part played so far; available at any time, even after a failure."""
         return PartialRollout(job=self._job, tokens=self._script.tokens(), seconds=self._seconds())
 
     def _seconds(self) -> float:
@@ -90,14 +90,14 @@ class Player:
     async def play(self) -> Episode:
         """Play the job to its end.
 
-        Whatever happens, cancellation included, the engine is told that the trajectory needs no place any more.
+        In every case, cancellation included, the trajectory is released in the engine.
 
         Returns:
             The episode, with the tokens that the policy read and wrote.
 
         Raises:
-            InfrastructureError: the world or the engine failed; nothing is to be learnt from this trajectory. What was
-                drawn until then can be gone on from, in another world: `partial_rollout`.
+            InfrastructureError: the world or the engine failed; this trajectory must not be trained on. The part
+                sampled until then can be continued in another world: `partial_rollout`.
             ReplayError: the world does not answer as it did when the trajectory was saved.
         """
         since = _now()
@@ -128,7 +128,7 @@ class Player:
             self._prompt, self._replaced = tuple(self._codec.encode(pieces)), len(self._script)
 
     async def _turn(self) -> Completion | EndReason:
-        """The next turn, or the budget that leaves none."""
+        """Sample or replay the next turn; or return the budget that is used up."""
         config = self._config
         if self._job.purpose == "idle":
             return EndReason.MAX_TURNS
@@ -145,7 +145,7 @@ class Player:
         try:
             async with budget:
                 drawn = await self._engine.generate(self._request())
-        except TimeoutError:  # the engine's own, or the budget's
+        except TimeoutError:  # from the engine, or from the budget
             if not budget.expired():
                 raise
             return EndReason.TIME_BUDGET
@@ -156,11 +156,11 @@ class Player:
         self._script.wrote(drawn, self._codec.turn(drawn.ids, start=len(self._script)))
 
     def _context(self) -> tuple[int, ...]:
-        """What the policy reads: its own tokens and the world's, behind the prompt that it was given."""
+        """The tokens that the policy reads: its prompt, followed by its own tokens and the world's."""
         return (*self._prompt, *self._script.ids[self._replaced :])
 
     def _room(self) -> int:
-        """Tokens that the next turn may have."""
+        """The maximum number of tokens of the next turn."""
         more = len(self._prompt) - self._replaced
         return min(self._config.room(len(self._script)), self._engine.context - len(self._script) - more)
 
@@ -182,7 +182,7 @@ class Player:
         )
 
     async def _step(self, drawn: Completion) -> bool:
-        """Let the world answer a turn; whether the episode is over."""
+        """Let the world answer a turn; return whether the episode is over."""
         text = self._rendering.read(self._codec.decode(drawn.ids))
         with self._asked():
             view = await self._world.step(text)
@@ -201,7 +201,7 @@ class Player:
         self._script.read(self._codec.encode(pieces))
 
     def _mark(self, episode: Episode) -> Episode:
-        """The world's record, with the names and the tokens that it does not know."""
+        """The world's record, completed with the names and tokens that the world does not know."""
         (segment,) = episode.segments
         return replace(
             episode,

@@ -1,10 +1,10 @@
-"""Many trajectories under way at once, in worlds that are slow and engines that fail.
+"""A pool that plays many trajectories at once, with slow worlds and engines that fail.
 
-A trajectory that waits for its world is not in the engine: others are drawn meanwhile. A fault of a world costs a try,
-a fault of the engine a pause; neither is ever a reward.
+A trajectory that waits for its world is not in the engine; other trajectories are sampled meanwhile. A fault of a world
+costs a try, a fault of the engine a pause; neither becomes a reward.
 
-Over worlds of this process and an engine whose schedule is deterministic, so is all of this: the clock decides about
-pauses and time-outs alone, and trajectories begin in the order in which they were asked for.
+With worlds in this process and an engine with a deterministic schedule, the pool is deterministic: the clock affects
+only pauses and time-outs, and trajectories begin in the order of their submission.
 """
 
 import asyncio
@@ -29,20 +29,20 @@ from palaestra.transcript import AgentTranscript
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolConfig:
-    """How many trajectories, and how patient.
+    """The number of trajectories, and the handling of faults.
 
     Raises:
-        ConfigError: a number is below what it may be.
+        ConfigError: a number is below its minimum.
     """
 
     agents: int = 64
-    """Trajectories under way at once; fewer where the engine carries no more."""
+    """The maximum number of trajectories under way at once; fewer if the engine cannot carry that many."""
     world: Backoff = field(default_factory=lambda: Backoff(retries=2, first=0.0))
-    """How often a trajectory is played again, each time in a fresh world, because its world failed."""
+    """Retries of a trajectory after a failure of its world, each in a fresh world."""
     engine: Backoff = field(default_factory=lambda: Backoff(retries=6, first=0.5))
-    """How often a turn is asked for again because the engine failed: 31.5 s in all."""
+    """Retries of a turn after a failure of the engine; the pauses sum to 31.5 s."""
     close_seconds: float = 10.0
-    """What a world gets to close."""
+    """The maximum seconds for closing a world."""
 
     def __post_init__(self) -> None:
         if self.agents < 1:
@@ -53,46 +53,46 @@ class PoolConfig:
 
 @record
 class RolloutResult:
-    """What came of a job."""
+    """The result of a job."""
 
     job: RolloutJob
     episode: Episode | None
-    """`None` where the world failed at every try; there is no reward then, not even of zero."""
+    """The episode; `None` if the world failed at every try: then there is no reward, not even 0."""
     faults: tuple[str, ...]
-    """Of each try that its world failed."""
+    """The fault of each try at which its world failed."""
     seconds: float
-    """Since it got its place."""
+    """Seconds since the trajectory got its place."""
     world_seconds: float
-    """Spent waiting for worlds."""
+    """Seconds of waiting for worlds."""
     engine_seconds: float
-    """Spent waiting for turns."""
+    """Seconds of waiting for turns."""
 
 
 @record
 class PoolTimes:
-    """Where the time of all trajectories so far has gone, in seconds, since the pool was made."""
+    """The time of all trajectories since the pool was created, in seconds, by use."""
 
     played: float
-    """With a place."""
+    """Time with a place."""
     world: float
-    """Waiting for worlds."""
+    """Time of waiting for worlds."""
     engine: float
-    """Waiting for turns."""
+    """Time of waiting for turns."""
 
 
 class RolloutPool:
-    """Plays jobs, up to a number at once. It belongs to one event loop.
+    """Plays jobs, up to a maximum number at once. A pool belongs to one event loop.
 
-    The engine and the worlds' source are closed by whoever made them, once the pool is closed.
+    The caller closes the engine and the source of worlds after the pool.
 
     Args:
-        engine: What draws turns.
-        worlds: Where worlds come from.
-        codec: Of the engine's policy.
+        engine: The engine that samples turns.
+        worlds: The source of worlds.
+        codec: The codec of the engine's policy.
         play_config: How a trajectory is played.
-        config: How many, and how patient.
-        solutions: By task, for jobs that rephrase one.
-        say: Told, in a sentence, of every fault.
+        config: The number of trajectories, and the handling of faults.
+        solutions: Solutions by task, for jobs that rephrase one.
+        say: Called with a sentence about each fault.
     """
 
     def __init__(
@@ -124,68 +124,68 @@ class RolloutPool:
 
     @property
     def under_way(self) -> int:
-        """Trajectories that have a place."""
+        """The number of trajectories that have a place."""
         return self._door.inside
 
     @property
     def pressure(self) -> Pressure:
-        """What finds out how many trajectories the engine carries; a run that goes on restores its state."""
+        """The search for the number of trajectories that the engine carries; a resumed run restores its state."""
         return self._door.pressure
 
     @property
     def ceiling(self) -> int:
-        """Trajectories that may have a place, as far as is known; see `pressure`."""
+        """The number of trajectories that may have a place, by the current estimate; see `pressure`."""
         return self._door.pressure.ceiling
 
     @property
     def engine_faults(self) -> int:
-        """Turns that the engine failed at."""
+        """The number of turns at which the engine failed."""
         return self._engine.faults
 
     def stats(self) -> EngineStats:
-        """How the engine is doing."""
+        """The engine's current statistics."""
         return self._engine.stats()
 
     def times(self) -> PoolTimes:
-        """Where time has gone, trajectories under way included."""
+        """The time so far by use, trajectories under way included."""
         total = self._spent
         for flight in self._flights.values():
             total = _more(total, flight)
         return total
 
     def waits(self) -> str:
-        """Who waits for what, in words."""
+        """A text that states how many trajectories wait for what."""
         return waits(self._flights.values())
 
     async def room(self) -> None:
-        """Wait until a job that is given now begins at once."""
+        """Wait until a newly submitted job would begin at once."""
         await self._door.room()
 
     def partial_rollout(self, trajectory: str) -> PartialRollout | None:
-        """How far this trajectory is, to go on with it elsewhere; `None` where it has not begun."""
+        """The part of this trajectory played so far, to continue it elsewhere; `None` if it has not begun."""
         player = self._players.get(trajectory)
         return player.partial_rollout() if player else None
 
     def submit(self, job: RolloutJob, *, begun: PartialRollout | None = None) -> "asyncio.Task[RolloutResult]":
-        """Stand in line with a job, and play it to its end once there is a place for it.
+        """Queue a job, and play it to its end once there is a place for it.
 
-        Cancelling the task ends the trajectory and frees its place and what the engine holds for it.
+        Cancelling the task ends the trajectory, and frees its place and everything that the engine holds for it.
 
         Args:
-            job: What to play; no other of its id may be under way.
-            begun: Where to go on, for a trajectory that was saved half-way. A world that does not answer as it did then
-                counts as a fault, and the job is played from its beginning.
+            job: The job; no other job with its id may be under way.
+            begun: The saved part, for a trajectory that was saved half-way. If the world does not answer as recorded,
+                this counts as a fault, and the job is played from its beginning.
 
         Returns:
-            The task; besides its result it can end with
+            The task; instead of a result it can raise
 
             - `EngineError`: the engine did not recover from a fault,
             - `WaitError`: the engine took too long for a turn, at every try,
-            - `CancelledError`: it, or the pool, was told to stop.
+            - `CancelledError`: the task was cancelled, or the pool was closed.
 
         Raises:
             InfrastructureError: the pool is closed.
-            ValueError: a job of this id is under way.
+            ValueError: a job with this id is under way.
         """
         if self._closed:
             raise InfrastructureError(f"{job.trajectory}: the pool is closed; make another one")
@@ -216,7 +216,7 @@ class RolloutPool:
             raise
 
     async def close(self) -> None:
-        """End every trajectory, and close every world. Closing twice is fine."""
+        """End every trajectory, and close every world. A second call has no effect."""
         self._closed = True
         under_way = list(self._tasks.values())
         for task in under_way:
@@ -236,7 +236,7 @@ class RolloutPool:
         return await self._attempt_all(flight, begun)
 
     def _land(self, flight: RolloutStatus, place: "asyncio.Future[None]") -> None:
-        """A trajectory has ended, one way or another; it may not even have begun."""
+        """Clean up after a trajectory that ended in any way; it may not even have begun."""
         trajectory = flight.job.trajectory
         del self._tasks[trajectory], self._flights[trajectory]
         self._players.pop(trajectory, None)
@@ -244,7 +244,7 @@ class RolloutPool:
         self._door.leave(place)
 
     async def _attempt_all(self, flight: RolloutStatus, begun: PartialRollout | None) -> RolloutResult:
-        """Play it, in one world after the other until one does not fail."""
+        """Play a trajectory, in one world after another, until a world does not fail."""
         faults: list[str] = []
         tries = self._config.world.retries + 1
         for pause in (0.0, *self._config.world.pauses()):
@@ -261,7 +261,7 @@ class RolloutPool:
     async def _attempt(
         self, flight: RolloutStatus, *, begun: PartialRollout | None, fresh: bool
     ) -> Episode | Exception:
-        """The episode, or how its world failed."""
+        """Play a trajectory once; return the episode or the world's failure."""
         try:
             world = await self._world(flight, fresh=fresh)
         except InfrastructureError as fault:
@@ -292,7 +292,7 @@ class RolloutPool:
         return episode
 
     async def _world(self, flight: RolloutStatus, *, fresh: bool) -> WatchedWorld:
-        if self._idle and fresh:  # what took one world may have taken those that were idle
+        if self._idle and fresh:  # the fault of one world may have hit the idle worlds too
             self._discard(self._idle.pop(0))
         elif self._idle:
             return self._take(self._idle.pop(), flight)
@@ -311,7 +311,7 @@ class RolloutPool:
             self._discard(world)
 
     def _discard(self, world: WatchedWorld) -> None:
-        """Have it closed; nobody waits for that but `close`."""
+        """Close a world in the background; only `close` waits for it."""
         closing = asyncio.get_running_loop().create_task(self._close_world(world), name="a world closes")
         self._closing.add(closing)
         closing.add_done_callback(self._closing.discard)
@@ -322,7 +322,7 @@ class RolloutPool:
                 await world.world.close()
         except TimeoutError:
             self._say(f"a world did not close within {self._config.close_seconds:g} s and is left to itself")
-        except Exception as fault:  # whatever it is, the world is of no more use
+        except Exception as fault:  # whatever the error, the world is unusable
             self._say(f"a world failed while it was closed: {fault!r}")
 
 

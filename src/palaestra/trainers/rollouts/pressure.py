@@ -1,11 +1,11 @@
-"""How many trajectories are under way at once: as many as the engine carries, found out from how it is doing.
+"""The number of trajectories under way at once: as many as the engine carries, estimated from its statistics.
 
-Too many evict each other's keys and values, or stand in line and grow stale; too few leave it idle. What it can carry
-depends on how long trajectories become and how long their worlds take, which nobody knows beforehand. So there is a
-ceiling, which moves once a round, a round being as many turns as there are trajectories under way: it doubles until a
-round in which the engine was mostly overloaded, and from then on rises by a step after every round that it carried, and
-falls to three quarters after every one that it did not (additive increase, multiplicative decrease: Chiu and Jain 1989,
-as in TCP). No clock is read: equal turns with equal statistics give equal ceilings.
+Too many trajectories evict each other's keys and values, or wait and grow stale; too few leave the engine idle. The
+right number depends on the length of trajectories and the speed of their worlds, which are not known in advance. So the
+pool adapts a ceiling once per round; a round is as many turns as there are trajectories under way. The ceiling doubles
+until a round in which the engine was mostly overloaded. From then on it rises by a step after every round that the
+engine carried, and falls to three quarters after every other round (additive increase, multiplicative decrease: Chiu
+and Jain 1989, as in TCP). No clock is read: equal turns with equal statistics give equal ceilings.
 """
 
 import asyncio
@@ -16,34 +16,34 @@ from palaestra.record import record
 from palaestra.trainers.engines.engine import EngineStats
 
 _FIRST = 16
-"""The ceiling to begin with."""
+"""The initial ceiling."""
 _HIGH_WATER = 0.9
-"""The share of the engine's memory that trajectories may take; the rest is for how they grow."""
+"""The share of the engine's memory that trajectories may take; the rest is for their growth."""
 _QUEUE = 0.25
-"""Turns that may stand in line for each that is drawn: a short line keeps the engine full, a longer one only waits."""
+"""The allowed number of waiting turns per running turn: a short queue keeps the engine full, a long one only waits."""
 _CUT = 0.75
 _RISE = 32
-"""One in so many of all places is a step."""
+"""A step is the maximum number of places divided by this number."""
 
 
 @record
 class PressureState:
-    """Where the search for the ceiling stands."""
+    """The state of the search for the ceiling."""
 
     ceiling: int
     probing: bool
-    """Whether it still doubles."""
+    """Whether the ceiling still doubles."""
     turns: int
-    """Of this round."""
+    """The number of turns in this round."""
     overloaded: int
-    """Those of them behind which the engine was."""
+    """The number of these turns after which the engine was overloaded."""
 
 
 class Pressure:
-    """The ceiling.
+    """The search for the ceiling.
 
     Args:
-        agents: What it never exceeds.
+        agents: The maximum ceiling.
     """
 
     def __init__(self, agents: int) -> None:
@@ -55,24 +55,24 @@ class Pressure:
         self._lifted = False
 
     def lift(self) -> None:
-        """Let as many be under way as may ever be: something else holds turns back, such as a record."""
+        """Set the ceiling to its maximum for good, since something else limits the turns, such as a record."""
         self.ceiling, self._lifted = self._agents, True
 
     def state(self) -> PressureState:
-        """For `restore`."""
+        """The state of the search, for `restore`."""
         return PressureState(
             ceiling=self.ceiling, probing=self._probing, turns=self._turns, overloaded=self._overloaded
         )
 
     def restore(self, state: PressureState) -> None:
-        """Go on from there."""
+        """Continue from a state."""
         if self._lifted:
             return
         self.ceiling = min(self._agents, state.ceiling)
         self._probing, self._turns, self._overloaded = state.probing, state.turns, state.overloaded
 
     def turn(self, stats: EngineStats, under_way: int) -> None:
-        """A turn was drawn, and this is how the engine is doing behind it."""
+        """Count a sampled turn, with the engine's statistics after it."""
         if self._lifted:
             return
         self._turns += 1
@@ -88,7 +88,7 @@ class Pressure:
         self._turns = self._overloaded = 0
 
     def room(self, stats: EngineStats, under_way: int) -> bool:
-        """Whether one more trajectory may begin; the first always may."""
+        """Whether another trajectory may begin; the first always may."""
         if under_way == 0:
             return True
         if self._lifted:
@@ -97,17 +97,17 @@ class Pressure:
 
 
 def _is_overloaded(stats: EngineStats, more: float) -> bool:
-    """Whether the engine has more than it can do, were `more` tokens added."""
+    """Whether the engine would be overloaded if `more` tokens were added."""
     full = 0 < stats.capacity * _HIGH_WATER < stats.resident + more
     return full or stats.waiting > _QUEUE * stats.running
 
 
 class AdmissionQueue:
-    """Where trajectories wait for a place, first come, first served.
+    """The queue in which trajectories wait for a place, first in, first out.
 
     Args:
-        agents: Places there are at most.
-        stats: How the engine is doing now.
+        agents: The maximum number of places.
+        stats: Returns the engine's current statistics.
     """
 
     def __init__(self, agents: int, stats: Callable[[], EngineStats]) -> None:
@@ -118,38 +118,38 @@ class AdmissionQueue:
         self._onlookers: list[asyncio.Future[None]] = []
 
     def queue(self) -> "asyncio.Future[None]":
-        """Stand in line; the future is done once the place is yours, and cancelling it leaves the line."""
+        """Join the queue; the future is done once the caller has the place, and cancelling it leaves the queue."""
         place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._line.append(place)
         self._admit()
         return place
 
     async def room(self) -> None:
-        """Wait until somebody who came now would get a place at once."""
+        """Wait until a newcomer would get a place at once."""
         seen: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._onlookers.append(seen)
         self._admit()
         await seen
 
     def leave(self, place: "asyncio.Future[None]") -> None:
-        """Give the place back, or leave the line."""
+        """Give the place back, or leave the queue."""
         if place.done() and not place.cancelled():
             self.inside -= 1
         place.cancel()
         self._admit()
 
     def turn(self) -> None:
-        """A turn was drawn: there may be room now."""
+        """Count a sampled turn, and admit trajectories if there is room now."""
         self.pressure.turn(self._stats(), self.inside)
         self._admit()
 
     def _admit(self) -> None:
         while self._line and (self._line[0].done() or self._has_room()):
             place = self._line.popleft()
-            if not place.done():  # who was cancelled has left the line
+            if not place.done():  # a cancelled future has left the queue
                 self.inside += 1
                 place.set_result(None)
-        if self._onlookers and self._has_room():  # nobody is in line, then
+        if self._onlookers and self._has_room():  # then the queue is empty
             onlookers, self._onlookers = self._onlookers, []
             for seen in onlookers:
                 if not seen.done():

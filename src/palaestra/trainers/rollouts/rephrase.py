@@ -1,6 +1,6 @@
 """The prompt of a policy that rephrases a solution: RePO (arXiv:2602.10819).
 
-Only the policy that plays this one trajectory reads it. What is recorded and trained on has the plain prompt.
+Only the policy that plays this trajectory reads it. The recorded trajectory, which is trained on, has the plain prompt.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from palaestra.trainers.rollouts.budget import PlayConfig
 from palaestra.transcript import AgentTranscript
 
 HEADING = "solution, to be put in other words:"
-"""Stands before the solution. A tokenizer that was learnt from episodes spells it out, so it is short."""
+"""The line before the solution. It is short, since a tokenizer trained on episodes needs many tokens for it."""
 
 
 def opening_with_solution(
@@ -21,11 +21,11 @@ def opening_with_solution(
 ) -> list[str]:
     """The prompt with a solution at the end of its system message, as pieces of text and marks.
 
-    The solution is the turns of whoever wrote it, as text in the format, one after another; what the world answered is
-    left out. Handles are those that ids get in an episode that goes as the solution did.
+    The solution is given as its author's turns, one after another, as text in the format; the world's answers are left
+    out. Handles of ids are those of an episode that proceeds as the solution did.
 
     Args:
-        messages: The prompt without the solution; a system message is put first where there is none.
+        messages: The prompt without the solution; if it has no system message, one is put first.
         tools: The schemas of the tools.
         solution: An episode of the same task.
         form: The policy's format.
@@ -40,16 +40,16 @@ def opening_with_solution(
 
 
 def check_room(solutions: Mapping[str, AgentTranscript], codec: Codec, *, play: PlayConfig, context: int) -> None:
-    """Refuse solutions for which a trajectory of full length has no room.
+    """Refuse solutions that do not fit beside a trajectory of full length.
 
     Args:
-        solutions: By task.
-        codec: Of the policy.
-        play: Says how long trajectories may be.
-        context: Tokens that the engine takes.
+        solutions: The solutions by task.
+        codec: The codec of the policy.
+        play: The settings with the maximum length of trajectories.
+        context: The maximum number of tokens that the engine takes.
 
     Raises:
-        ConfigError: with the longest of them.
+        ConfigError: the longest solution does not fit.
     """
     added = {task: _count_added(solution, codec) for task, solution in solutions.items()}
     if not added:
@@ -64,7 +64,7 @@ def check_room(solutions: Mapping[str, AgentTranscript], codec: Codec, *, play: 
 
 
 def _count_added(solution: AgentTranscript, codec: Codec) -> int:
-    """Tokens by which the prompt with a solution is longer than the one without."""
+    """The number of tokens that a solution adds to the prompt."""
     plain = codec.format.rendering().opening(solution.prompt, solution.tools)
     with_it = opening_with_solution(solution.prompt, solution.tools, solution, codec.format)
     return len(codec.encode(with_it)) - len(codec.encode(plain))

@@ -1,7 +1,7 @@
-"""A trajectory's tokens as they come about, and as they came about once before.
+"""A trajectory's tokens while it is played, and its recorded tokens if it was played before.
 
-A trajectory that was saved half-way is gone through again in a fresh world: what the policy wrote is taken from the
-record, and what the world answers must be what is recorded, token by token.
+A trajectory that was saved half-way is replayed in a fresh world: the policy's turns are taken from the record, and the
+world's answers must equal the recorded ones, token by token.
 """
 
 from collections.abc import Sequence
@@ -17,21 +17,21 @@ _NOTHING = Tokens(ids=(), sampled=(), logprobs=(), versions=())
 
 @record
 class PartialRollout:
-    """A trajectory under way: all that it takes to go on with it elsewhere. The turns' texts follow from the tokens."""
+    """A trajectory under way: everything needed to continue it elsewhere. The tokens determine the turns' texts."""
 
     job: RolloutJob
     tokens: Tokens
-    """Up to the last turn that was drawn whole, and what the world answered to it if it has."""
+    """The tokens up to the last completely sampled turn, and the world's answer to it, if there is one."""
     seconds: float
-    """How long it has lasted."""
+    """The seconds spent so far."""
 
 
 class Script:
-    """The tokens of one trajectory, appended once each.
+    """The tokens of one trajectory, each appended once.
 
     Args:
-        trajectory: Its id, for errors.
-        before: What it went like when it was saved; empty for one that begins.
+        trajectory: The trajectory's id, for errors.
+        before: The recorded tokens, if the trajectory was saved; empty for a new one.
     """
 
     def __init__(self, trajectory: str, before: Tokens = _NOTHING) -> None:
@@ -45,7 +45,7 @@ class Script:
         self._spans: list[Span] = []
         self._stops: list[Stop] = []
         self._chosen = False
-        """Whether a temperature head chose."""
+        """Whether a temperature head chose temperatures."""
         self._temperatures: list[float] = []
         self._latents: list[float] = []
         self._choice_logprobs: list[float] = []
@@ -55,7 +55,7 @@ class Script:
 
     @property
     def turns(self) -> int:
-        """Turns that the policy has written."""
+        """The number of turns that the policy has written."""
         return len(self._stops)
 
     @property
@@ -65,11 +65,11 @@ class Script:
 
     @property
     def temperature(self) -> float | None:
-        """At which the policy's last token was sampled; `None` where no temperature head has chosen yet."""
+        """The temperature at which the policy's last token was sampled; `None` if no head has chosen one yet."""
         return next((value for value in reversed(self._temperatures) if value), None)
 
     def recorded_turn(self) -> Completion | None:
-        """The next turn as it is recorded; `None` where the record ends."""
+        """The next recorded turn; `None` at the end of the record."""
         before = self._before
         if self.turns >= len(self._before_turns):
             return None
@@ -83,10 +83,10 @@ class Script:
         )
 
     def read(self, ids: Sequence[int]) -> None:
-        """Append what the policy was given to read.
+        """Append tokens that the policy was given to read.
 
         Raises:
-            ReplayError: something else is recorded at this place.
+            ReplayError: the record has other tokens at this place.
         """
         place, before = len(self._ids), self._before
         if place < len(before.ids):
@@ -108,7 +108,7 @@ class Script:
         )
 
     def wrote(self, drawn: Completion, spans: Sequence[Span]) -> None:
-        """Append a turn of the policy's, with the spans of it and of its parts."""
+        """Append a turn of the policy, with the spans of the turn and its parts."""
         sampled = self.turns >= self._before.shared_turns
         self._spans += spans
         self._stops.append(drawn.stop)
@@ -134,7 +134,7 @@ class Script:
         self._choice_logprobs += nothing if choices is None else choices.logprobs
 
     def tokens(self) -> Tokens:
-        """Everything so far; while a record is gone through again, all that is recorded."""
+        """All tokens so far; during the replay of a record, all recorded tokens."""
         if len(self) < len(self._before.ids):
             return self._before
         return Tokens(

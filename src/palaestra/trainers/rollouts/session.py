@@ -1,4 +1,4 @@
-"""Many jobs played to their ends and no more: evaluations, and whoever just wants episodes."""
+"""Playing a list of jobs to their ends, for evaluations and for callers that only need episodes."""
 
 import asyncio
 from collections.abc import Callable, Sequence
@@ -22,23 +22,23 @@ def play_jobs(
     progress: Callable[[str], None] = lambda _: None,
     say: Callable[[str], None] = print,
 ) -> list[RolloutResult]:
-    """Play every job with our own engine.
+    """Play every job with the native engine.
 
     Args:
-        policy: Who plays.
-        worlds: Opens the worlds.
-        jobs: What to play.
-        config: How each is played.
-        pool: How many at once.
-        engine: How turns are drawn.
-        progress: Told the task of each job that has ended.
-        say: Told of every fault.
+        policy: The policy that plays.
+        worlds: Opens the source of worlds.
+        jobs: The jobs.
+        config: How each job is played.
+        pool: The settings of the pool, such as the number of trajectories at once.
+        engine: The settings of the engine.
+        progress: Called with the task of each job that has ended.
+        say: Called with a sentence about each fault.
 
     Returns:
-        What came of each, in the order of `jobs`.
+        The result of each job, in the order of `jobs`.
 
     Raises:
-        InfrastructureError: the engine failed. A world that fails costs its own job alone.
+        InfrastructureError: the engine failed. A failed world affects only its own job.
     """
 
     async def session() -> list[RolloutResult]:
@@ -53,7 +53,7 @@ def play_jobs(
 
         try:
             return await asyncio.gather(*map(one, jobs))
-        finally:  # closing the pool ends those that are under way
+        finally:  # closing the pool ends the jobs under way
             await playing.close()
             await drawing.close()
             await opened.close()

@@ -1,7 +1,7 @@
-"""Groups for training, played in the background and never too old.
+"""A source of groups for training, which are played in the background within a bound of staleness.
 
-Nothing random and no schedule is kept: what group number `n` plays follows from the plan, and `state` holds whatever
-was begun and not taken. A run that goes on from it counts every trajectory once.
+No random state and no schedule is saved: the plan determines the jobs of group number `n`, and `state` holds the groups
+that were begun and not taken. A run that resumes from it counts every trajectory once.
 """
 
 import asyncio
@@ -18,27 +18,28 @@ from palaestra.trainers.rollouts.staleness import GroupOrder, Staleness
 from palaestra.trainers.rollouts.state import SourceCounts, SourceState, group_state, regrown
 
 _HOPELESS = 8
-"""Groups in a row that break before the source gives up."""
+"""The number of groups that break in a row before the source gives up."""
 
 
 class GroupSource:
-    """Begins groups ahead of training, as far as their staleness allows, and hands them on in order.
+    """Begins groups ahead of training, as far as their staleness allows, and returns them in order.
 
-    It belongs to one event loop, and one task takes from it. Groups are begun from the first `take` on.
+    A source belongs to one event loop, and one task takes from it. It begins groups from the first `take` on.
 
     Args:
-        pool: What plays them. It is the source's until the source is closed; the caller closes it.
-        plan: What each plays.
-        limits: How far they may run ahead of training, and how far overtake each other.
-        rule: What becomes of a group that lacks some.
-        version: Of the weights to begin with: steps that were trained before.
-        wanted: Whether a complete group is worth a step's place; otherwise it is dropped, and the next one takes it.
-        refill: How many may be dropped so for each that a step takes; beyond that, groups are taken as they are.
-        begun: The versions of the weights at which groups were begun in a run that is gone through again, by their
-            index: none of them is begun before.
+        pool: The pool that plays the groups. Only the source uses it until the source is closed; the caller closes it.
+        plan: The plan of each group's jobs.
+        limits: How far groups may run ahead of training, and how far they may overtake each other.
+        rule: The rule for groups with failed or slow trajectories.
+        version: The initial version of the weights: the number of steps trained before.
+        wanted: Whether a complete group is used in a step; otherwise it is dropped, and the next group takes its place.
+        refill: The maximum number of groups that `wanted` may drop for each group that a step takes; beyond it, all
+            groups are taken.
+        begun: In a run that is replayed, the versions of the weights at which groups were begun, by index; no group is
+            begun earlier.
         drain: Whether a step's groups are taken only once every group that may be begun is complete. Each group is
             then begun exactly `limits.staleness` versions before its step, or at the first version.
-        say: Told, in a sentence, of every group that is dropped.
+        say: Called with a sentence about each dropped group.
     """
 
     def __init__(
@@ -82,44 +83,45 @@ class GroupSource:
 
     @property
     def version(self) -> int:
-        """Of the weights: steps that have been trained."""
+        """The version of the weights: the number of trained steps."""
         return self._order.version
 
     def counts(self) -> SourceCounts:
-        """What has become of everything so far."""
+        """The counts of all trajectories and groups so far."""
         return self._counts
 
     @property
     def under_way(self) -> int:
-        """Trajectories that have no fate yet; with those of `counts`, all that were started."""
+        """The number of trajectories without a fate; together with those of `counts`, all that were started."""
         return sum(growing.count(None) for growing in self._groups.values())
 
     @property
     def pending(self) -> int:
-        """Groups that were begun and neither taken nor dropped."""
+        """The number of groups that were begun and neither taken nor dropped."""
         return len(self._groups)
 
     @property
     def complete(self) -> int:
-        """Groups that are complete and wait to be taken."""
+        """The number of groups that are complete and wait to be taken."""
         return len(self._order.complete)
 
     def gauge(self) -> LoadReading:
-        """How it is doing since it was last asked."""
+        """The load since the last call."""
         return self._meter.read(pending=self.pending, buffered=len(self._order.complete), staleness=self._staleness)
 
     async def take(self, timeout: float | None = None, *, only: Sequence[int] | None = None) -> list[RolloutGroup]:
-        """The groups of the next step.
+        """Take the groups of the next step.
 
         Args:
-            timeout: Seconds that may pass without any trajectory ending; `None` waits on.
-            only: The groups to wait for, by index, where another run has shown which; otherwise the oldest that may
-                be taken.
+            timeout: The maximum seconds without any trajectory ending; `None` waits without limit.
+            only: The indices of the groups to wait for, if another run determined them; otherwise the oldest groups
+                that may be taken.
 
         Raises:
-            WaitError: they did; the message says who waited for what. Taking again goes on waiting.
+            WaitError: no trajectory ended for `timeout` seconds; the message states which trajectories wait for what.
+                Another call continues to wait.
             EngineError: the engine did not recover from a fault. The state can still be saved.
-            InfrastructureError: group after group broke.
+            InfrastructureError: too many groups broke in a row.
         """
         if self._filler is None:
             self._filler = asyncio.get_running_loop().create_task(self._fill(), name="rollouts")
@@ -149,9 +151,10 @@ class GroupSource:
         self._staleness.update(self.version - group.version for group in groups)
 
     def retake(self, groups: Sequence[RolloutGroup]) -> None:
-        """Take groups that were rolled out and taken before, after the state that this source was restored to.
+        """Take groups that were already played and taken after the state to which this source was restored.
 
-        What is under way of them is forgotten: it was finished then. Comes before the first `take`, as `restore` does.
+        Their trajectories under way are dropped, since they were finished then. Call it before the first `take`, like
+        `restore`.
         """
         assert self._filler is None, "retake comes before the first take"
         for group in groups:
@@ -174,20 +177,20 @@ class GroupSource:
         self._hand(groups)
 
     def skip(self, indices: Sequence[int]) -> None:
-        """Drop groups, begun or yet to begin, so that no step takes them; comes before the first `take`."""
+        """Drop groups, begun or not, so that no step takes them; call it before the first `take`."""
         assert self._filler is None, "skip comes before the first take"
         for index in indices:
             while self._order.begun <= index:
                 self._grow()
-            if index in self._groups:  # else an earlier process has dropped it
+            if index in self._groups:  # otherwise an earlier process dropped it
                 self._drop(self._groups[index])
                 self._count(quarantined=1)
 
     def advance(self, version: int) -> None:
-        """The weights are at this version now: so many steps have been trained.
+        """Set the version of the weights: the number of trained steps.
 
         Raises:
-            ValueError: they were at a higher one.
+            ValueError: the weights were at a higher version.
         """
         if version < self.version:
             raise ValueError(f"advance({version}): the weights are at version {self.version} and do not go back")
@@ -195,9 +198,9 @@ class GroupSource:
         self._admitted.set()
 
     def drop_older(self, version: int) -> int:
-        """Drop every group that was begun under weights older than `version`; return how many there were.
+        """Drop every group that was begun under weights older than `version`; return their number.
 
-        Their places go to groups that are yet to begin. Refreshing costs what was drawn.
+        Groups that have not begun take their places. The tokens of dropped groups are lost.
         """
         stale = [growing for growing in self._groups.values() if growing.version < version]
         for growing in stale:
@@ -206,7 +209,7 @@ class GroupSource:
         return len(stale)
 
     async def close(self) -> None:
-        """End every trajectory. Closing twice is fine; nothing can be taken afterwards."""
+        """End every trajectory. A second call has no effect; nothing can be taken afterwards."""
         self._fault = self._fault or InfrastructureError("the source of groups was closed")
         for timer in self._timers.values():
             timer.cancel()
@@ -218,7 +221,7 @@ class GroupSource:
         self._progress.set()
 
     async def _fill(self) -> None:
-        """Begin groups, as soon as they may and there is room."""
+        """Begin groups as soon as they may begin and there is room."""
         try:
             for growing in list(self._groups.values()):
                 for member in growing.under_way:
@@ -231,7 +234,7 @@ class GroupSource:
                     await self._admitted.wait()
                 await self._pool.room()
                 self._begin()
-        except Exception as fault:  # of a plan, or a closed pool: whoever takes shall know
+        except Exception as fault:  # from a plan, or a closed pool: the next `take` raises it
             self._stop(fault)
 
     def _may_begin(self) -> bool:
@@ -266,7 +269,7 @@ class GroupSource:
             self._note_end(growing, member, task.result())
 
     def _note_end(self, growing: OpenGroup, member: Member, played: RolloutResult) -> None:
-        """A trajectory has ended by itself."""
+        """Record a trajectory that ended by itself."""
         self._saved.pop(member.job.trajectory, None)
         member.episode = played.episode
         if played.episode is not None:
@@ -283,7 +286,7 @@ class GroupSource:
         self._progress.set()
 
     def _settle(self, growing: OpenGroup) -> None:
-        """See what has become of a group whose trajectories have ended, or some of them."""
+        """Decide about a group after some or all of its trajectories have ended."""
         verdict = growing.verdict()
         if verdict == "growing":
             if growing.enough() and growing.stragglers and growing.index not in self._timers:
@@ -314,12 +317,12 @@ class GroupSource:
             )
 
     def _is_left_out(self, growing: OpenGroup) -> bool:
-        """Whether another group is to take the place of this one, which is complete."""
+        """Whether this complete group is dropped and another takes its place."""
         most = self._refill * (self._counts.taken + self._limits.per_step)
         return self._wanted is not None and self._counts.unwanted < most and not self._wanted(growing.group())
 
     def _cut(self, growing: OpenGroup) -> None:
-        """Cut off stragglers."""
+        """Cut off the group's stragglers."""
         del self._timers[growing.index]
         for member in growing.stragglers:
             member.fate = "straggled"
@@ -341,11 +344,11 @@ class GroupSource:
 
     def _let_go(self, member: Member) -> None:
         self._saved.pop(member.job.trajectory, None)
-        if task := self._tasks.get(member.job.trajectory):  # none, before a restored source has begun
+        if task := self._tasks.get(member.job.trajectory):  # there is none before a restored source has begun
             task.cancel()
 
     def _stop(self, fault: BaseException) -> None:
-        """Whoever takes next is told."""
+        """Record a fault, which the next `take` raises."""
         if self._fault is None:
             self._fault = fault if isinstance(fault, Exception) else InfrastructureError(str(fault))
         self._progress.set()
@@ -356,7 +359,7 @@ class GroupSource:
         )
 
     def _overdue(self, timeout: float | None) -> str:
-        """Who waited for what."""
+        """A message that states what the step and its trajectories wait for."""
         lacking = [growing for growing in self._groups.values() if growing.verdict() == "growing"]
         listed = ", ".join(
             f"{growing.index} ({growing.planned - growing.count(None)} of {growing.planned} ended)"
@@ -378,7 +381,7 @@ class GroupSource:
         )
 
     def state(self) -> SourceState:
-        """All that a run needs to go on from here; may be asked at any time before `close`."""
+        """Everything that a run needs to resume from here; available at any time before `close`."""
         return SourceState(
             per_step=self._limits.per_step,
             version=self.version,
@@ -392,10 +395,10 @@ class GroupSource:
         return self._pool.partial_rollout(trajectory) or self._saved.get(trajectory)
 
     def restore(self, state: SourceState) -> None:
-        """Go on from a state, before the first `take`.
+        """Continue from a state; call it before the first `take`.
 
         Raises:
-            CheckpointError: the state is of another plan, or of steps of another size.
+            CheckpointError: the state belongs to another plan, or to steps of another size.
         """
         assert self._filler is None, "restore comes before the first take"
         if state.per_step != self._limits.per_step:

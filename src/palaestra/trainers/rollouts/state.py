@@ -1,6 +1,6 @@
-"""What a checkpoint keeps of rollouts: every group that was begun and not taken, finished trajectories and half ones.
+"""The state of rollouts in a checkpoint: every group that was begun and not taken, with finished and partial rollouts.
 
-Jobs are not kept: they follow from the plan.
+Jobs are not saved, since the plan determines them.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from palaestra.validation import plain_rule
 
 @record
 class PartialRolloutState:
-    """A trajectory that was under way; see `script.Begun`."""
+    """A trajectory that was under way; see `script.PartialRollout`."""
 
     tokens: Tokens
     seconds: float
@@ -27,13 +27,13 @@ class PartialRolloutState:
 
 @record
 class MemberState:
-    """A trajectory of a group, in the order of their numbers."""
+    """A trajectory of a group; groups hold them in the order of their numbers."""
 
     trajectory: str
     fate: Fate | None
     episode: Episode | None
     begun: PartialRolloutState | None
-    """Where it was under way, and something was to be kept."""
+    """The part played so far, if the trajectory was under way and had begun."""
 
 
 @record
@@ -43,73 +43,73 @@ class GroupState:
     index: int
     version: int
     size: int
-    """Trajectories that were planned, whatever for; the members beyond are extra ones."""
+    """The number of planned trajectories, whatever their purpose; further members are extra ones."""
     members: tuple[MemberState, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceCounts:
-    """What has become of everything so far, since the run began.
+    """The numbers of trajectories and groups by their fates, since the run began.
 
-    Each trajectory has one fate: `started` is the sum of `finished`, `failed`, `straggled`, `cancelled` and those under
-    way. Each group has one too: `groups` is the sum of `taken`, `broken`, `stale`,
-    `unwanted`, `quarantined` and those pending.
+    Each trajectory has one fate: `started` is the sum of `finished`, `failed`, `straggled`, `cancelled` and the number
+    under way. Each group has one too: `groups` is the sum of `taken`, `broken`, `stale`, `unwanted`, `quarantined` and
+    the number pending.
     """
 
     started: int = 0
-    """Trajectories that were asked for, extra ones included; however often each was played."""
+    """Requested trajectories, extra ones included; each counts once, whatever its number of tries."""
     finished: int = 0
-    """Ended by themselves, with a reward."""
+    """Trajectories that ended by themselves, with a reward."""
     failed: int = 0
-    """Their worlds failed at every try."""
+    """Trajectories whose worlds failed at every try."""
     straggled: int = 0
-    """Cut off for being slow."""
+    """Trajectories that were cut off as too slow."""
     cancelled: int = 0
-    """Cut off because their group was dropped."""
+    """Trajectories that were cut off since their group was dropped."""
     retried: int = 0
-    """Further tries after faults of worlds."""
+    """Retries after faults of worlds."""
     extra: int = 0
-    """Of `started`, those in place of failed ones."""
+    """Trajectories of `started` that replace failed ones."""
     handed: int = 0
-    """Of `finished`, those in groups that were taken."""
+    """Trajectories of `finished` in groups that were taken."""
     discarded: int = 0
-    """Of `finished`, those in groups that were dropped."""
+    """Trajectories of `finished` in groups that were dropped."""
     groups: int = 0
     """Groups that were begun."""
     taken: int = 0
-    """By a step, to train on."""
+    """Groups that a step took to train on."""
     broken: int = 0
-    """Dropped because too many of their trajectories failed."""
+    """Groups that were dropped since too many of their trajectories failed."""
     stale: int = 0
-    """Dropped because they were begun under weights too old."""
+    """Groups that were dropped since the weights at their beginning were too old."""
     unwanted: int = 0
-    """Dropped because a filter would leave them out, and others were drawn in their place."""
+    """Groups that were dropped since a filter would leave them out; others were sampled in their place."""
     quarantined: int = 0
-    """Dropped because a step on them diverged."""
+    """Groups that were dropped since a step on them diverged."""
 
     @property
     def dropped(self) -> int:
-        """Groups that no step takes, whatever for."""
+        """The number of groups that no step takes, for any reason."""
         return self.broken + self.stale + self.unwanted + self.quarantined
 
 
 @record
 class SourceState:
-    """All of a source of groups."""
+    """The complete state of a source of groups."""
 
     per_step: int
     version: int
     begun: int
     """The index of the next group."""
     groups: tuple[GroupState, ...]
-    """Those that were begun and are neither taken nor dropped."""
+    """The groups that were begun and neither taken nor dropped."""
     counts: SourceCounts
     staleness: dict[int, int]
-    """How many of the groups taken were so many versions old."""
+    """The number of taken groups by their age in versions."""
 
 
 def group_state(growing: OpenGroup, begun_of: Callable[[str], PartialRollout | None]) -> GroupState:
-    """A group under way, as it is kept; `begun_of` says how far a trajectory is."""
+    """The state of a group under way; `begun_of` returns the part of a trajectory played so far."""
 
     def member_state(member: Member) -> MemberState:
         begun = begun_of(member.job.trajectory) if member.fate is None else None
@@ -129,10 +129,10 @@ def group_state(growing: OpenGroup, begun_of: Callable[[str], PartialRollout | N
 
 
 def regrown(group: GroupState, plan: GroupPlan, rule: GroupRule) -> tuple[OpenGroup, list[PartialRollout]]:
-    """The group that was kept, and those of its trajectories that are half-way.
+    """Rebuild a saved group; return it with its partial rollouts.
 
     Raises:
-        CheckpointError: the plan plays something else.
+        CheckpointError: the plan has other jobs for this group.
     """
     growing = OpenGroup(group.index, group.version, plan, rule)
     if growing.planned != group.size:
@@ -160,14 +160,14 @@ _STATE: TypeAdapter[SourceState] = TypeAdapter(SourceState)
 
 def dump_state(state: SourceState) -> bytes:
     """The state as JSON."""
-    return orjson.dumps(state, option=orjson.OPT_NON_STR_KEYS, default=sorted)  # a set has no order of its own
+    return orjson.dumps(state, option=orjson.OPT_NON_STR_KEYS, default=sorted)  # sets are unordered
 
 
 def load_state(data: bytes) -> SourceState:
-    """The state that `dump_state` wrote.
+    """Read a state that `dump_state` wrote.
 
     Raises:
-        CheckpointError: it is not one.
+        CheckpointError: the data is not such a state.
     """
     try:
         return _STATE.validate_json(data)

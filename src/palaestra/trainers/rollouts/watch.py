@@ -1,4 +1,4 @@
-"""What each trajectory under way is waiting for, and for how long it has: what a time-out says, and a gauge adds up."""
+"""What each trajectory under way waits for, and for how long; time-out messages and gauges read it."""
 
 import asyncio
 from collections import defaultdict
@@ -11,11 +11,11 @@ from palaestra.trainers.rollouts.job import RolloutJob
 from palaestra.trainers.rollouts.world import RolloutWorld
 
 Waiting: TypeAlias = Literal["a place", "nothing", "a fresh world", "its world", "the engine", "a fault to pass"]
-"""What a trajectory waits for; it is itself never busy for long."""
+"""What a trajectory waits for; its own computations are always short."""
 
 
 class RolloutStatus:
-    """A trajectory under way, as it looks from outside."""
+    """The status of a trajectory under way."""
 
     def __init__(self, job: RolloutJob) -> None:
         self.job = job
@@ -25,7 +25,7 @@ class RolloutStatus:
 
     @contextmanager
     def waits(self, what: Waiting) -> Generator[None]:
-        """It waits for this meanwhile."""
+        """Record that the trajectory waits for `what` inside the block."""
         before = self.waiting
         self._turn_to(what)
         try:
@@ -34,7 +34,7 @@ class RolloutStatus:
             self._turn_to(before)
 
     def take_place(self) -> None:
-        """It has got its place."""
+        """Record that the trajectory has got its place."""
         self._turn_to("nothing")
 
     def _turn_to(self, what: Waiting) -> None:
@@ -43,13 +43,13 @@ class RolloutStatus:
         self.waiting, self.since = what, now
 
     def seconds(self, *what: Waiting) -> float:
-        """How long it has waited for these, all together."""
+        """The total seconds that it has waited for any of `what`."""
         current = _now() - self.since if self.waiting in what else 0.0
         return current + sum(self._spent[one] for one in what)
 
 
 def waits(flights: Iterable[RolloutStatus]) -> str:
-    """Who waits for what, in words: how many trajectories for each thing, and the longest of them by name."""
+    """A text that states how many trajectories wait for each thing, and which of them has waited longest."""
     by_what: dict[Waiting, list[RolloutStatus]] = {}
     for flight in flights:
         by_what.setdefault(flight.waiting, []).append(flight)
@@ -63,24 +63,24 @@ def waits(flights: Iterable[RolloutStatus]) -> str:
 
 
 class WatchedWorld:
-    """A world of the pool, and whether it is still of use.
+    """A world of the pool, and whether it can still be used.
 
     Args:
-        world: What answers; whoever plays in it asks it within `asked`.
+        world: The world; players call it within `asking`.
     """
 
     def __init__(self, world: RolloutWorld) -> None:
         self.world = world
         self.flight: RolloutStatus | None = None
-        """Who plays in it."""
+        """The trajectory that is played in the world."""
         self.fault: InfrastructureError | None = None
-        """How it failed."""
+        """The world's failure, if it failed."""
         self.sound = True
-        """Whether another episode can begin in it: no call failed, or was given up half-way."""
+        """Whether another episode can begin in the world: no call failed or was abandoned half-way."""
 
     @contextmanager
     def asking(self) -> Generator[None]:
-        """It is being asked for something."""
+        """Record that the world is called inside the block."""
         assert self.flight is not None, "a world is asked by whoever plays in it"
         self.sound = False
         with self.flight.waits("its world"):

@@ -1,4 +1,4 @@
-"""A world as the pool sees it: somewhere, slow perhaps, and apt to fail."""
+"""The interface between the pool and a world, which may run anywhere, be slow, and fail."""
 
 from abc import ABC, abstractmethod
 from itertools import chain
@@ -11,49 +11,49 @@ from palaestra.steps import AgentView, ResetRecord
 from palaestra.trajectory import Episode
 
 Method: TypeAlias = Literal["reset", "step", "stop", "episode"]
-"""What a world is asked; each is a method of `HostedEnv`, which stands at the other end."""
+"""The calls of a world; each is a method of `HostedEnv` at the other end."""
 
 
 class RolloutWorld(ABC):
-    """One environment, playing one episode after the other. Where it runs is all that one kind differs in."""
+    """One environment, which plays one episode after another. Subclasses differ only in where it runs."""
 
     @abstractmethod
     async def ask(self, method: Method, *arguments: Any) -> Any:
-        """Have whoever hosts the environment do this, and give what came of it. Any: by the method."""
+        """Call a method of the hosted environment, and return its result. Any: the method decides the type."""
 
     @abstractmethod
     async def close(self) -> None:
-        """Free it, whatever it is doing. Closing twice is fine."""
+        """Free the world, whatever it is doing. A second call has no effect."""
 
     async def reset(self, task: str, seed: int) -> ResetRecord:
         """Begin an episode.
 
         Raises:
-            InfrastructureError: the world failed; it can be tried again in another one.
+            InfrastructureError: the world failed; the episode can be tried again in another world.
             UnknownNameError: there is no such task.
         """
         opening: ResetRecord = await self.ask("reset", task, seed)
         return opening
 
     async def step(self, text: str) -> AgentView:
-        """Take one turn, in the policy's own words.
+        """Take one turn, given as the policy's text.
 
         Raises:
-            InfrastructureError: the world failed, and the episode is void.
+            InfrastructureError: the world failed; the episode is void.
         """
         view: AgentView = await self.ask("step", text)
         return view
 
     async def stop(self, reason: EndReason) -> None:
-        """End the episode from outside, for a budget that the world does not know; its score stands as it is."""
+        """End the episode from outside, for a budget that the world does not know; the current score stays."""
         await self.ask("stop", reason)
 
     async def episode(self) -> Episode:
-        """The episode so far, without tokens; after a fault, what there was until then, not valid for a baseline.
+        """The episode so far, without tokens; after a fault, the part before it, not valid for a baseline.
 
         Raises:
-            InfrastructureError: the world is gone, and the episode with it.
-            ReplyError: it paid what is no finite number.
+            InfrastructureError: the world is gone, and with it the episode.
+            ReplyError: a reward or score is not a finite number.
         """
         episode: Episode = await self.ask("episode")
         check_finite(episode)
@@ -61,10 +61,10 @@ class RolloutWorld(ABC):
 
 
 def check_finite(episode: Episode) -> None:
-    """Refuse an episode that was paid or scored with NaN or infinity: one such reward makes a whole step worthless.
+    """Refuse an episode with NaN or infinity as a reward or score: one such number makes a whole step worthless.
 
     Raises:
-        ReplyError: the message names the first such number.
+        ReplyError: there is such a number; the message names the first.
     """
     rewards = ((f"the reward of turn {n}", turn.reward) for n, turn in enumerate(episode.turns, 1))
     layers = (
@@ -82,16 +82,16 @@ def check_finite(episode: Episode) -> None:
 
 
 class RolloutWorlds(ABC):
-    """Where worlds come from: this process, others, or other machines."""
+    """A source of worlds: in this process, in others, or on other machines."""
 
     @abstractmethod
     async def open(self) -> RolloutWorld:
-        """A fresh world.
+        """Open a fresh world.
 
         Raises:
-            InfrastructureError: there is none to be had.
+            InfrastructureError: no world can be opened.
         """
 
     @abstractmethod
     async def close(self) -> None:
-        """Free everything, worlds that are still open included. Closing twice is fine."""
+        """Free everything, open worlds included. A second call has no effect."""

@@ -1,4 +1,4 @@
-"""What is done with a batch of rollouts: which passes fill in its columns, and in which steps it is trained on."""
+"""The update on a batch of rollouts: the passes that fill in its columns, and the training steps."""
 
 from palaestra.trainers.updates.chosen import filter_trajectories, reshape_rewards
 from palaestra.trainers.updates.minibatches import train_minibatches

@@ -1,4 +1,4 @@
-"""What of a batch is trained on, and what it was paid: before anything is compared. Axes: U turns, R trajectories."""
+"""Filters and rewards of a batch, applied before trajectories are compared. Axes: U turns, R trajectories."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ from palaestra.trainers.objectives.segments import sum_over
 def filter_trajectories(batch: TokenBatch, built: BuiltObjective) -> TokenBatch:
     """The trajectories that every filter keeps.
 
-    Filters see what the world paid, in the objective's unit: a penalty would make groups differ that taught nothing.
+    Filters see the world's rewards, in the objective's unit: with a penalty, groups without information would differ.
     """
     for keeps in built.filters:
         batch = batch.select(keeps(built.convert(batch)).nonzero()[:, 0].tolist())
@@ -18,9 +18,10 @@ def filter_trajectories(batch: TokenBatch, built: BuiltObjective) -> TokenBatch:
 
 
 def reshape_rewards(batch: TokenBatch, built: BuiltObjective) -> TokenBatch:
-    """The trajectories as the parts for rewards would have them paid; the columns that those read are there.
+    """The trajectories with the rewards that the objective's reward parts compute.
 
-    Everything that is paid is converted first, so that it is done once, and what passes have filled in is there.
+    Rewards are converted to the objective's unit first, so that this happens once. The batch must have the columns that
+    the parts read, those of passes included.
     """
     batch = built.convert(batch)
     for reward in built.rewards:

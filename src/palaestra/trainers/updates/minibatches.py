@@ -1,4 +1,4 @@
-"""Steps on shares of a batch: every trajectory is in one."""
+"""Training steps on shares of a batch; every trajectory is in one share."""
 
 from collections.abc import Callable, Collection
 
@@ -24,18 +24,17 @@ def train_minibatches(
     """Train on a batch in `updates` steps.
 
     Args:
-        batch: With the columns that are required; all trajectories of a group are in it.
-        objective: What to come nearer to.
-        trained: What is trained.
-        requires: The columns that something reads.
-        updates: Steps; each takes an equal share, drawn from `stream`.
-        stream: Of the division.
-        temperature: At which the tokens were drawn.
-        look: Called with the first step, which it may put a witness into.
+        batch: The batch with the required columns and all trajectories of each group.
+        objective: The objective.
+        trained: The trained model.
+        requires: The columns that are read.
+        updates: The number of steps; each uses an equal share, drawn from `stream`.
+        stream: The random stream of the division.
+        temperature: The temperature at which the tokens were sampled.
+        look: Called with the first step, to which it may add a witness.
 
     Returns:
-        The figures of the first step: of the weights that the batch began with, before they move. Empty where nothing
-        has a gradient.
+        The figures of the first step, for the weights before they change. Empty if nothing has a gradient.
     """
     batch = objective.advantages(fill_current_logprobs(batch, requires, trained, first=True, temperature=temperature))
     metrics: Metrics = {}
@@ -54,14 +53,14 @@ def train_minibatches(
 
 
 def shares(batch: TokenBatch, updates: int, stream: Stream, *, joined: bool) -> list[list[int]]:
-    """The trajectories of each of `updates` shares, ascending; every one is in one.
+    """Divide a batch; return the trajectories of each of `updates` shares, ascending. Each trajectory is in one share.
 
-    Continuations are divided by themselves, so that each share has its part of them.
+    Continuations are divided separately, so that each share has a part of them.
 
     Args:
-        batch: What is divided.
-        updates: How many shares; equal ones, up to one trajectory, or one group.
-        stream: Of the division.
+        batch: The batch to divide.
+        updates: The number of shares, which are equal up to one trajectory, or one group.
+        stream: The random stream of the division.
         joined: Whether the trajectories of a group stay together.
     """
     _, unit_R = batch.group_R.unique(return_inverse=True)

@@ -1,4 +1,4 @@
-"""The passes that fill in a batch's columns: each is taken only where something reads what it gives.
+"""The passes that fill in a batch's columns; each runs only if its result is read.
 
 Axes: T tokens, S segments, R trajectories.
 """
@@ -26,7 +26,7 @@ POLICY = frozenset(_POLICY)
 
 
 def initial_columns(built: BuiltObjective) -> frozenset[str]:
-    """The columns that a batch needs before its first step; `turn_by_turn` fills in the policy's own for each turn."""
+    """The columns that a batch needs before its first step; `train_turn_by_turn` fills in the policy's per turn."""
     return built.requires - POLICY if built.recipe.schedule.name == "turns" else built.requires
 
 
@@ -38,14 +38,14 @@ def fill_columns(
     reference: TrainableModel | None = None,
     temperature: float = 1.0,
 ) -> TokenBatch:
-    """The batch with those columns that are required and that passes before its first step can fill in.
+    """Fill in the required columns that passes before the batch's first step can compute.
 
     Args:
         batch: Whole groups.
-        requires: What is read of them.
+        requires: The columns that are read.
         trained: The policy.
-        reference: The one it is held to; where nothing is, `ref_T` cannot be required.
-        temperature: At which the tokens were drawn.
+        reference: The reference policy; without one, `ref_T` cannot be required.
+        temperature: The temperature at which the tokens were sampled.
     """
     found: dict[str, Tensor] = {}
     if wanted := sorted(_POLICY.keys() & set(requires)):
@@ -62,9 +62,9 @@ def fill_columns(
 
 
 def _rescore(batch: TokenBatch) -> TokenBatch:
-    """The batch with the policy's log-probabilities for those of rollouts that were drawn under another prompt (RePO).
+    """The batch with the policy's log-probabilities for rollouts that were sampled under another prompt (RePO).
 
-    A ratio to what really drew them would compare two prompts, and no two policies.
+    A ratio to the recorded log-probabilities would compare two prompts instead of two policies.
     """
     if not {"rephrased_R", "old_T"} <= batch.columns.keys():
         return batch
@@ -74,15 +74,15 @@ def _rescore(batch: TokenBatch) -> TokenBatch:
 
 
 def prompt_logprobs(batch: TokenBatch, trained: TrainableModel, *, temperature: float = 1.0) -> Tensor:
-    """The mean log-probability of each trajectory's prompt, [R]: of the tokens before the first that is trained.
+    """The mean log-probability of each trajectory's prompt, [R]: of the tokens before the first trained one.
 
-    The very first token has nothing before it and does not count; a prompt without any other has 0. The pass ends with
-    the prompt, and layouts that share prefixes put the prompt of a group through once.
+    The very first token has no predecessor and does not count; a prompt without any other token has 0. The pass ends
+    with the prompt; layouts that share prefixes process the prompt of a group once.
 
     Args:
         batch: Whole trajectories.
         trained: The policy.
-        temperature: At which the trained tokens were drawn.
+        temperature: The temperature at which the trained tokens were sampled.
     """
     own_T = batch.trained_T
     start_R = least_over(own_T.nonzero()[:, 0], batch.trajectory_T[own_T], batch.trajectories)
@@ -98,14 +98,14 @@ def prompt_logprobs(batch: TokenBatch, trained: TrainableModel, *, temperature: 
 def fill_current_logprobs(
     batch: TokenBatch, requires: Collection[str], trained: TrainableModel, *, first: bool, temperature: float = 1.0
 ) -> TokenBatch:
-    """The batch with `now_T`, where it is required: log-probabilities before the step at hand.
+    """Fill in `now_T` if it is required: the log-probabilities before the current step.
 
     Args:
         batch: The step's share.
-        requires: What is read of it.
+        requires: The columns that are read.
         trained: The policy.
-        first: Whether nothing was changed since `fill_columns`.
-        temperature: At which the tokens were drawn.
+        first: Whether the weights have not changed since `fill_columns`.
+        temperature: The temperature at which the tokens were sampled.
     """
     if "now_T" not in requires:
         return batch

@@ -1,4 +1,4 @@
-"""Steps of a temperature head, on the batch that the policy is trained on or would be. Axes: T tokens, N trained."""
+"""Training steps of a temperature head, on the policy's batch. Axes: T tokens, N trained tokens."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -23,20 +23,20 @@ def train_temperature_head(
 ) -> Metrics:
     """Train the head on a batch in `updates` steps, each on an equal share drawn from `stream`.
 
-    It is the objective of the policy, with the log-probabilities of choices in the place of those of tokens and without
-    regularisers, which are of tokens.
+    The objective is the policy's, with the log-probabilities of choices instead of those of tokens, and without
+    regularisers, which apply to tokens. The policy itself may be trained on the same batch or not.
 
     Args:
-        batch: With the columns that the objective and the head read; all trajectories of a group are in it.
-        objective: The policy's; a composed one, for the builder refuses others.
-        trained: Whose head is trained.
-        chooses: What the objective says of temperatures.
-        requires: The columns that something reads.
-        updates: Steps.
-        stream: Of the division.
+        batch: The batch with the columns that the objective and the head read, and all trajectories of each group.
+        objective: The policy's objective; a composed one, since the builder refuses others.
+        trained: The model whose head is trained.
+        chooses: The objective's part for temperatures.
+        requires: The columns that are read.
+        updates: The number of steps.
+        stream: The random stream of the division.
 
     Returns:
-        The figures of the first step, each under `temperature/`; empty where nothing has a gradient.
+        The figures of the first step, each under `temperature/`; empty if nothing has a gradient.
     """
     assert isinstance(objective, ComposedObjective), "the builder refuses losses of whole trajectories"
     objective = replace(objective, terms=())
@@ -58,11 +58,11 @@ def train_temperature_head(
 
 
 def temperature_metrics(batch: TokenBatch) -> Metrics:
-    """What a head chose in a batch: the mean temperature of its trained tokens, their extremes, and how often it chose.
+    """The figures of a head's choices for the trained tokens of a batch.
 
     Returns:
-        `temperature/mean`, `/least`, `/most` and `/open`, the share of tokens for which a temperature was chosen anew;
-        empty where no head chose or nothing is trained.
+        `temperature/mean`, `/least` and `/most`, and `/open`, the share of tokens for which a temperature was chosen
+        anew; empty if no head chose or nothing is trained.
     """
     own_T = batch.trained_T
     if "temperature_T" not in batch.columns or not bool(own_T.any()):

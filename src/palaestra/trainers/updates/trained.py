@@ -1,4 +1,4 @@
-"""What is trained, as an update sees it."""
+"""The interface between an update and the trained model."""
 
 from collections.abc import Collection
 from typing import Protocol
@@ -23,7 +23,7 @@ class TrainableHead(Protocol):
 
 
 class TrainableModel(Protocol):
-    """A learner, or a table of a toy's."""
+    """A learner, or the table of a toy problem."""
 
     def step(self, prepared: PreparedStep, *, lr: float | None = None, temperature: float = 1.0) -> Metrics:
         """See `Learner.step`."""

@@ -1,12 +1,13 @@
-"""SeeUPO's update (arXiv:2602.06554): turn by turn, the last first, each knowing what became of those after it.
+"""SeeUPO's update (arXiv:2602.06554): turn by turn, the last first, with the effect of the later turns' updates.
 
-Every turn is an agent of a game that all play together; when turn t is updated, its continuation has been improved
-already, and a trajectory's advantage is multiplied by how much likelier its later turns have become:
+Every turn is an agent in a cooperative game. When turn t is updated, its continuation has been improved already, and a
+trajectory's advantage is multiplied by the increase in likelihood of its later turns:
 
     A_t = A * M,   M = prod over updated turns of s,   s = exp(mean over the turn's tokens of new - old)
 
-each factor and the product within [1 - clip, 1 + clip]. The proof has a policy of its own for every turn; here, as in
-the authors' code, all share one, so that its guarantee is a motivation. Axes: T tokens, U turns, R trajectories.
+Each factor and the product are clipped to [1 - clip, 1 + clip]. The proof assumes a separate policy for every turn;
+here, as in the authors' code, all turns share one policy, so the guarantee is only a motivation.
+Axes: T tokens, U turns, R trajectories.
 """
 
 from collections.abc import Callable, Collection
@@ -38,22 +39,24 @@ def train_turn_by_turn(
     temperature: float = 1.0,
     look: Callable[[PreparedStep], PreparedStep] = lambda prepared: prepared,
 ) -> Metrics:
-    """Train on a batch, a step for each place that a turn can have in its trajectory.
+    """Train on a batch, with one step for each index that a turn can have in its trajectory.
 
-    A trajectory that has no turn in a place has no part in its step, and keeps its M.
+    A trajectory without a turn at an index has no part in that step, and keeps its M.
 
     Args:
-        batch: Whole groups, with the columns that are required but for the policy's own.
-        objective: Of a single turn: sequence ratios against `old_T`, which is worked out anew before every step.
-        trained: What is trained.
-        requires: The columns that something reads.
-        schedule: In which order, how far from 1 a factor and the product may be, and whether there are any.
-        stream: Of the order, where it is random.
-        temperature: At which the tokens were drawn.
-        look: Called with the first step, which it may put a witness into.
+        batch: Whole groups, with the required columns except those of the policy.
+        objective: The objective of a single turn: sequence ratios against `old_T`, which is recomputed before every
+            step.
+        trained: The trained model.
+        requires: The columns that are read.
+        schedule: The order of turns, the clip of the factors and the product, and whether there are factors at all.
+        stream: The random stream of the order, if it is random.
+        temperature: The temperature at which the tokens were sampled.
+        look: Called with the first step, to which it may add a witness.
 
     Returns:
-        The figures of the first step, and of all: `seeupo/steps`, `seeupo/carry_mean`, the mean of M in the end.
+        The figures of the first step, and of all steps: `seeupo/steps`, and `seeupo/carry_mean`, the mean of the final
+        M.
     """
     place_U = places(batch.trajectory_U, batch.trajectories)
     places_there = list(range(int(place_U.max()) + 1)) if len(place_U) else []
@@ -85,14 +88,14 @@ def train_turn_by_turn(
 
 
 def carry_ratio(carried_R: Tensor, new_T: Tensor, old_T: Tensor, turn: TokenBatch, *, clip: float = 0.2) -> Tensor:
-    """M after a turn was updated, [R]: times the turn's sequence ratio, both within the clip.
+    """M after the update of a turn, [R]: the old M times the turn's sequence ratio, both clipped.
 
     Args:
-        carried_R: Before.
+        carried_R: M before the update.
         new_T: Log-probabilities after the step.
-        old_T: And before it.
-        turn: A batch of which this turn's tokens alone are trained; a trajectory without any keeps its M exactly.
-        clip: How far from 1 both may be.
+        old_T: Log-probabilities before the step.
+        turn: A batch in which only this turn's tokens are trained; a trajectory without any keeps its M exactly.
+        clip: The maximum distance of both from 1.
     """
     own_T = turn.trained_T
     owner_N = turn.trajectory_T[own_T]
@@ -102,7 +105,7 @@ def carry_ratio(carried_R: Tensor, new_T: Tensor, old_T: Tensor, turn: TokenBatc
 
 
 def at_place(batch: TokenBatch, place_U: Tensor, place: int) -> TokenBatch:
-    """The batch, of which those tokens alone are trained whose turn stands in that place."""
+    """The batch in which only the tokens of turns at this index of their trajectory are trained."""
     here_T = torch.zeros_like(batch.trained_T)
     written_T = batch.turn_T >= 0
     here_T[written_T] = place_U[batch.turn_T[written_T]] == place

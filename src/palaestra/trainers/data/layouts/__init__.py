@@ -1,4 +1,4 @@
-"""The layouts: padded, packed, and with shared prefixes. They differ in cost and in nothing that is computed."""
+"""The layouts: padded, packed, and with shared prefixes. They compute the same and differ in cost."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -17,4 +17,4 @@ LayoutName: TypeAlias = Literal["packed", "padded", "shared"]
 LAYOUTS: Mapping[LayoutName, Callable[[TokenBatch], Layout]] = MappingProxyType(
     {"packed": packed_layout, "padded": padded_layout, "shared": shared_layout}
 )
-"""Each layout by its name."""
+"""The layouts by name."""

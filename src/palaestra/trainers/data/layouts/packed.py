@@ -1,4 +1,4 @@
-"""Segments one behind the other, without padding.
+"""The packed layout: segments one after another, without padding.
 
 Axes: S segments.
 """
@@ -11,7 +11,7 @@ from palaestra.trainers.data.path import PrefixPath
 
 
 def packed_layout(batch: TokenBatch) -> Layout:
-    """The needed tokens as they stand; each segment attends by itself."""
+    """The needed tokens in the batch's order; each segment attends to itself only."""
     need = find_needed_tokens(batch)
     paths = [PrefixPath(own=n) for n in need.length_S.tolist() if n]
     return Layout(

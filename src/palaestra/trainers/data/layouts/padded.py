@@ -1,4 +1,4 @@
-"""One row for each segment, padded to the longest: the plainest layout.
+"""The padded layout, the simplest: one row for each segment, padded to the longest.
 
 Axes: T tokens of the batch, N tokens of the pass, S segments, K needed tokens, B rows, L places in a row, H heads,
 G key-value heads, D head dimension.
@@ -16,7 +16,7 @@ from palaestra.trainers.model.decoder import Attend
 
 
 def padded_layout(batch: TokenBatch) -> Layout:
-    """Rows of equal length. Padding stands behind what is real, so that no real token sees it."""
+    """Rows of equal length. Padding follows the real tokens, so no real token sees it."""
     need = find_needed_tokens(batch)
     length_B = need.length_S[need.length_S > 0]
     rows, width = len(length_B), int(length_B.max())

@@ -1,7 +1,7 @@
-"""Attention along paths: each sequence sees its own tokens, and before them those that it has in common with another.
+"""Attention along paths: each sequence sees the tokens that it shares with another sequence, then its own.
 
-A sequence that has nothing in common is a path of its own tokens. Where one begins as the path before it does, those
-tokens are not put through again: their keys and values are taken from there, and their gradients add up.
+A sequence that shares nothing is a path of its own tokens. If a path shares a prefix with the path before it, these
+tokens are not processed again: their keys and values are taken from there, and their gradients add up.
 
 Axes: N tokens of the pass, L a path's own tokens, P all tokens of a path, H heads, G key-value heads, D head dimension.
 """
@@ -16,14 +16,14 @@ from palaestra.trainers.data.path import PrefixPath
 
 
 class PathAttention:
-    """An `Attend`: on a CPU one call for each path, on a GPU in half precision one for all.
+    """An `Attend`: on a CPU one call for each path, on a GPU in half precision one call for all.
 
-    Neither pads. On a CPU this is faster than buckets of like lengths, which copy and pad, and than a mask over a whole
-    tree, most of which is empty.
+    Neither pads. On a CPU this is faster than buckets of similar lengths, which copy and pad, and than a mask over the
+    whole tree, which is mostly empty.
 
     Args:
-        paths: What the pass is cut into, in order.
-        device: Where the pass is.
+        paths: The paths that make up the pass, in order.
+        device: The device of the pass.
     """
 
     def __init__(self, paths: Sequence[PrefixPath], device: torch.device) -> None:
@@ -33,7 +33,7 @@ class PathAttention:
         self._at_once = _varlen(paths, device) if device.type == "cuda" else None
 
     def __call__(self, layer: int, q_NHD: Tensor, k_NGD: Tensor, v_NGD: Tensor, /) -> Tensor:
-        """What each token takes from its path, up to itself."""
+        """The attention output of each token over its path, up to itself, [N, H, D]."""
         del layer
         if self._at_once and q_NHD.dtype in {torch.float16, torch.bfloat16}:
             return self._at_once(q_NHD, k_NGD, v_NGD)
@@ -54,7 +54,7 @@ def _varlen(paths: Sequence[PrefixPath], device: torch.device) -> Callable[[Tens
 
 
 class _Band:
-    """The masks of all paths that have something in common: views of one matrix, 0 where a token is seen, else -inf."""
+    """The masks of all paths with a shared prefix: views of one matrix, 0 for tokens that are seen, otherwise -inf."""
 
     def __init__(self, paths: Sequence[PrefixPath], device: torch.device) -> None:
         self._common = max((path.common for path in paths), default=0)
@@ -63,7 +63,7 @@ class _Band:
         self._mask = unseen.triu(self._common + 1)
 
     def of(self, path: PrefixPath) -> Tensor:
-        """What each of the path's own tokens sees of the whole path, [L, P]."""
+        """The mask of the whole path for each of the path's own tokens, [L, P]."""
         first = self._common - path.common
         return self._mask[: path.own, first : self._common + path.own]
 
@@ -71,7 +71,7 @@ class _Band:
 def _attend(q_LHD: Tensor, k_PGD: Tensor, v_PGD: Tensor, mask_LP: Tensor | None) -> Tensor:
     q_HLD, k_GPD, v_GPD = (x.transpose(0, 1)[None] for x in (q_LHD, k_PGD, v_PGD))
     if mask_LP is not None and q_LHD.dtype == torch.float64:
-        mask_LP = mask_LP.double()  # torch reads a mask in single precision beside doubles as doubles
+        mask_LP = mask_LP.double()  # beside doubles, torch reads a single-precision mask as doubles
     seen_HLD = functional.scaled_dot_product_attention(
         q_HLD, k_GPD, v_GPD, attn_mask=mask_LP, is_causal=mask_LP is None, enable_gqa=True
     )

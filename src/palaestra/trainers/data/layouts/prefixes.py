@@ -1,6 +1,6 @@
-"""Which sequences begin alike: sorted, each has most in common with the one before it.
+"""Common prefixes of sequences: in sorted order, each sequence shares its longest prefix with the one before it.
 
-A sequence is compared by its key: bytes that sort as its tokens do, and that begin with another's where its tokens do.
+A sequence is compared by its key: bytes that sort as the tokens do, and that have a common prefix if the tokens do.
 """
 
 from typing import Any
@@ -10,15 +10,15 @@ import numpy.typing as npt
 from torch import Tensor
 
 _WIDTH = 8
-"""Bytes of a token in a key."""
+"""The number of bytes of a token in a key."""
 
 
 def segment_keys(ids_K: Tensor, length_S: Tensor) -> list[bytes]:
     """The key of each segment.
 
     Args:
-        ids_K: The tokens of all segments, one behind the other.
-        length_S: How many each has.
+        ids_K: The tokens of all segments, concatenated.
+        length_S: The number of tokens in each segment.
     """
     whole = ids_K.cpu().numpy().astype(">u8").tobytes()
     ends: list[int] = (length_S.cumsum(0) * _WIDTH).tolist()
@@ -26,12 +26,12 @@ def segment_keys(ids_K: Tensor, length_S: Tensor) -> list[bytes]:
 
 
 def length(key: bytes) -> int:
-    """How many tokens a sequence has."""
+    """The number of tokens in a sequence."""
     return len(key) // _WIDTH
 
 
 def common(one: bytes, other: bytes) -> int:
-    """How many tokens two sequences begin with alike."""
+    """The length of two sequences' common prefix, in tokens."""
     shorter = min(length(one), length(other))
     differ = np.flatnonzero(_words(one, shorter) != _words(other, shorter))
     return int(differ[0]) if len(differ) else shorter

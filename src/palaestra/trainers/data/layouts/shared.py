@@ -1,8 +1,8 @@
-"""Segments that begin alike share what they have in common: each shared prefix goes through the model once.
+"""The shared layout: the model processes each prefix that several segments share once.
 
-Branches of a trajectory and the trajectories of a group begin with the same tokens at the same positions, so their
-states there are the same. The pass holds the nodes of the trie of all segments; a token's node is its whole path from
-the segment's beginning.
+Branches of a trajectory and the trajectories of a group begin with the same tokens at the same positions, so the states
+of these tokens are the same. The pass holds the nodes of the trie of all segments; a token's node stands for the whole
+path from the segment's beginning.
 
 Axes: T tokens of the batch, N tokens of the pass, S segments, K needed tokens of the batch.
 """
@@ -20,7 +20,7 @@ from palaestra.trainers.data.path import PrefixPath
 
 
 def shared_layout(batch: TokenBatch) -> Layout:
-    """The different paths among the needed tokens, each once; depth first, so that a node's path is behind it."""
+    """The distinct paths of the needed tokens, each once; depth first, so that a node's path precedes it."""
     need = find_needed_tokens(batch)
     device = batch.ids_T.device
     keys = segment_keys(batch.ids_T[need.token_K], need.length_S)

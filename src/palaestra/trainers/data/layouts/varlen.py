@@ -1,6 +1,6 @@
 """All sequences of a pass in one call of flash attention: for GPUs, in half precision.
 
-Axes: N tokens of the pass, P the tokens of all sequences, those in common counted for each, H heads, G key-value heads,
+Axes: N tokens of the pass, P tokens of all sequences (shared ones counted for each), H heads, G key-value heads,
 D head dimension.
 """
 
@@ -17,16 +17,16 @@ from palaestra.trainers.data.path import PrefixPath, path_places
 
 varlen_attn: Any = varlen.varlen_attn  # its arguments differ between versions of torch
 _ASKED = {"enable_gqa": True} if "enable_gqa" in signature(varlen_attn).parameters else {}
-"""Torch before 2.12 takes fewer key heads than query heads without being asked."""
+"""Arguments that allow fewer key heads than query heads; torch before 2.12 needs none."""
 
 
 class Varlen:
-    """An attention over sequences of which each may begin as the one before it does.
+    """Attention over sequences, each of which may share a prefix with the one before it.
 
     Args:
-        sequences: Of each, how many tokens come first that the one before it begins with as well, and how many of its
-            own follow; the own tokens of all stand one behind the other in the pass.
-        device: Where the pass is.
+        sequences: For each sequence, the number of tokens that it shares with the one before it, and the number of its
+            own tokens, which follow; the own tokens of all sequences are concatenated in the pass.
+        device: The device of the pass.
     """
 
     def __init__(self, sequences: Sequence[tuple[int, int]], device: torch.device) -> None:
@@ -41,7 +41,7 @@ class Varlen:
         self._token_P = path_places(paths).to(device) if shares else None
 
     def __call__(self, q_NHD: Tensor, k_NGD: Tensor, v_NGD: Tensor) -> Tensor:
-        """What each token takes from its sequence, up to itself, [N, H, D]."""
+        """The attention output of each token over its sequence, up to itself, [N, H, D]."""
         if self._token_P is not None:
             k_NGD, v_NGD = k_NGD.index_select(0, self._token_P), v_NGD.index_select(0, self._token_P)
         seen_NHD = varlen_attn(

@@ -1,6 +1,6 @@
-"""Where worlds run: in this process, in others, or on other machines.
+"""Sources of worlds: in this process, in other processes, or on other machines.
 
-Ray's actors are in `actors`, which imports Ray.
+Ray's actors are in the module `actors`, which imports Ray.
 """
 
 from palaestra.agents.hosted import WorldSpec

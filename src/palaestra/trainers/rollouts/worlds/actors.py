@@ -1,6 +1,6 @@
 """Worlds as Ray actors, on this machine or on others. Needs the extra `ray`.
 
-Ray is used as it was initialised; where it was not, it does so by itself.
+An initialised Ray is used as it is; otherwise Ray initialises itself.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from palaestra.trainers.rollouts.worlds.remote import RemoteWorlds, Timeouts, Wo
 
 
 class _Actor(WorldWorker):
-    # Any: an actor's methods are known to Ray at run time alone.
+    # Any: Ray determines an actor's methods at run time.
     def __init__(self, actor: Any) -> None:
         super().__init__(f"Ray actor {actor._actor_id.hex()}")
         self._actor = actor
@@ -42,7 +42,7 @@ class _Actor(WorldWorker):
             async with asyncio.timeout(2 * GRACE):
                 await self._actor.close.remote()
         self.kill()
-        with suppress(RayError):  # which says that the actor is dead
+        with suppress(RayError):  # the error states that the actor is dead
             await self._actor.close.remote()
         await asyncio.gather(*self._under_way)
 
@@ -50,13 +50,13 @@ class _Actor(WorldWorker):
 class RayWorlds(RemoteWorlds):
     """Opens worlds in Ray actors.
 
-    An actor does one call after the other, as a process of `ProcessWorlds` does.
+    An actor executes one call after another, like a process of `ProcessWorlds`.
 
     Args:
-        spec: How each world is made; it must pickle.
-        actors: How many there are at most.
-        timeouts: How long a world may take; to be made includes waiting for the cluster to have room.
-        options: Of each actor, as Ray's own `options` takes them: resources, a runtime environment.
+        spec: How each world is created; it must pickle.
+        actors: The maximum number of actors.
+        timeouts: The time limits of a world; that of opening includes waiting for room in the cluster.
+        options: The options of each actor, as for Ray's `options`: resources, a runtime environment.
     """
 
     def __init__(
@@ -71,5 +71,5 @@ class RayWorlds(RemoteWorlds):
         self._options = dict(options or {})
 
     async def start(self) -> WorldWorker:
-        """A new actor."""
+        """Start a new actor."""
         return _Actor(ray.remote(Host).options(**self._options).remote())

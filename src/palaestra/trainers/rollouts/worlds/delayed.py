@@ -1,4 +1,4 @@
-"""Worlds whose answers take time, as tools elsewhere do: for measuring how well a run goes on meanwhile."""
+"""Worlds with delayed answers, like remote tools, to measure how well a run proceeds meanwhile."""
 
 import asyncio
 import math
@@ -13,19 +13,19 @@ from palaestra.trainers.rollouts.world import Method, RolloutWorld, RolloutWorld
 
 @record
 class Latency:
-    """Seconds between two bounds, as often between 0.1 and 0.2 as between 0.5 and 1: most are short, a few are long."""
+    """A log-uniform distribution of seconds between two bounds, mostly short: 0.1 to 0.2 is as likely as 0.5 to 1."""
 
     low: float
-    """Above 0."""
+    """The lower bound, above 0."""
     high: float
 
     def draw(self, stream: Stream) -> float:
-        """The next one of `stream`."""
+        """Draw the next latency from `stream`, in seconds."""
         return self.low * math.exp(math.log(self.high / self.low) * stream.word() / 2.0**64)
 
 
 class DelayedWorld(RolloutWorld):
-    """A world that keeps each answer back for a while."""
+    """A world that delays each answer to a step."""
 
     def __init__(self, world: RolloutWorld, latency: Latency, stream_of: Callable[[str, int], Stream]) -> None:
         self._world = world
@@ -34,7 +34,7 @@ class DelayedWorld(RolloutWorld):
         self._stream: Stream | None = None
 
     async def ask(self, method: Method, *arguments: Any) -> Any:
-        """Have it done at once, and answer to a step later."""
+        """Execute the call at once; delay the answer if it is a step."""
         if method == "reset":
             self._stream = self._stream_of(*arguments)
         answer = await self._world.ask(method, *arguments)
@@ -44,17 +44,18 @@ class DelayedWorld(RolloutWorld):
         return answer
 
     async def close(self) -> None:
-        """Free it."""
+        """Free the world."""
         await self._world.close()
 
 
 class DelayedWorlds(RolloutWorlds):
-    """Makes worlds whose answers take time.
+    """Opens worlds with delayed answers.
 
     Args:
-        worlds: Where they come from.
-        latency: What each answer takes.
-        seed: Of the latencies: the n-th time that a task is played with a seed, they are the same in every run.
+        worlds: The source of the worlds.
+        latency: The distribution of the delays.
+        seed: The seed of the delays: when a task is played with a seed for the n-th time, they are the same in every
+            run.
     """
 
     def __init__(self, worlds: RolloutWorlds, latency: Latency, *, seed: int = 0) -> None:
@@ -64,7 +65,7 @@ class DelayedWorlds(RolloutWorlds):
         self._played: Counter[tuple[str, int]] = Counter()
 
     async def open(self) -> DelayedWorld:
-        """A fresh world."""
+        """Open a fresh world."""
         return DelayedWorld(await self._worlds.open(), self._latency, self._stream_of)
 
     def _stream_of(self, task: str, seed: int) -> Stream:

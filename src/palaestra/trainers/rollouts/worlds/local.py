@@ -1,7 +1,7 @@
-"""Worlds of this process: each call is answered at once, before anybody else runs.
+"""Worlds in this process: each call is answered at once, before any other task runs.
 
-Runs over them are deterministic. Nothing guards against a world that hangs or takes the process down with it; that is
-what the other kinds are for.
+Runs with them are deterministic. Nothing guards against a world that hangs or crashes the process; the other kinds of
+worlds do.
 """
 
 from typing import Any
@@ -19,7 +19,7 @@ class LocalWorld(RolloutWorld):
         self._hosted: HostedEnv | None = HostedEnv(spec)
 
     async def ask(self, method: Method, *arguments: Any) -> Any:
-        """Have it done at once."""
+        """Execute the call at once."""
         if self._hosted is None:
             raise InfrastructureError("this world was closed; open another one")
         return getattr(self._hosted, method)(*arguments)
@@ -32,10 +32,10 @@ class LocalWorld(RolloutWorld):
 
 
 class LocalWorlds(RolloutWorlds):
-    """Makes worlds in this process.
+    """Opens worlds in this process.
 
     Args:
-        spec: How each is made.
+        spec: How each world is created.
     """
 
     def __init__(self, spec: WorldSpec) -> None:
@@ -44,7 +44,7 @@ class LocalWorlds(RolloutWorlds):
         self._closed = False
 
     async def open(self) -> LocalWorld:
-        """A fresh world.
+        """Open a fresh world.
 
         Raises:
             InfrastructureError: `close` was called.

@@ -1,4 +1,4 @@
-"""Worlds in other processes of this machine: a crash costs the worlds of one process, and the run goes on."""
+"""Worlds in other processes of this machine: a crash affects the worlds of one process, and the run continues."""
 
 import asyncio
 import os
@@ -17,11 +17,11 @@ class _Process(WorldWorker):
         self._listening = asyncio.create_task(self._listen())
 
     def send(self, number: int, frame: bytes) -> None:
-        del number  # answers come in the order of calls
+        del number  # answers arrive in the order of calls
         self._process.writer.write(len(frame).to_bytes(LENGTH) + frame)
 
     async def _listen(self) -> None:
-        """Pass answers on until there are no more, and see to the end of the process."""
+        """Pass answers on until the connection ends, then reap the process."""
         reader = self._process.reader
         try:
             while True:
@@ -45,18 +45,18 @@ class _Process(WorldWorker):
 class ProcessWorlds(RemoteWorlds):
     """Opens worlds in processes of this machine.
 
-    A process does one call after the other: worlds that compute share a core well, while those that wait for
-    something outside make their neighbours wait too and want a process each.
+    A process executes one call after another: worlds that compute can share a core, while worlds that wait for
+    something external block the others in their process and need one each.
 
     Args:
-        spec: How each world is made; it must pickle.
-        workers: Processes; as many as there are cores, if left out.
-        timeouts: How long a world may take.
+        spec: How each world is created; it must pickle.
+        workers: The number of processes; by default the number of cores.
+        timeouts: The time limits of a world.
     """
 
     def __init__(self, spec: WorldSpec, *, workers: int | None = None, timeouts: Timeouts | None = None) -> None:
         super().__init__(spec, (os.cpu_count() or 1) if workers is None else workers, timeouts or Timeouts())
 
     async def start(self) -> WorldWorker:
-        """A new process."""
+        """Start a new process."""
         return _Process(await ChildProcess.start("palaestra.agents.host:serve"))

@@ -1,8 +1,8 @@
-"""Worlds that others host: what processes and actors have in common.
+"""Worlds hosted by workers: the common part of processes and actors.
 
-A worker hosts many worlds and does one call after the other. So the call that has waited longest is the one that is
-being done, and its time-out counts from when it became that: a worker that is busy with its other worlds makes nobody
-late, and the world that hangs is known by name. Python cannot interrupt it, so its worker is ended and replaced.
+A worker hosts many worlds and executes one call after another. So the oldest waiting call is the one in execution, and
+its time-out counts from the time when it became the oldest: a worker that is busy with its other worlds makes no call
+late, and a world that hangs is identified. Python cannot interrupt it, so its worker is ended and replaced.
 """
 
 import asyncio
@@ -19,17 +19,17 @@ from palaestra.trainers.rollouts.world import Method, RolloutWorld, RolloutWorld
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeouts:
-    """Seconds that a world may take for its answer before it counts as hanging."""
+    """The maximum seconds for a world's answer; after them the world counts as hanging."""
 
     open: float = 120.0
-    """To be made; the start of its worker included."""
+    """Seconds for creating the world, the start of its worker included."""
     reset: float = 60.0
     step: float = 60.0
     episode: float = 60.0
-    """To hand its episode over, or to be freed."""
+    """Seconds for returning the episode, or for freeing the world."""
 
     def __post_init__(self) -> None:
-        """Hold them above 0."""
+        """Check that all are above 0."""
         for name in ("open", "reset", "step", "episode"):
             if (seconds := getattr(self, name)) <= 0:
                 raise ValueError(f"{name}={seconds}: a time-out is above 0")
@@ -38,24 +38,24 @@ class Timeouts:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Call:
     what: str
-    """As it reads in an error."""
+    """The call's name in errors."""
     seconds: float
     answer: asyncio.Future[Any]
 
 
 class WorldWorker(ABC):
-    """Something that hosts worlds, seen from here; it belongs to one event loop.
+    """The local end of a host of worlds; it belongs to one event loop.
 
     Args:
-        name: What it is called in errors.
+        name: The worker's name in errors.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.worlds = 0
-        """That were opened there and not closed yet."""
+        """The number of open worlds in the worker."""
         self.lost: str | None = None
-        """Why it can do nothing more, if it cannot."""
+        """Why the worker is unusable, if it is."""
         self._calls: dict[int, _Call] = {}
         self._numbers = count()
         self._loop = asyncio.get_running_loop()
@@ -63,22 +63,22 @@ class WorldWorker(ABC):
 
     @abstractmethod
     def send(self, number: int, frame: bytes) -> None:
-        """Hand a call over, whose answer is to be given to `pass_answer`."""
+        """Send a call, whose answer must be given to `pass_answer`."""
 
     @abstractmethod
     def kill(self) -> None:
-        """End it at once."""
+        """End the worker at once."""
 
     @abstractmethod
     async def end(self) -> None:
-        """Let it end, and wait until nothing of it is left."""
+        """Let the worker end, and wait until all its resources are freed."""
 
     def ask(self, what: str, seconds: float, *call: Any) -> asyncio.Future[Any]:
-        """Have a call done.
+        """Execute a call in the worker.
 
         Args:
-            what: The call, as it reads in an error.
-            seconds: What it may take.
+            what: The call's name in errors.
+            seconds: The maximum seconds of the call.
             call: Method, world's number, arguments.
         """
         answer: asyncio.Future[Any] = self._loop.create_future()
@@ -93,7 +93,7 @@ class WorldWorker(ABC):
         return answer
 
     def _watch(self) -> None:
-        """Time the call that is being done."""
+        """Start the timer of the call in execution."""
         if self._alarm is not None:
             self._alarm.cancel()
             self._alarm = None
@@ -102,13 +102,13 @@ class WorldWorker(ABC):
             self._alarm = self._loop.call_later(first.seconds, self._hangs)
 
     def pass_answer(self, number: int, frame: bytes) -> None:
-        """Pass an answer on to whoever waits for it."""
+        """Pass an answer on to the caller that waits for it."""
         call = self._calls.pop(number, None)
-        if call is None:  # it was lost before
+        if call is None:  # the call failed before
             return
         self._watch()
         went_well, came = pickle.loads(frame)  # noqa: S301  from our own program
-        if call.answer.done():  # nobody waits any more
+        if call.answer.done():  # no caller waits any more
             return
         if went_well:
             call.answer.set_result(came)
@@ -126,7 +126,7 @@ class WorldWorker(ABC):
         self.kill()
 
     def fail(self, why: str) -> None:
-        """Have every call fail from now on, those that wait included. The first reason given stays."""
+        """Make every call fail from now on, waiting calls included. The first reason is kept."""
         if self.lost is not None:
             return
         self.lost = why
@@ -138,7 +138,7 @@ class WorldWorker(ABC):
 
 
 class RemoteWorld(RolloutWorld):
-    """A world that a worker hosts, under a number."""
+    """A world that a worker hosts, identified by a number."""
 
     def __init__(self, worker: WorldWorker, number: int, spec: WorldSpec, timeouts: Timeouts) -> None:
         self._worker = worker
@@ -155,7 +155,7 @@ class RemoteWorld(RolloutWorld):
         return self._worker.ask(f"{method} of {self._place}", seconds, method, self._number, arguments)
 
     async def make(self) -> None:
-        """Have it made."""
+        """Create the world in the worker."""
         try:
             await self._send("open", self._timeouts.open, self._spec)
         except BaseException:
@@ -163,7 +163,7 @@ class RemoteWorld(RolloutWorld):
             raise
 
     async def ask(self, method: Method, *arguments: Any) -> Any:
-        """Have the worker do it, in the time that it may take."""
+        """Execute the call in the worker, within its time limit."""
         timeouts = self._timeouts
         match method:
             case "reset":
@@ -179,25 +179,25 @@ class RemoteWorld(RolloutWorld):
                 return await self._send(method, timeouts.episode)
 
     async def close(self) -> None:
-        """Have it freed, as soon as it has done what it is doing."""
+        """Free the world as soon as its current call has ended."""
         if self._closed:
             return
         freed = self._send("close", self._timeouts.episode)
-        freed.add_done_callback(asyncio.Future.exception)  # nobody waits for it, and nobody minds
+        freed.add_done_callback(asyncio.Future.exception)  # no caller waits for it, so errors are ignored
         self._closed = True
         self._worker.worlds -= 1
 
 
 class RemoteWorlds(RolloutWorlds):
-    """Opens worlds in workers, in each about as many as in the others.
+    """Opens worlds in workers, balanced so that each hosts about the same number.
 
     Args:
-        spec: How each world is made; it must pickle.
-        workers: How many there are at most; each is started when there is a world for it.
-        timeouts: How long a world may take.
+        spec: How each world is created; it must pickle.
+        workers: The maximum number of workers; each is started when there is a world for it.
+        timeouts: The time limits of a world.
 
     Raises:
-        ValueError: `workers` is below 1, or `spec` cannot be sent anywhere.
+        ValueError: `workers` is below 1, or `spec` does not pickle.
     """
 
     def __init__(self, spec: WorldSpec, workers: int, timeouts: Timeouts) -> None:
@@ -221,15 +221,15 @@ class RemoteWorlds(RolloutWorlds):
 
     @abstractmethod
     async def start(self) -> WorldWorker:
-        """A new worker; its first call may find that it does not come up."""
+        """Start a new worker; its first call fails if it does not come up."""
 
     async def open(self) -> RemoteWorld:
-        """A fresh world.
+        """Open a fresh world.
 
         Raises:
-            InfrastructureError: its worker did not come up or is gone, or `close` was called.
-            WaitError: it took too long.
-            Exception: it cannot be made as its spec says, for whatever reason `gymnasium.make` has.
+            InfrastructureError: the worker did not come up or is gone, or `close` was called.
+            WaitError: opening took too long.
+            Exception: the world cannot be created from its spec; any error of `gymnasium.make`.
         """
         async with self._placing:
             worker = await self._worker()
@@ -250,7 +250,7 @@ class RemoteWorlds(RolloutWorlds):
         return min(self._workers, key=lambda worker: worker.worlds)
 
     async def close(self) -> None:
-        """Free everything; when it returns, no worker is left."""
+        """Free everything; on return, no worker is left."""
         async with self._placing:
             self._closed = True
             workers, self._workers = self._workers, []

@@ -1,4 +1,4 @@
-"""Several worlds behind one: each task is played in the world that its reference names."""
+"""Several worlds behind one interface: each task is played in the world that its reference names."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,13 +8,13 @@ from palaestra.trainers.rollouts.world import Method, RolloutWorld, RolloutWorld
 
 
 def split_reference(reference: str) -> tuple[str, str]:
-    """The world's name and the task's id of a reference: "noisy:storefront/refund/0001", or a task's id alone."""
+    """The world's name and the task's id in a reference: "noisy:storefront/refund/0001", or only a task's id."""
     name, colon, task = reference.partition(":")
     return (name, task) if colon else (reference.partition("/")[0], reference)
 
 
 class RoutedWorld(RolloutWorld):
-    """One place to play in; it opens a world of each kind when a task of it first comes, and keeps it."""
+    """One place to play in; it opens a world of each kind at its first task, and keeps it."""
 
     def __init__(self, sources: Mapping[str, RolloutWorlds]) -> None:
         self._sources = sources
@@ -22,10 +22,10 @@ class RoutedWorld(RolloutWorld):
         self._playing: RolloutWorld | None = None
 
     async def ask(self, method: Method, *arguments: Any) -> Any:
-        """Pass it on to the world of the episode; a reset chooses the world that the task's reference names.
+        """Pass the call on to the world of the episode; a reset chooses the world that the task's reference names.
 
         Raises:
-            UnknownNameError: the run has no such world, or the world no such task.
+            UnknownNameError: the run has no such world, or the world has no such task.
             InfrastructureError: the world failed.
         """
         if method == "reset":
@@ -44,7 +44,7 @@ class RoutedWorld(RolloutWorld):
         return self._open[name]
 
     async def close(self) -> None:
-        """Free every world that was opened."""
+        """Free every opened world."""
         for world in self._open.values():
             await world.close()
 
@@ -53,14 +53,14 @@ class RoutedWorlds(RolloutWorlds):
     """Opens places that play the tasks of several worlds.
 
     Args:
-        sources: Where the worlds come from, by the name that stands in their tasks' references.
+        sources: The sources of the worlds, by the world's name in its tasks' references.
     """
 
     def __init__(self, sources: Mapping[str, RolloutWorlds]) -> None:
         self._sources = dict(sources)
 
     async def open(self) -> RoutedWorld:
-        """A place in which no world is open yet."""
+        """Create a place in which no world is open yet."""
         return RoutedWorld(self._sources)
 
     async def close(self) -> None:
