@@ -51,7 +51,7 @@ def run_in_pool(
 
 @contextmanager
 def hold_lock(path: Path) -> Generator[None]:
-    """Hold a lock that other cells wait for, so that they do not make the same thing twice."""
+    """Hold a lock that other cells wait for, so that they do not repeat the same work."""
     make_folder(path.parent)
     with path.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -74,11 +74,11 @@ class AblationCell:
     cpu_seconds: Mapping[str, float]
     """Processor seconds of each stage, on one thread."""
     solved: Mapping[str, Mapping[str, Mapping[str, tuple[int, ...]]]]
-    """By temperature, group of held-out tasks and task: 1 for each episode that solved its task, otherwise 0."""
+    """For each temperature, group of held-out tasks and task: 1 per episode that solved the task, else 0."""
     harmed: Mapping[str, Mapping[str, float]]
-    """By temperature and group: the percentage of episodes that did something forbidden."""
+    """For each temperature and group, the percentage of episodes that did something forbidden."""
     unfinished: Mapping[str, Mapping[str, float]]
-    """By temperature and group: the percentage of episodes that ended by a budget or an unreadable turn."""
+    """For each temperature and group, the percentage of episodes that ended by a budget or an unreadable turn."""
     lag: Mapping[str, float] = field(default_factory=dict[str, float])
     """Staleness of the weights that sampled the tokens, in versions: the `mean` over steps with a gradient, and the
     `last` value. Empty where no stage records it."""

@@ -9,8 +9,7 @@ from palaestra.trainers import ObjectiveConfig, WeightNoiseConfig
 from palaestra.trainers.device import Precision
 
 _STEPS = 24
-"""Number of steps of every arm: sampling in FP8 takes three to four times as long as in bfloat16, and a cell ten
-minutes."""
+"""Steps of every arm: sampling in FP8 takes three to four times as long as in bfloat16, and a cell ten minutes."""
 _LEVELS = 6
 """Number of levels of noise on the weights; the steps go through all of them."""
 

@@ -25,7 +25,7 @@ RATES = (1e-4, 3e-4, 1e-3)
 USUAL_RATE = 3e-4
 """The learning rate of a method whose rate was not tuned."""
 TUNED: Mapping[str, Mapping[str, float]] = MappingProxyType({})
-"""By site and method: the rate that solved most of `dev` in the tables `long-dev` and `alfworld-dev`.
+"""For each site and method, the rate that solved most of `dev` in the tables `long-dev` and `alfworld-dev`.
 
 These tables have not been run yet, so every method has `USUAL_RATE`.
 """

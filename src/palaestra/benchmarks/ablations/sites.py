@@ -38,8 +38,7 @@ class AblationSite:
     what: str
     """A description for a table's note."""
     material: Callable[[str | None, int], LearningMaterial]
-    """Makes the material from a world (an id or folder; `None` for the default world) and a number of demonstrations
-    per family."""
+    """Makes the material of a world (id, folder, or `None` for the default) with so many demonstrations per family."""
     steps: int | None = None
     """Number of steps of the warm start, instead of the usual number."""
     play: PlayConfig | None = None

@@ -26,7 +26,7 @@ from palaestra.trainers.updates.chosen import reshape_rewards
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CriticBudget:
-    """How much a critic is trained before it is scored.
+    """The amount of training of a critic before it is scored.
 
     Raises:
         ValueError: a number is below 1.
@@ -68,7 +68,7 @@ def train_critic(
         critic: The critic.
         built: The method that reads the critic.
         groups: Batches of one group each.
-        budget: How much the critic is trained.
+        budget: The amount of training.
         stream: Random stream of the order.
         progress: A progress bar that advances with each step.
 

@@ -57,8 +57,8 @@ class CreditFigures:
     """The figures of a method. Figures in the units of rewards are computed after scaling."""
 
     scale: float
-    """The factor that brings mean estimates closest to near-exact advantages, by least squares; 0 where they do not
-    rise together."""
+    """The factor, fitted by least squares, from mean estimates to near-exact advantages; 0 where they do not rise
+    together."""
     mean_bias: float
     """The mean over turns of estimate minus near-exact advantage."""
     bias: float

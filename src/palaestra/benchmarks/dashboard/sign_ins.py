@@ -50,7 +50,7 @@ class SignIns:
         return secrets.token_urlsafe(32)
 
     def sign_in(self, key: str) -> str:
-        """Start a session with a new cookie. The earlier cookie is not reused: somebody else may have set it."""
+        """Start a session with a new cookie. The earlier cookie is not reused: another person may have set it."""
         cookie = self.new_cookie()
         with self._lock:
             self._sessions[cookie] = SignIn(key=key, used=self._clock())

@@ -1,4 +1,4 @@
-"""What training can amplify: groups in which some members solve their task, and pass@k.
+"""Potential for amplification by training: groups in which some members solve their task, and pass@k.
 
 A group without a solution contains no successful episode to learn from. A group whose members all solve their task
 contains no difference to learn from.

@@ -23,8 +23,7 @@ class BreakEven:
     idle: int
     """Number of episodes that wrote nothing."""
     right_points: float
-    """The mean return of right acts. Where the record has no right act, the points that the rubrics give for the right
-    work."""
+    """The mean return of right acts; without a right act in the record, the rubrics' points for the right work."""
     right_recorded: bool
     """Whether the record has a right act."""
     wrong_points: float | None

@@ -41,7 +41,7 @@ class StageDiagnosis:
     whole: FamilyFigures
     """The figures of all families together."""
     changes: Mapping[str, FigureChange]
-    """Changes from the first third to the last of "solved", "unfinished", "harm" and "points"; empty if a third is
+    """Changes from the first to the last third of "solved", "unfinished", "harm" and "points"; empty if a third is
     missing."""
     families: Sequence[FamilyFigures]
     decisions: Sequence[DecisionCounts]

@@ -28,8 +28,7 @@ class DiagnosedEpisode:
     missed: tuple[str, ...]
     """Expectations that were not met at the end, in the rubric's order."""
     broken: tuple[str, ...]
-    """Prohibitions that were broken, in the order of the first turn that broke them; within a turn in the rubric's
-    order."""
+    """Broken prohibitions, in the order of the first turn that broke them; within a turn in the rubric's order."""
     harmed: bool
     """Whether a prohibition was broken, even if that was undone later."""
     look_ups: tuple[str, ...]

@@ -18,11 +18,10 @@ _RECORD_ID = re.compile(r"[A-Z][A-Z0-9]*-\d+")
 
 @record
 class FailureCounts:
-    """How often a criterion was the first failure."""
+    """The number of episodes in which a criterion was the first failure."""
 
     criterion: str
-    """The id of the criterion. A record id in it is replaced by "*" where tasks of the family refer to different
-    records."""
+    """The id of the criterion; a record id in it is "*" where other tasks of the family refer to other records."""
     kind: Literal["missed", "broken"]
     episodes: int
     families: Mapping[str, int]

@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias, get_args
 from palaestra.benchmarks.diagnosis.episodes import DiagnosedEpisode, DiagnosedGroup
 
 Variation: TypeAlias = Literal["nothing", "solved", "harm", "look-ups", "work", "end", "several"]
-"""How the members of a group with unequal returns differ: in whether they solved the task; otherwise only in harm, only
-in look-ups, only in other work, only in how they ended, or in several of these. "nothing": all returns are equal."""
+"""The difference between members of a group with unequal returns: whether they solved the task; otherwise only harm,
+only look-ups, only other work, only the way they ended, or several of these. "nothing": all returns are equal."""
 VARIATIONS: tuple[Variation, ...] = get_args(Variation)
 _PARTS: tuple[tuple[Variation, Callable[[DiagnosedEpisode], object]], ...] = (
     ("harm", lambda one: (one.harmed, frozenset(one.broken))),

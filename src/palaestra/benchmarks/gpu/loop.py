@@ -36,8 +36,7 @@ _ALIKE = 2e-2
 _COMPARED = 8
 """Number of compared steps."""
 _WARM = 90
-"""Number of steps after which some groups have unequal returns, so that a policy gradient has differences to learn
-from."""
+"""Number of steps after which some groups have unequal returns, from which a policy gradient can learn."""
 _FAMILIES = ("cancel-order", "order-status")
 _PLAY = PlayConfig(context=1024, turn=32, turns=6)
 _ENGINE = NativeConfig(rows=16, capacity=16 * 2048, precision="auto")

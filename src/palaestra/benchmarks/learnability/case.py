@@ -22,7 +22,7 @@ class Case(CaseFacts):
         """The features at a decision about the next turn.
 
         Args:
-            takes: By tool that is called several times: the kinds of handles that its calls name.
+            takes: For each tool that is called several times, the kinds of handles that its calls name.
         """
         has: set[str] = set()
         numbers: dict[str, float] = {}
@@ -145,7 +145,7 @@ class Case(CaseFacts):
         Args:
             candidate: A value that was shown.
             tool: The tool of the call.
-            before: By argument: the values that the call has already chosen.
+            before: The values that the call has already chosen, by argument.
         """
         has = {f"kind={candidate.kind}"}
         if candidate not in self.places:

@@ -105,7 +105,7 @@ class _Left:
     right: int
     left: int
     having: dict[str, int]
-    """By feature: the candidates that have it."""
+    """The candidates that have a feature, by feature."""
 
 
 @dataclass(slots=True)
@@ -119,8 +119,7 @@ class _Gain:
     rejected: float = 0.0
     """The share of remaining candidates that it rejects, summed over all examples."""
     first: int = 0
-    """Number of examples in which the first remaining candidate becomes the chosen one, minus those in which it no
-    longer is."""
+    """Examples in which the first remaining candidate becomes the chosen one, minus those in which it ceases to be."""
     last: int = 0
 
 
@@ -148,7 +147,7 @@ class _Search:
         self._examples = [example for example in self._examples if example.left & example.right]
 
     def exact(self) -> tuple[Narrowing, ...]:
-        """At most three narrowings by relations that, with one of the ends, are right in every example; else none."""
+        """Find up to three narrowings by relations that are right in every example with one of the ends; else none."""
         positive, negative = self._relations()
         single = [(one,) for one in positive]
         pairs = [(one, other) for one in positive for other in (*positive, *negative) if one != other]

@@ -36,10 +36,9 @@ class Constants:
     """The parts of turns that are not chosen value by value."""
 
     places: Mapping[tuple[str, str, str], frozenset[int]]
-    """By context, argument and template: positions of values that never vary, and of varied values that were not always
-    shown."""
+    """By context, argument and template: positions of values that never vary, and of varied values not always shown."""
     columns: Mapping[tuple[str, str], str]
-    """By tool and argument: the field whose values form the list."""
+    """The field whose values form a list, by tool and argument."""
 
     def apply(self, turn: AbstractTurn) -> AbstractTurn:
         """Move these values of a turn into its templates."""
@@ -122,7 +121,7 @@ def _is_list(argument: Argument) -> bool:
 
 
 def kinds_by_tool(demonstrations: Sequence[Demonstration]) -> dict[str, frozenset[str]]:
-    """By tool that a demonstration calls several times: the kinds of handles that its calls name."""
+    """For each tool that a demonstration calls several times, the kinds of handles that its calls name."""
     kinds: dict[str, set[str]] = defaultdict(set)
     several: set[str] = set()
     for demonstration in demonstrations:
@@ -135,7 +134,7 @@ def kinds_by_tool(demonstrations: Sequence[Demonstration]) -> dict[str, frozense
 
 
 def words_of_the_user(demonstrations: Sequence[Demonstration]) -> dict[str, frozenset[str]]:
-    """By argument that always repeats a single, varying word of the user's: its words."""
+    """For each argument that always repeats a single, varying word of the user's, the words that it repeats."""
     values: dict[str, set[str]] = defaultdict(set)
     others: set[str] = set()
     for demonstration in demonstrations:

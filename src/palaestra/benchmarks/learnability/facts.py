@@ -179,7 +179,7 @@ class CaseFacts(CaseMemory):
 
 
 def plain_numbers(record: ReadRecord) -> dict[str, float]:
-    """By field: its number, where the field shows only a number."""
+    """The numbers of fields that show only a number."""
     return {
         name: float(value.numbers[0])
         for name, value in record.fields.items()

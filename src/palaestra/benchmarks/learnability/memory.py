@@ -60,12 +60,11 @@ class CaseMemory:
     """Everything that was read and done so far."""
 
     names: frozenset[str] = frozenset()
-    """The fields (tool, path and field) that show names: many different texts, of which only comparisons count."""
+    """The fields (tool, path and field) that show names: many different texts that count only in comparisons."""
     vocabulary: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
-    """By argument that repeats a word of the user's: the words that it may be."""
+    """For each argument that repeats a word of the user's, the possible words."""
     wants: Mapping[str, Forest] = field(default_factory=dict[str, Forest])
-    """By tool that is called several times: decides whether the tool is to be called with a value, from the value's
-    features."""
+    """For each tool that is called several times, a forest that decides from a value's features if it is wanted."""
     said: list[str] = field(default_factory=list[str])
     """The user's messages, each as one text."""
     tools: list[str] = field(default_factory=list[str])
@@ -77,61 +76,61 @@ class CaseMemory:
     seen: dict[RecordKey, int] = field(default_factory=dict[RecordKey, int])
     """The number of the turn after which a record was last shown."""
     places: dict[Candidate, dict[Place, None]] = field(default_factory=dict[Candidate, dict[Place, None]])
-    """By value, in the order in which values were first shown: its places."""
+    """The places of each value, in the order in which values were first shown."""
     used: dict[Candidate, dict[str, int]] = field(default_factory=dict[Candidate, dict[str, int]])
-    """By value and tool: the last turn that wrote it."""
+    """The last turn that wrote a value, by value and tool."""
     about: tuple[str, ...] = ()
     """The handles in the last turn."""
     own_words: dict[str, str] = field(default_factory=dict[str, str])
-    """By argument whose value was a single word: the last word."""
+    """The last word of each argument whose value was a single word."""
     _listed: dict[tuple[str, str], dict[RecordKey, int]] = field(
         default_factory=dict[tuple[str, str], dict[RecordKey, int]]
     )
-    """By tool and path: the records in the order in which they were first shown."""
+    """The records of each tool and path, in the order in which they were first shown."""
     _columns: dict[str, dict[Candidate, None]] = field(default_factory=dict[str, dict[Candidate, None]])
-    """By tool, path and field: its values in the order in which they were first shown."""
+    """The values of each tool, path and field, in the order in which they were first shown."""
     _last_answer: dict[str, int] = field(default_factory=dict[str, int])
-    """By tool: the turn after which it last answered."""
+    """The turn after which each tool last answered."""
     _named: dict[str, list[RecordKey]] = field(default_factory=dict[str, list[RecordKey]])
-    """By handle: the records that it names."""
+    """The records that each handle names."""
     _shared: dict[tuple[str, str, str, str], int] = field(default_factory=dict[tuple[str, str, str, str], int])
-    """By tool, path, field and handle: the number of records that show it; cached until the next message."""
+    """Number of records that show a handle, by tool, path, field and handle; cached until the next message."""
     _facts: dict[Candidate, tuple[str, ...]] = field(default_factory=dict[Candidate, tuple[str, ...]])
     """Results of `facts`, cached until the next message."""
     _spoken: frozenset[str] = frozenset()
     """The words of the user's that arguments may repeat."""
     _references: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
-    """By handle: the facts of the records that it names, cached until the next message."""
+    """Facts of the records that a handle names, cached until the next message."""
     _nearest: dict[tuple[str, str], tuple[int, bool, int]] = field(
         default_factory=dict[tuple[str, str], tuple[int, bool, int]]
     )
-    """By tool and path: the greatest recency, cached until the next message."""
+    """The greatest recency of each tool and path, cached until the next message."""
     _recencies: dict[RecordKey, tuple[int, bool, int]] = field(default_factory=dict[RecordKey, tuple[int, bool, int]])
     """The recency of records, cached until the next message."""
     _of_kind: dict[str, dict[Candidate, int]] = field(default_factory=dict[str, dict[Candidate, int]])
-    """By kind: the shown values and their order."""
+    """The shown values of each kind, with their order."""
     _ladders: dict[tuple[str, str, str], list[str]] = field(default_factory=dict[tuple[str, str, str], list[str]])
-    """By tool, path and field of a listing: its values from the least to the greatest, over all pages."""
+    """Values of each tool, path and field of a listing, from the least to the greatest, over all pages."""
     _ends: dict[tuple[str, str, str, str], dict[str, frozenset[Candidate]]] = field(
         default_factory=dict[tuple[str, str, str, str], dict[str, frozenset[Candidate]]]
     )
-    """By tool, path and field of a listing, and tool: the unused values of least and of greatest rank."""
+    """Unused values of least and of greatest rank, by tool, path and field of a listing, and by the calling tool."""
     _wanted: dict[tuple[str, str], tuple[Candidate, ...]] = field(
         default_factory=dict[tuple[str, str], tuple[Candidate, ...]]
     )
-    """By kind and tool: the unused values with which the tool is to be called, cached until the next message."""
+    """Unused values with which a tool is to be called, by kind and tool; cached until the next message."""
     _orders: dict[tuple[str, str, str], dict[str, int]] = field(
         default_factory=dict[tuple[str, str, str], dict[str, int]]
     )
-    """By tool, path and field of a listing: the handles of its records by rank, cached until the next message."""
+    """Handles of a listing's records by rank, for each tool, path and field; cached until the next message."""
     _first_left: dict[tuple[str, str], Candidate | None] = field(
         default_factory=dict[tuple[str, str], Candidate | None]
     )
-    """By field and tool: the first value with which the tool was not called, cached until the next message."""
+    """The first value with which a tool was not called, by field and tool; cached until the next message."""
     _unused: dict[tuple[str, str], tuple[Candidate, ...]] = field(
         default_factory=dict[tuple[str, str], tuple[Candidate, ...]]
     )
-    """By kind and tool: the values with which the tool was not called, cached until the next message."""
+    """The values with which a tool was not called, by kind and tool; cached until the next message."""
 
     def read(self, pieces: Sequence[str]) -> None:
         """Record the messages between two turns."""
@@ -235,7 +234,7 @@ class CaseMemory:
             turn: The turn without handles and prose.
             tool: The tool that it calls.
             chosen: The values that it writes.
-            words: By argument whose value is a single word: the word.
+            words: The word of each argument whose value is a single word.
         """
         self.own_words.update(words)
         values = list(chosen)

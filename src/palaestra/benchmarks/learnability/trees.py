@@ -128,7 +128,7 @@ def _wrong(tree: Tree, examples: Sequence[TreeFeatures], labels: Sequence[str]) 
 def _near_misses(
     table: NDArray[np.bool_], one_hot: NDArray[np.float64], groups: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """How often each group of tests distinguishes an example from the most similar example of the other label.
+    """The number of examples that each group of tests separates from the most similar examples of the other label.
 
     Zeros where there are more than two labels, because each has too few examples. After Kira and Rendell, The feature
     selection problem (AAAI 1992): examples that differ almost only in their label show which features decide.

@@ -57,7 +57,7 @@ class AbstractTurn:
 
     @property
     def words(self) -> dict[str, str]:
-        """By argument whose value is a single word: the word."""
+        """The word of each argument whose value is a single word."""
         found = {
             one.name: one.chosen[0].text if one.template == HOLES["word"] else one.template for one in self.arguments
         }

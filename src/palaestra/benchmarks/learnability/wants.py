@@ -73,7 +73,7 @@ def assign_folds(demonstrations: Sequence[Demonstration]) -> list[int]:
 
 
 def grow_wants(examples: Sequence[WantExample], limits: frozenset[float]) -> dict[str, Forest]:
-    """By tool: a forest that decides whether a value is wanted."""
+    """For each tool, a forest that decides whether a value is wanted."""
     by_tool: dict[str, list[WantExample]] = defaultdict(list)
     for example in examples:
         by_tool[example.tool].append(example)

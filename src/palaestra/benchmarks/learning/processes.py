@@ -175,7 +175,7 @@ def _train_ahead(
 def _work(
     place: str | None, material: LearningMaterial, config: LearningConfig, job: _Job, directory: Path, news: _News
 ) -> None:
-    """Train or measure as the job says; the results stay in the folder of its seed."""
+    """Train or measure according to the job; the results stay in the folder of its seed."""
     torch.set_num_threads(config.threads)
     if place is not None:
         register_world(place, env_id=env_id_of(material.world))

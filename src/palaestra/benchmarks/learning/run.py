@@ -91,7 +91,7 @@ class LearningConfig:
             engine=_engine(),
         )
     )
-    """The limits of its rollouts also apply to evaluations."""
+    """Expert iteration; its rollout limits also apply to evaluations."""
     grpo: GrpoConfig = field(
         default_factory=lambda: GrpoConfig(
             steps=45,

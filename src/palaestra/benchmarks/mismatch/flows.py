@@ -14,8 +14,8 @@ class FlowSide:
     precision: ResolvedPrecision
     keys_and_values: KeyValueFormat = "states"
     adapters: bool = False
-    """Whether adapters are trained. In NVFP4 they are kept beside the weights of the engine; otherwise they are merged
-    into them."""
+    """Whether adapters are trained: in NVFP4 they stay beside the engine's weights, otherwise they are merged into
+    them."""
 
     @property
     def name(self) -> str:

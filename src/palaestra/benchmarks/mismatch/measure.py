@@ -1,7 +1,8 @@
 """Samples with an engine, scores with a learner of the same weights, and compares, for all pairs of flows per round.
 
-Turns come in groups with one prompt, and an answer stands between the turns of a trajectory, so prefixes are shared and
-contexts are read in parts. The learner takes a step with learning rate 0, so that all rounds have the same weights.
+Trajectories of a group have the same prompt, and there is an answer between the turns of a trajectory. So prefixes are
+shared and contexts are read in parts. The learner takes a step with learning rate 0, so that all rounds have the same
+weights.
 """
 
 import asyncio

@@ -37,8 +37,7 @@ TOYS: tuple[Toy, ...] = (
     Bandit(tasks=3, arms=8, good=60, other=40, name="noisy bandit"),
     Copying(tasks=3, length=4, letters=2, good=80, other=20, name="noisy copying"),
 )
-"""A toy of one token, and a toy with a chain of four tokens that must all be right. Both pay at random, so that
-learning needs many episodes."""
+"""A toy of one token, and a chain of four that must all be right. Both pay at random, so learning needs much data."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -29,7 +29,7 @@ class PolicyTable:
     Args:
         sizes: The number of actions of each state.
         lr: The learning rate.
-        optimiser: Plain gradient descent, or Adam (arXiv:1412.6980) with its usual settings.
+        optimiser: Plain gradient descent ("sgd"), or Adam (arXiv:1412.6980) with its usual settings.
     """
 
     def __init__(self, sizes: Sequence[int], *, lr: float, optimiser: OptimiserName = "adam") -> None:

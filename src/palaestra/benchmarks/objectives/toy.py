@@ -19,8 +19,7 @@ class ToyTurn:
     actions: tuple[int, ...]
     """The sampled actions."""
     parts: tuple[str, ...] = ()
-    """The part that each token belongs to, as in `palaestra.trainers.data.batch.PARTS`; empty where a turn has no
-    parts."""
+    """The part of each token, as in `palaestra.trainers.data.batch.PARTS`; empty where a turn has no parts."""
     reward: float = 0.0
     anchor: int = 0
     """The observation before the turn, as a number."""

@@ -47,7 +47,7 @@ class AnchorCell:
 
 @record
 class AnchorGroup:
-    """How often states recur in a group."""
+    """The recurrence of states in a group."""
 
     cell: AnchorCell
     turns: int

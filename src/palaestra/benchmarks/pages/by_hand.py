@@ -63,8 +63,7 @@ class HandPlay:
             tool.name: tool for tool in world.toolbox if tool in CONTROL or tool.name == world.toolbox.prose_tool
         }
         self._refusal = ""
-        """The reason why the last action was refused; empty where it was not refused, or where the page shows the
-        reason."""
+        """The reason why the last action was refused; empty where it was not, or where the page shows the reason."""
         self._sent: tuple[str, Mapping[str, str]] | None = None
         """The last form that was sent: a browser sends it again on a second click, or when its page is reloaded."""
         self._show_whole()

@@ -34,8 +34,7 @@ RUN = 200
 MOST_TOLD = 20
 """Maximum number of differences of an item that are kept."""
 ROUTE_EVERY, MOVE_EVERY = 8, 20
-"""In every `ROUTE_EVERY` random actions one opens a route of the site, and in every `MOVE_EVERY` one is a browser move
-that is not on the page."""
+"""One in `ROUTE_EVERY` random actions opens a route of the site; one in `MOVE_EVERY` is a move of the browser."""
 LOOKS: Sequence[tuple[str, str]] = (
     ("", ""),
     *((family, "") for family in FAMILIES),

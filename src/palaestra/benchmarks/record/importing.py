@@ -33,13 +33,13 @@ _ENDS = {FileRole.SETTINGS, FileRole.CONFIG}
 
 @record
 class ImportSummary:
-    """What an import added."""
+    """The additions of an import."""
 
     run: str
     lines: int
     """Number of lines that are new or were replaced; a document counts as one line."""
     faults: int
-    """How many of these lines cannot be read."""
+    """Number of these lines that cannot be read."""
     is_empty: bool = False
     """Whether the files hold nothing yet, so that the record has no such run."""
 

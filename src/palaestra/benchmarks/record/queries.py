@@ -104,7 +104,7 @@ class EpisodeFilter:
 
 @record
 class CriterionCount:
-    """In how many episodes a criterion counts: is met, or violated if it is a prohibition."""
+    """Number of episodes in which a criterion counts: is met, or violated if it is a prohibition."""
 
     criterion: str
     episodes: int

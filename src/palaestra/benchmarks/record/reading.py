@@ -24,12 +24,12 @@ _NOTHING = EpisodeCost(prompt_tokens=None, completion_tokens=None)
 
 
 class LineFault(ValueError):  # noqa: N818  the line is at fault
-    """A line does not have the format of its file; the message says where."""
+    """A line does not have the format of its file; the message locates the error."""
 
 
 @record
 class IndexedEpisode:
-    """What a line contains about an episode."""
+    """The content of a line about an episode."""
 
     key: str
     stage: str = ""

@@ -1,7 +1,4 @@
-"""Target values of the engine. Tables show each figure beside its target; a run never fails for missing one.
-
-Machines differ, so the targets are not limits.
-"""
+"""Target values of the engine, which tables show beside the figures; a run never fails, because machines differ."""
 
 from palaestra.benchmarks.speed.copies import COPIES, WRITES, timing_name
 

@@ -57,7 +57,7 @@ def bench_env(
 
     Args:
         env_id: The world.
-        scale: How much is measured.
+        scale: The size of the run.
         seed: Random seed of the order of the tasks.
         progress: Receives the name of each of `SECTIONS` when it is done.
     """

@@ -31,7 +31,7 @@ def class_of(tool: Tool) -> str:
 
 
 def mix(env: ToolEnv, seed: int) -> list[str]:
-    """All tasks of split train, in an order drawn from `seed`."""
+    """All tasks of split train, in a random order that `seed` determines."""
     return Stream.root("bench-env", seed).permutation(env.task_set.ids("train"))
 
 

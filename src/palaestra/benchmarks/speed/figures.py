@@ -95,7 +95,7 @@ class Throughput:
     """The speed at which a vector of environments plays the oracle's episodes, resets included."""
 
     name: str
-    """How the vector runs its environments."""
+    """The kind of vector."""
     processes: int
     """Number of processes that step environments."""
     envs: int

@@ -39,8 +39,7 @@ class MeanEstimate:
     units: int
     """Number of units; for an independent difference, on the smaller side."""
     low: float | None = None
-    """The lower end of the 95 % interval; `None` with fewer than `FEWEST` units, and where all units have the same
-    value."""
+    """Lower end of the 95 % interval; `None` with fewer than `FEWEST` units, and where all units have equal values."""
     high: float | None = None
     values: Mapping[str, float] = field(default_factory=dict[str, float])
     """The value of each unit, where there are too few units for an interval."""

@@ -134,7 +134,7 @@ def read_cells(folder: Path, config: TransferConfig, worlds: Sequence[int]) -> d
     Args:
         folder: The folder of cells.
         config: The settings of the cells.
-        worlds: The numbers of worlds of the arms; at least so many worlds are listed.
+        worlds: The numbers of worlds of the arms, at most the number of listed worlds.
 
     Raises:
         RecordError: a file cannot be read.

@@ -33,7 +33,7 @@ class TransferConfig:
     epochs: float = 4.0
     """Number of passes of the supervised stage over the demonstrations."""
     sft: SftConfig = field(default_factory=lambda: SftConfig(batch=8))
-    """Its number of steps follows from `tokens` and `epochs`."""
+    """The supervised stage; its number of steps follows from `tokens` and `epochs`."""
     expert: ExpertConfig = field(
         default_factory=lambda: ExpertConfig(
             steps=2,
@@ -46,7 +46,7 @@ class TransferConfig:
             engine=NativeConfig(rows=64),
         )
     )
-    """Its number of updates follows from `imitated_tokens`. The limits of its rollouts also apply to evaluations."""
+    """Expert iteration; its updates follow from `imitated_tokens`, and its rollout limits also apply to evaluations."""
     imitated_tokens: int = 10_000
     """Approximate trained tokens per round of expert iteration, assuming sequences as long as the demonstrations."""
     tasks: int = 32

@@ -42,9 +42,9 @@ class WordingReport:
     shared_subjects: int
     """Number of subjects that occur in both splits."""
     families: Mapping[str, float]
-    """By classifier, the share of held-out families that it recognises after training on "train"."""
+    """For each classifier, the share of held-out families that it recognises after training on "train"."""
     kinds: Mapping[str, tuple[float, float]]
-    """By classifier, the mean and the minimum share of recognised kinds, over halves of "heldout"."""
+    """For each classifier, the mean and the minimum share of recognised kinds, over halves of "heldout"."""
 
 
 def measure_wordings(

@@ -14,11 +14,11 @@ class TrainingFinding:
     stage: str
     """The name of the stage; empty where the finding is about the run."""
     importance: float
-    """From 0 to 1: roughly the share of affected rollouts times the certainty that the defect stops learning."""
+    """A number from 0 to 1: about the share of affected rollouts times the certainty that the defect stops learning."""
     sentence: str
     """The defect, with its numbers."""
     remedy: str
-    """What to change; empty where nothing has to change."""
+    """The remedy; empty where nothing has to change."""
 
 
 def percent(share: float) -> str:

@@ -8,8 +8,8 @@ from palaestra.benchmarks.diagnosis.findings.finding import TrainingFinding, joi
 from palaestra.records import EndReason
 
 FEW_SOLUTIONS, MANY_MASTERED, MANY_EQUAL, ONE_THING = 0.5, 0.4, 0.25, 0.15
-"""Minimum shares of groups: without a solution, solved by every member, with equal returns, and differing in only one
-thing that solves nothing."""
+"""Minimum shares of groups: without a solution, solved by every member, with equal returns, and with differences in
+only one respect that does not affect solving."""
 MANY_UNREADABLE, MANY_CUT, MANY_FAIL, MANY_WRONG, MANY_LOST = 0.2, 0.1, 0.2, 0.2, 0.05
 """Minimum shares: of unreadable turns, of episodes cut by a budget, of failures with the same first criterion, of cases
 with a wrong decision, and of lost trajectories."""
@@ -17,8 +17,7 @@ SOLVED_OFTEN, PLAYED_OFTEN = 3, 8
 """A family counts as forgotten if at least this many of its episodes were solved in the first third, and at least this
 many were played without a solution in the last third."""
 HEADROOM = 10.0
-"""Minimum percentage points by which pass@k exceeds pass@1 where sampling finds solutions that the policy does not
-prefer yet."""
+"""Minimum percentage points of pass@k over pass@1 where sampling finds solutions that the policy rarely takes."""
 
 
 def find_in_rollouts(stage: StageDiagnosis) -> Iterator[TrainingFinding]:

@@ -91,7 +91,7 @@ def _begin(database: Path, today: Any) -> ServerProcess:
 
 
 def _time_here(watch: Stopwatch, env: ToolEnv, task_id: str) -> list[JsonObject]:
-    env.reset(seed=0, options={"task": task_id})  # the first reset makes the task; the server's is prepared too
+    env.reset(seed=0, options={"task": task_id})  # the first reset makes the task; the server's is prepared as well
     watch.time("reset, the server's tasks here", env.reset, seed=0, options={"task": task_id})
     answers: list[JsonObject] = []
     for call in env.oracle():

@@ -25,7 +25,7 @@ QWEN3_06B = DecoderShape(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineScale:
-    """How much is sampled."""
+    """The amount of sampling."""
 
     shape: DecoderShape = SMALL
     sequences: int = 64
@@ -50,7 +50,7 @@ class EngineScale:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainScale:
-    """How much one step trains on."""
+    """The amount of training in one step."""
 
     shape: DecoderShape = SMALL
     groups: int = 8
@@ -71,7 +71,7 @@ class TrainScale:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AsyncScale:
-    """How long the loops run."""
+    """The length of the loops."""
 
     agents: int = 64
     groups: int = 8
@@ -84,8 +84,7 @@ class AsyncScale:
     latency: tuple[float, float] = (0.1, 1.0)
     """Minimum and maximum seconds of a tool; short durations are likelier."""
     warm_up: int = 100
-    """Number of steps on the oracle's episodes before the measurement, so that the policy writes turns that can be
-    parsed."""
+    """Steps on the oracle's episodes before the measurement, so that the policy writes turns that can be parsed."""
     steps: int = 5
     """Number of steps that count; two uncounted steps precede them, in which all episodes start at once."""
     rounds: int = 1
@@ -94,7 +93,7 @@ class AsyncScale:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplicaScale:
-    """How much several engines sample."""
+    """The amount of sampling by several engines."""
 
     shape: DecoderShape = SMALL
     replicas: int = 2
