@@ -1,7 +1,7 @@
-"""Measures how often a rubric derived from an author's calls and an expert's rubric agree to accept or reject.
+"""Measures how often a rubric derived from an author's calls agrees with an expert's rubric to accept or reject work.
 
-The oracle's work, wrong work and other right work are each played once, and both rubrics judge the same log. Neither is
-the standard for the other: a disagreement is listed as a question to the author.
+The oracle's work, wrong work and other correct work are each played once, and both rubrics judge the same log. Neither
+rubric is the standard for the other: a disagreement is listed as a question to the author.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -36,22 +36,22 @@ class RubricComparison:
     kind: str
     what: str
     expert: bool
-    """Whether the expert's rubric accepts it."""
+    """Whether the expert's rubric accepts the work."""
     derived: bool
-    """Whether the derived rubric accepts it."""
+    """Whether the derived rubric accepts the work."""
     expert_points: int
     derived_points: int
     why: tuple[str, ...]
-    """The criteria for which the stricter rubric rejects it, if they disagree."""
+    """If the rubrics disagree, the criteria for which the stricter one rejects the work."""
 
     @property
     def agreed(self) -> bool:
-        """Whether both accept it or both reject it."""
+        """Whether both rubrics accept the work or both reject it."""
         return self.expert == self.derived
 
     @property
     def family(self) -> str:
-        """The family of its task."""
+        """The family of the task."""
         return self.task.rpartition("/")[0]
 
 
@@ -64,12 +64,12 @@ class Agreement:
 
     @property
     def percent(self) -> float:
-        """The share of the work on which both agree, 0 to 100."""
+        """The percentage of work on which both rubrics agree."""
         return _percent(self.judged)
 
     @property
     def disagreements(self) -> list[RubricComparison]:
-        """The work on which they disagree."""
+        """The work on which the rubrics disagree."""
         return [j for j in self.judged if not j.agreed]
 
 
@@ -133,7 +133,7 @@ def judge(instance: Instance, rubric: Rubric, outcome: TrialOutcome) -> Score:
             events=turn.events,
             changes=turn.changes,
             answer=outcome.answer if number == last else {},
-            # A trial judges work that does not end as if a budget had ended it.
+            # A trial judges unfinished work as if a budget had ended it.
             end=(outcome.end or EndReason.MAX_TURNS) if number == last else None,
             heard=tuple(message["content"] for message in turn.observation),
         )
@@ -152,7 +152,7 @@ def _why(expert_rubric: Rubric, expert: Score, derived_rubric: Rubric, derived: 
     return tuple(f"{c.id}: {c.text} ({score.verdicts[c.id].reason})" for c in failed)
 
 
-# As people read it
+# Tables and documents
 
 
 def agreement_tables(found: Agreement) -> list[Table]:
@@ -161,7 +161,7 @@ def agreement_tables(found: Agreement) -> list[Table]:
 
 
 def kinds_table(found: Agreement) -> Table:
-    """Agreement by kind of work; attacks count together, each being tried once on a task."""
+    """The table of agreement by kind of work; attacks are one row, because each is tried once on a task."""
     words = {
         "oracle": "nothing",
         "attack": "any way to be paid for nothing",
@@ -182,7 +182,7 @@ def kinds_table(found: Agreement) -> Table:
 
 
 def families_table(found: Agreement) -> Table:
-    """Agreement by family."""
+    """The table of agreement by family."""
     families = dict.fromkeys(j.family for j in found.judged)
     return Table(
         title="By family",

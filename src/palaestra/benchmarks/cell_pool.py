@@ -24,12 +24,12 @@ def run_in_pool(
     """Run cells in order.
 
     Args:
-        cells: The functions that run them, by name; they are pickled.
+        cells: The functions that run the cells, by name; they are pickled.
         work: The folder of runs, for messages.
-        jobs: Cells that run at once.
-        minutes: No cell begins after this time.
+        jobs: Number of cells that run at once.
+        minutes: The time after which no further cell starts.
         bar: Opens a progress bar.
-        say: Called with messages about cells that begin, and cells that do not fit in the time.
+        say: Receives messages about cells that start, and cells that do not fit into the time.
     """
     until = None if minutes is None else monotonic() + 60 * minutes
     left = list(cells)
@@ -51,7 +51,7 @@ def run_in_pool(
 
 @contextmanager
 def hold_lock(path: Path) -> Generator[None]:
-    """Hold a lock that other cells wait for, so that they do not make the same thing twice."""
+    """Hold a lock that other cells wait for, so that they do not repeat the same work."""
     make_folder(path.parent)
     with path.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -17,7 +17,7 @@ KeptSettings: TypeAlias = Mapping[str, Any]
 
 
 def keep_settings(settings: object) -> KeptSettings:
-    """The fields of a dataclass and of those in it, as JSON."""
+    """The fields of a dataclass and of nested dataclasses, as JSON."""
     assert is_dataclass(settings)
     kept: KeptSettings = orjson.loads(canonical(settings))
     return kept

@@ -7,7 +7,7 @@ Needs matplotlib, an optional dependency that no other module imports. The modul
 episodes, and keeps no state. While it draws, it changes matplotlib's settings, so threads that use matplotlib must take
 turns.
 """
-# matplotlib types its methods, but not what they take as **kwargs.
+# matplotlib annotates its methods, but not their **kwargs.
 # pyright: reportUnknownMemberType=false
 
 import math
@@ -31,19 +31,19 @@ from numpy.typing import NDArray
 from palaestra.benchmarks.statistics import MeanEstimate
 
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#4d4d4d")
-"""Told apart by the colour-blind (Okabe and Ito 2008, "Color universal design")."""
+"""Colours that colour-blind people can distinguish (Okabe and Ito 2008, "Color universal design")."""
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _DASHES = ("-", "--", ":")
 _TEXT, _MUTED, _LINE = "#1c2128", "#5d6674", "#dfe2e8"
 
 _PANEL_SIZE = (3.8, 3.1)  # inches
 _PANELS_A_ROW = 3
-_LINE_HEIGHT, _AROUND_LINES = 0.24, 1.15  # inches, of panels that lie on their side
+_LINE_HEIGHT, _AROUND_LINES = 0.24, 1.15  # inches, for sideways panels
 _DOTS_PER_INCH = 200
 _LEGEND_LETTERS = 38
-"""Letters of a legend, with four for each colour, that fit on one line above a panel."""
+"""Maximum letters of a legend on one line above a panel, counting four extra for each colour."""
 _TITLE_LETTERS, _NARROW_LETTERS = 35, 26
-"""Letters of a line of text above or below a panel, and beside the labels of a sideways one."""
+"""Maximum letters per line of text above or below a panel, and beside the labels of a sideways panel."""
 _NUMBERED = 8
 """Maximum number of estimates that show their number beside them, if no lines cross them."""
 _LABEL_LETTERS = 48
@@ -53,7 +53,7 @@ _Handles: TypeAlias = list[tuple[Line2D, str]]
 """The entries of a legend: a line and its label."""
 
 _STYLE = {
-    "font.family": "DejaVu Sans",  # matplotlib's own, so measured alike on every machine
+    "font.family": "DejaVu Sans",  # matplotlib's own font, so that sizes are equal on every machine
     "font.size": 9,
     "text.color": _TEXT,
     "text.parse_math": False,
@@ -105,23 +105,19 @@ class Curve:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """A mean and the interval around it.
-
-    Raises:
-        ValueError: the interval's ends are the wrong way round, or a number is not finite.
-    """
+    """A mean and its interval."""
 
     label: str
-    """Its position from left to right: a condition, such as "before"."""
+    """The condition, such as "before", which determines the position from left to right."""
     group: str
-    """The group that shares its colour, such as "seen families"."""
+    """The group of estimates with the same colour, such as "seen families"."""
     mean: float
     low: float
     high: float
 
     @classmethod
     def of(cls, label: str, group: str, estimate: MeanEstimate) -> "Estimate":
-        """An estimate to draw; one without an interval is a point."""
+        """Convert an estimate for drawing; without an interval it is a point."""
         mean = estimate.mean
         low = mean if estimate.low is None else estimate.low
         return cls(label=label, group=group, mean=mean, low=low, high=mean if estimate.high is None else estimate.high)
@@ -138,9 +134,9 @@ class Panel:
     """One coordinate system with curves, or with estimates.
 
     Raises:
-        ValueError: it has neither curves nor estimates, or both; two estimates share label and group; `average_over` is
-            below 1; `log_y` meets a value that is not above zero; `sideways` is asked of curves, or of a logarithmic
-            axis; or a baseline of an upright panel.
+        ValueError: the panel has neither curves nor estimates, or both; two estimates share label and group;
+            `average_over` is below 1; `log_y` is set with a value that is not above zero; `sideways` is set with curves
+            or a logarithmic axis; or an upright panel has a baseline.
     """
 
     title: str
@@ -182,7 +178,7 @@ class Panel:
 
 
 def png(panels: Sequence[Panel]) -> bytes:
-    """The panels side by side, three a row, as a PNG of 760 pixels a panel; two a row and wider, with one on its side.
+    """Render the panels as a PNG, three per row with 760 pixels each; if one is sideways, two wider panels per row.
 
     Raises:
         ValueError: there are no panels.
@@ -191,9 +187,9 @@ def png(panels: Sequence[Panel]) -> bytes:
 
 
 def svg(panels: Sequence[Panel]) -> str:
-    """The panels side by side, three a row, as an SVG document whose text can be selected and searched.
+    """Render the panels as an SVG document, three per row, whose text can be selected and searched.
 
-    Its title names the panels, for readers who do not see them. The same panels give the same document.
+    Its title names the panels as a text alternative. The same panels give the same document.
 
     Raises:
         ValueError: there are no panels.
@@ -202,9 +198,9 @@ def svg(panels: Sequence[Panel]) -> str:
 
 
 def moving_average(values: Sequence[float], width: int) -> NDArray[np.float64]:
-    """The mean of the `width` values around each; at both ends, of those that exist.
+    """The mean of the `width` values around each value; at both ends, the mean of the existing values.
 
-    An even width takes one value more after than before.
+    An even width includes one more value after than before.
     """
     window = np.ones(min(width, 2 * len(values) - 1))
     start = len(window) // 2
@@ -296,7 +292,7 @@ def _draw_curves(axes: Axes, panel: Panel) -> _Handles:
 
 def _draw_estimates(axes: Axes, panel: Panel) -> _Handles:
     labels, groups = _labels_and_groups(panel)
-    apart = min(0.36, 0.66 / max(1, len(groups) - 1))  # where labels stand 1 apart
+    apart = min(0.36, 0.66 / max(1, len(groups) - 1))  # labels are at a distance of 1
     digits = 1 if max(abs(estimate.mean) for estimate in panel.estimates) >= 10 else 2
     handles: dict[str, Line2D] = {}
     for estimate in panel.estimates:
@@ -352,12 +348,12 @@ def _draw_estimate(axes: Axes, estimate: Estimate, x: float, number: int) -> Lin
 
 
 def _plain(value: float, _: int | None) -> str:
-    """A tick's number; matplotlib's own would write powers of ten as mathematics."""
+    """Format a tick's number; matplotlib's own format would write powers of ten as mathematics."""
     return f"{value:g}"
 
 
 def _draw_legend(axes: Axes, handles: _Handles) -> int:
-    """Names the colours between title and axes, where they hide no data; returns how many lines that takes."""
+    """Draw the legend between title and axes, where it hides no data; return its number of lines."""
     lines, labels = zip(*handles, strict=True)
     shown = [_visible(label) for label in labels]
     fitting = max(1, _LEGEND_LETTERS // (max(map(len, shown)) + 4))
@@ -378,7 +374,7 @@ def _draw_legend(axes: Axes, handles: _Handles) -> int:
 
 
 def _note(axes: Axes, text: str) -> None:
-    """A remark on the line of the x axis's label, at its other end."""
+    """Add a note on the line of the x axis's label, at its other end."""
     axes.annotate(
         text, (1, 0), (0, -21), "axes fraction", "offset points", ha="right", va="top", color=_MUTED, fontsize=8
     )
@@ -389,5 +385,5 @@ def _wrap(label: str, width: int) -> str:
 
 
 def _visible(text: str) -> str:
-    """The text without the control characters that XML cannot hold."""
+    """Replace control characters that XML cannot represent."""
     return re.sub(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\ufffd", text)

@@ -46,7 +46,7 @@ from palaestra.trainers import OpenProgressBar, WorldConfig
 from palaestra.trajectory import Episode, read_episodes, write_episodes
 
 PROVED = "dev"
-"""The split in which the demo proves its training families; `palaestra tasks prove` proves all."""
+"""The split in which the demo proves its training families; `palaestra tasks prove` proves all splits."""
 _PROOF = TypeAdapter(Proof)
 
 
@@ -55,7 +55,7 @@ class DemoReport:
     """The results of the demo."""
 
     episodes: list[Episode]
-    """The bundled agents' rollouts."""
+    """The rollouts of the bundled agents."""
     proof: Proof
     material: LearningMaterial
     runs: list[LearningResult]
@@ -72,7 +72,7 @@ def run_demo(
     bar: OpenProgressBar,
     say: Callable[[str], None] = lambda _: None,
 ) -> DemoReport:
-    """Roll out, prove, learn, write.
+    """Roll out agents, prove tasks, train policies, and write the results.
 
     Each finished part is saved in `NAME.parts` beside `out`, and training also while it runs; an interrupted demo
     resumes from there. The parts are removed once `out` is written.
@@ -81,12 +81,12 @@ def run_demo(
         out: The directory to write: `trajectories.jsonl`, `proof.json`, `learning.json`, `tables.md`, `curves.png`,
             `index.html`, and for each seed the policy of each stage and control, each with its trajectories. The
             previous content is kept beside it as `NAME.previous`.
-        seeds: Training runs, with the seeds 0, 1, ...
+        seeds: Number of training runs, with the seeds 0, 1, ...
         world: The world, by id or by the folder of its pack. Default: the default world.
         config: The training settings; the default fits into twelve minutes on two cores.
         jobs: Policies to train at once, each in a process; if above 1, `config.threads` is 1.
-        bar: Opens a progress bar of a title and a number of steps.
-        say: Called with a sentence about where a part resumes.
+        bar: Opens a progress bar with a title and a number of steps.
+        say: Receives a message where a part resumes.
 
     Raises:
         StorageError: `out` could not be written; its previous content is unchanged.
@@ -104,7 +104,7 @@ def run_demo(
     parts = out.with_name(f"{out.name}.parts")
     sweep(out)
     _begin(parts, config, PACKS.find(env_id), say)
-    with saving(out) as directory:  # opened first, so that an unwritable place is found before the work
+    with saving(out) as directory:  # opened first, so that an unwritable place is detected before the work
         if config.base is not None:
             families = demo_families(env, tool_env, most=config.families)
             groups = heldout_groups(tool_env, families=families, each=config.heldout)
@@ -126,7 +126,7 @@ def run_demo(
 
 
 def _begin(parts: Path, config: LearningConfig, pack: Pack, say: Callable[[str], None]) -> None:
-    """Remove parts from other code or settings; keep parts from these."""
+    """Remove parts of other code or settings; keep parts of the current code and settings."""
     base = [] if config.base is None else [digest_base(config.base)]
     begun = digest([config, pack.env_id, _source_digests(pack), *base])
     label = parts / "begun"
@@ -143,7 +143,7 @@ def _begin(parts: Path, config: LearningConfig, pack: Pack, say: Callable[[str],
 
 
 def _source_digests(pack: Pack) -> list[tuple[str, str]]:
-    """The names and digests of the package's source files and the world's."""
+    """The names and digests of the source files of the package and the world."""
     places = [Path(palaestra.__file__).parent, pack.folder or Path(pack.place)]
     files = {
         file for place in places for file in (place.rglob("*.py") if place.is_dir() else [place] * place.is_file())
@@ -154,7 +154,7 @@ def _source_digests(pack: Pack) -> list[tuple[str, str]]:
 def _prove(
     env: gym.Env[Any, Any], world: ToolEnv, directory: Path, bar: OpenProgressBar, say: Callable[[str], None]
 ) -> tuple[list[Episode], Proof]:
-    """The rollouts of the bundled agents and the proof of a split, loaded if saved there, otherwise new."""
+    """The rollouts of the bundled agents and the proof of a split: restored where they are saved, otherwise new."""
     sweep(directory)
     if directory.exists():
         try:
@@ -183,14 +183,14 @@ def demo_material(
     families: int | None = None,
     heldout: int | None = None,
 ) -> LearningMaterial:
-    """The oracle's episodes of the families that the demo learns from, and the tasks that it is measured on.
+    """The oracle's episodes of the training families, and the held-out tasks.
 
     Args:
         env: The environment that the oracle plays in.
-        world: The same, unwrapped.
+        world: The same environment, unwrapped.
         demonstrations: Maximum demonstrations per family.
-        families: Maximum families to learn from; see `demo_families`.
-        heldout: Maximum tasks to measure on per family and group.
+        families: Maximum number of training families; see `demo_families`.
+        heldout: Maximum held-out tasks per family and group.
     """
     chosen = demo_families(env, world, most=families)
     shown = [one for family in chosen for one in islice(_demonstrations(env, world, family), demonstrations)]
@@ -211,9 +211,9 @@ def demo_material(
 
 
 def _demonstrations(env: gym.Env[Any, Any], world: ToolEnv, family: str) -> Iterator[Episode]:
-    """The oracle's episodes of a family: first tasks that `train` lists, then further instances.
+    """The oracle's episodes of a family: first the listed tasks of `train`, then further instances.
 
-    Instances that the family cannot make, or whose words policies are measured on, are left out.
+    Instances that the family cannot make, or whose words occur in held-out tasks, are left out.
     """
     expert, guard = oracle(world.oracle), Guard()
     for index in world.task_set.indices(family, "train"):
@@ -226,12 +226,12 @@ def _demonstrations(env: gym.Env[Any, Any], world: ToolEnv, family: str) -> Iter
 
 
 def demo_families(env: gym.Env[Any, Any], world: ToolEnv, *, most: int | None = None) -> tuple[str, ...]:
-    """The ids of the families that the demo learns from.
+    """The ids of the demo's training families.
 
     Args:
         env: The environment that the oracle plays in.
-        world: The same, unwrapped.
-        most: Maximum families; those with short solutions are taken, see `choose_families`.
+        world: The same environment, unwrapped.
+        most: Maximum number of families; those with short solutions are chosen, see `choose_families`.
     """
     families = tuple(dict.fromkeys(task.rpartition("/")[0] for task in demo_task_ids(world, "train")))
     if most is None or len(families) <= most:
@@ -246,16 +246,16 @@ def _twin_families(world: ToolEnv) -> dict[str, str]:
 
 
 def _names(families: Iterable[str]) -> tuple[str, ...]:
-    """Names of families without the world's name."""
+    """The names of families without the name of their world."""
     return tuple(family.split("/")[1] for family in families)
 
 
 def heldout_groups(
     world: ToolEnv, *, families: Collection[str] | None = None, each: int | None = None
 ) -> tuple[HeldoutGroup, ...]:
-    """The held-out tasks by what is new in them: records; also wordings; also families.
+    """The held-out tasks in groups with new records, with new wordings as well, or with new families as well.
 
-    If a world names no families for the demo, only those of `heldout` count.
+    If a world names no families for the demo, only tasks of `heldout` count.
 
     Args:
         world: The world.
@@ -279,7 +279,7 @@ def heldout_groups(
 
 
 def _all_groups(world: ToolEnv, trained: Collection[str]) -> tuple[HeldoutGroup, ...]:
-    """Every held-out task, given the training families `trained`."""
+    """All held-out tasks in groups, for the training families `trained`."""
     unseen = world.world.demo_unseen
     if not unseen:
         shown = [task for task in world.task_set.ids("train") if task.rpartition("/")[0] in trained]
@@ -300,7 +300,7 @@ def proved_task_ids(world: ToolEnv) -> tuple[str, ...]:
 
 
 def demo_task_ids(world: ToolEnv, split: str) -> list[str]:
-    """The ids of a split that belong to the families that the demo learns from."""
+    """The ids of a split's tasks that belong to the demo's training families."""
     families = world.world.demo
     return list(_tasks_of(world, split, families) if families else world.task_set.ids(split))
 
@@ -310,7 +310,7 @@ def _tasks_of(world: ToolEnv, split: str, families: Collection[str]) -> tuple[st
 
 
 def _roll_out_agents(env: gym.Env[Any, Any], world: ToolEnv, bar: OpenProgressBar) -> list[Episode]:
-    """Every agent on the first instance of each of the demo's families."""
+    """Play the first instance of each of the demo's families with every agent."""
     ids = [task for split in ("train", "heldout") for task in demo_task_ids(world, split)]
     first = {task.rpartition("/")[0]: task for task in reversed(ids)}
     agents = baselines(world)
@@ -357,7 +357,7 @@ def _select_shown(run: LearningResult) -> Iterator[Episode]:
 
 
 def rollout_table(episodes: list[Episode]) -> Table:
-    """The score of each agent on the first task of each family."""
+    """The table of scores of each agent on the first task of each family."""
     agents = list(dict.fromkeys(e.agent for e in episodes))
     families = list(dict.fromkeys(e.task.family for e in episodes))
     by_place = {(e.task.family, e.agent): e for e in episodes}

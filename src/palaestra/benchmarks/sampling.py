@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 _SHARE, _SOLVED = "choice/share/", "choice/solved/"
 _FAMILIES = 6
-"""Families with their own curve: the number of distinguishable colours, minus one for the others."""
+"""Number of families with their own curve: the number of distinguishable colours, minus one for all others."""
 _WINDOW = 5
-"""Steps over which a curve is averaged."""
+"""Number of steps over which a curve is averaged."""
 
 
 def sampling_panels(run: RunFolder) -> "list[Panel]":
@@ -37,7 +37,7 @@ def sampling_panels(run: RunFolder) -> "list[Panel]":
 
 
 def family_shares(stage: StageFolder) -> dict[str, float]:
-    """Each family's share of all groups, the greatest first; empty for a stage that did not choose tasks."""
+    """Each family's share of all groups, the largest first; empty for a stage that did not choose tasks."""
     rows = [row for row in stage.history if any(name.startswith(_SHARE) for name in row)]
     total: dict[str, float] = {}
     for row in rows:

@@ -1,4 +1,4 @@
-"""What each part of the recipe is worth: arms that differ in one thing, trained for equal time, with several seeds."""
+"""The value of each part of the recipe: arms that differ in one part, trained for equal time, with several seeds."""
 
 from palaestra.benchmarks.ablations.arm import AblationArm, AblationConfig, AblationTable
 from palaestra.benchmarks.ablations.arms import ARMS, TABLES

@@ -1,8 +1,8 @@
-"""What an arm and a table are, and the budget that arms have in common.
+"""Arms and tables of ablations, and the budget that arms share.
 
-Every arm goes on from a policy of its seed that it shares with others: a warm start of its site and format, or what
-another arm trained. The arms of a table have equal processor time on one thread, or take equally many steps. What an
-arm does not name is as in `palaestra.benchmarks.learning`: the demo's settings.
+Every arm continues from a policy of its seed that it shares with other arms: a warm start of its site and format, or
+the trained policy of another arm. The arms of a table have equal processor time on one thread, or equally many steps.
+Settings that an arm does not name are those of `palaestra.benchmarks.learning`: the demo's settings.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,17 +17,17 @@ from palaestra.trainers.loops.config import StageConfig
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AblationConfig:
-    """What all arms have in common."""
+    """The settings that all arms share."""
 
     model: ModelConfig = field(default_factory=ModelConfig)
     demonstrations: int = 20
-    """Of each family."""
+    """Number of demonstrations of each family."""
     sft: SftConfig = field(default_factory=lambda: LearningConfig().sft)
-    """The warm start."""
+    """The settings of the warm start."""
     expert: ExpertConfig = field(default_factory=lambda: LearningConfig().expert)
     grpo: GrpoConfig = field(default_factory=lambda: LearningConfig().grpo)
     cpu_seconds: float = 300.0
-    """Processor time of training after the warm start, on one thread."""
+    """Processor seconds of training after the warm start, on one thread."""
     samples: int = 3
     """Episodes of each held-out task at each temperature."""
     temperatures: tuple[float, ...] = (1.0, 0.3)
@@ -37,32 +37,32 @@ Stages: TypeAlias = Mapping[str, StageConfig]
 
 
 def train_nothing(_: AblationConfig) -> Stages:
-    """The stages of an arm that is what it begins with."""
+    """The stages of an arm that only measures its initial policy."""
     return {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AblationArm:
-    """One way to go on from a policy."""
+    """One way to continue from a policy."""
 
     what: str
-    """In words, for a table's row."""
+    """A description for a table's row."""
     stages: Callable[[AblationConfig], Stages]
     """The stages after the start."""
     site: str = "demo"
-    """Where it is trained and measured: a name of `SITES`."""
+    """The site where the arm is trained and measured: a name of `SITES`."""
     format: str | None = None
-    """The chat format of the policy, and of its warm start, where it is not the site's."""
+    """The chat format of the policy and of its warm start, where it differs from the site's."""
     start: str | None = None
-    """The arm whose trained policy it goes on from; `None` for the warm start of its site and format."""
+    """The arm whose trained policy is the start; `None` for the warm start of the site and format."""
 
     @property
     def chat_format(self) -> str:
-        """The format of its policy."""
+        """The chat format of the policy."""
         return self.format or SITES[self.site].format
 
     def warm_start(self, config: AblationConfig) -> SftConfig:
-        """The supervised steps that come before all else."""
+        """The settings of the supervised steps that precede the arm's stages."""
         return replace(config.sft, steps=SITES[self.site].steps or config.sft.steps)
 
     def play(self, config: AblationConfig) -> PlayConfig:
@@ -75,7 +75,7 @@ CellFigure: TypeAlias = Literal["lag", "mismatch", "CPU s a step"]
 
 
 def describe_equal_time(config: AblationConfig) -> str:
-    """The budget of arms that have equal processor time."""
+    """Describe the budget of arms with equal processor time."""
     return (
         f"Every arm but a warm start trains for {config.cpu_seconds:g} s of processor time on one thread after a warm "
         f"start of {config.sft.steps} steps."
@@ -89,20 +89,20 @@ class AblationTable:
     question: str
     arms: tuple[str, ...]
     against: str | Mapping[str, str]
-    """The arm that differences are taken from; or, by arm, the one that its difference is taken from."""
+    """The arm that is subtracted in differences; or a mapping from each arm to the arm that is subtracted from it."""
     over: str
-    """What a table's columns call that arm, or those arms."""
+    """The name of the subtracted arm or arms in the table's columns."""
     site: str = "demo"
-    """Where its arms are trained and measured."""
+    """The site where the arms are trained and measured."""
     budget: Callable[[AblationConfig], str] = describe_equal_time
-    """What arms have in common, in a sentence."""
+    """Makes a sentence about the budget that the arms share."""
     figures: tuple[CellFigure, ...] = ()
-    """What else of training its rows show."""
+    """Additional figures of training that the rows show."""
     seeds: int = 3
-    """Training runs of each arm, unless more or fewer are asked for."""
+    """Training runs of each arm, unless the caller asks for another number."""
 
     def reference(self, arm: str) -> str | None:
-        """The arm that the difference of `arm` is taken from; `None` where it has none."""
+        """The arm that is subtracted from `arm`; `None` where there is none."""
         if isinstance(self.against, Mapping):
             return self.against.get(arm)
         return self.against if arm != self.against else None

@@ -1,4 +1,4 @@
-"""The arms that differ in one part of the demo's recipe, and every arm and table by name."""
+"""The arms that differ in one part of the demo's recipe, and all arms and tables by name."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -97,7 +97,7 @@ ARMS: Mapping[str, AblationArm] = MappingProxyType(
         **method_arms("alfworld"),
     }
 )
-"""By name. An arm that several tables compare is trained once a seed."""
+"""All arms by name. An arm in several tables is trained once per seed."""
 
 TABLES: Mapping[str, AblationTable] = MappingProxyType(
     {
@@ -145,4 +145,4 @@ TABLES: Mapping[str, AblationTable] = MappingProxyType(
         "flows": FLOW_TABLE,
     }
 )
-"""By name, in the order in which their cells are run."""
+"""All tables by name, in the order in which their cells run."""

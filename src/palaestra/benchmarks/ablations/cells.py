@@ -1,7 +1,7 @@
-"""Cells of the tables: one arm with one seed, trained and measured, and kept as a small file that can be committed.
+"""Cells of the tables: one arm with one seed, trained, measured and kept as a small file that can be committed.
 
-A cell holds what its figures follow from, its settings, and the digests of its tasks and demonstrations. A cell of
-other settings does not count as run. Runs and warm starts stay in a working folder, where a killed cell goes on.
+A cell holds the data behind its figures, its settings, and the digests of its tasks and demonstrations. A cell with
+other settings does not count as finished. Runs and warm starts stay in a working folder, where a killed cell resumes.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -52,7 +52,7 @@ from palaestra.validation import plain_rule
 
 @dataclass(frozen=True, slots=True, order=True)
 class CellKey:
-    """Which arm, with which seed."""
+    """An arm and a seed."""
 
     arm: str
     seed: int
@@ -63,59 +63,59 @@ class CellKey:
 
 @record
 class AblationCell:
-    """What one arm came to with one seed."""
+    """The results of one arm with one seed."""
 
     arm: str
     seed: int
     settings: KeptSettings
-    """Those of the arm (`CellSettings`)."""
+    """The settings of the arm (`CellSettings`)."""
     steps: Mapping[str, int]
-    """Of each stage after the warm start."""
+    """Number of steps of each stage after the warm start."""
     cpu_seconds: Mapping[str, float]
-    """Processor time of each; one thread."""
+    """Processor seconds of each stage, on one thread."""
     solved: Mapping[str, Mapping[str, Mapping[str, tuple[int, ...]]]]
-    """By temperature, group of held-out tasks and task: of each episode 1 where it solved its task, and 0 where not."""
+    """For each temperature, group of held-out tasks and task: 1 per episode that solved the task, else 0."""
     harmed: Mapping[str, Mapping[str, float]]
-    """By temperature and group: the share of episodes that did something forbidden, in percent."""
+    """For each temperature and group, the percentage of episodes that did something forbidden."""
     unfinished: Mapping[str, Mapping[str, float]]
-    """By temperature and group: the share of episodes that a budget or an unreadable turn ended, in percent."""
+    """For each temperature and group, the percentage of episodes that ended by a budget or an unreadable turn."""
     lag: Mapping[str, float] = field(default_factory=dict[str, float])
-    """How many versions older than the trained weights those were that drew the tokens: `mean` over the steps that had
-    a gradient, and `last` of them. Empty where no stage says so."""
+    """Staleness of the weights that sampled the tokens, in versions: the `mean` over steps with a gradient, and the
+    `last` value. Empty where no stage records it."""
     mismatch: Mapping[str, float] = field(default_factory=dict[str, float])
-    """By how many nats the log-probabilities of rollouts and training on equal weights differed: the `mean` over the
-    steps that had such tokens, and the greatest, `max`. Empty where no stage says so."""
+    """Mismatch of the log-probabilities of rollouts and training under equal weights, in nats: the `mean` over steps
+    with such tokens, and the maximum, `max`. Empty where no stage records it."""
     start: str = ""
-    """The digest of the policy that it began with, where that is another arm's: arms are compared where it is equal."""
+    """The digest of the initial policy, where another arm trained it: arms are compared only where it is equal."""
 
 
 _CELL = TypeAdapter(AblationCell)
 
 
 Materials: TypeAlias = Mapping[str, LearningMaterial]
-"""By the name of a site."""
+"""Materials by the name of their site."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CellSettings:
-    """What must agree for a cell to count as run."""
+    """The settings that must be equal for a cell to count as finished."""
 
     config: AblationConfig
     chat_format: str
     warm_start: SftConfig
     play: PlayConfig
     stages: Mapping[str, tuple[str, StageConfig]]
-    """By name: the kind and the settings of each."""
+    """The kind and the settings of each stage, by name."""
     tasks: str
     """The digest of the held-out tasks."""
     demonstrations: str
-    """The digest of those shown."""
+    """The digest of the demonstrations."""
     start: "CellSettings | None"
-    """Of the arm that it goes on from, where there is one."""
+    """The settings of the arm whose policy is the start, where there is one."""
 
 
 def cell_settings(config: AblationConfig, materials: Materials) -> dict[str, CellSettings]:
-    """By arm of the sites at hand."""
+    """The settings of each arm whose site is in `materials`."""
     shown = {site: digest([episode.digest() for episode in one.demonstrations]) for site, one in materials.items()}
     tasks = {site: digest(one.tasks) for site, one in materials.items()}
 
@@ -136,7 +136,7 @@ def cell_settings(config: AblationConfig, materials: Materials) -> dict[str, Cel
 
 
 def read_cells(folder: Path, config: AblationConfig, materials: Materials) -> dict[CellKey, AblationCell]:
-    """The finished cells in `folder` of the sites at hand; those of other settings are left out.
+    """Read the finished cells in `folder` of the given sites; cells with other settings are left out.
 
     Raises:
         RecordError: a file cannot be read.
@@ -170,18 +170,18 @@ def run_cells(
     """Run cells in order, each in a process of its own, and write each to `cells` when it is done.
 
     Args:
-        materials: What is learnt from and measured on, of each site that the cells need.
-        keys: Which cells; each is run, whatever `cells` holds.
-        config: What all have in common.
+        materials: The training and test material of each site that the cells need.
+        keys: The cells to run, even if `cells` already holds them.
+        config: The settings that all arms share.
         cells: The folder of finished cells.
-        work: The folder of runs; a killed cell goes on from what it holds.
-        jobs: Cells that run at once, on one thread each.
-        minutes: No cell begins after so long.
+        work: The folder of runs, in which a killed cell resumes.
+        jobs: Number of cells that run at once, on one thread each.
+        minutes: The time after which no further cell starts.
         bar: Opens a progress bar.
-        say: Told what begins, and what does not fit in the time.
+        say: Receives messages about cells that start, and cells that do not fit into the time.
 
     Raises:
-        CheckpointError: what is in `work` is of other settings, or damaged.
+        CheckpointError: files in `work` have other settings, or are damaged.
     """
     run_in_pool(
         {str(key): _start_cell(materials[ARMS[key.arm].site], key, config, cells, work) for key in keys},
@@ -211,7 +211,7 @@ def run_cell(material: LearningMaterial, key: CellKey, config: AblationConfig, c
     """Train and measure one arm with one seed, on one thread, and write its file.
 
     Raises:
-        InfrastructureError: the world failed in some episode of an evaluation; no file is written.
+        InfrastructureError: the world failed in an episode of an evaluation; no file is written.
     """
     torch.set_num_threads(1)
     arm = ARMS[key.arm]
@@ -260,15 +260,15 @@ class _TrainedArm:
     """An arm that was trained with a seed."""
 
     start: Path
-    """The checkpoint that it went on from."""
+    """The checkpoint of the initial policy."""
     checkpoint: Path
-    """What it came to."""
+    """The checkpoint of the trained policy."""
     stages: tuple[str, ...]
-    """The names of its stages, in order."""
+    """The names of the stages, in order."""
 
 
 def _train(key: CellKey, config: AblationConfig, material: LearningMaterial, work: Path) -> _TrainedArm:
-    """The trained arm. The first cell that needs it trains it, and cells that go on from it wait meanwhile."""
+    """Train an arm. The first cell that needs it trains it; cells that continue from it wait for the result."""
     arm = ARMS[key.arm]
     demonstrations = write_demonstrations(material, config.demonstrations, work / _training_site(arm))
     if arm.start is None:
@@ -287,7 +287,7 @@ def _train(key: CellKey, config: AblationConfig, material: LearningMaterial, wor
 
 
 def _training_site(arm: AblationArm) -> str:
-    """The site without what tells on which tasks it is measured."""
+    """The site without the suffix of its test tasks, which do not affect training."""
     return arm.site.removesuffix("-dev")
 
 
@@ -299,7 +299,7 @@ def _warm_start(
     demonstrations: Path,
     work: Path,
 ) -> Path:
-    """The checkpoint of the warm start that arms of this site, format and seed share; trained by the first of them."""
+    """The checkpoint of the warm start that arms of this site, format and seed share; the first of them trains it."""
     folder = work / f"start-{_training_site(arm)}-{arm.chat_format}-{seed}"
     with hold_lock(folder.with_name(f"{folder.name}.lock")):
         settings = _settings(
@@ -327,7 +327,7 @@ def _settings(
 
 
 def _with_demonstrations(stage: StageConfig, demonstrations: Path) -> StageConfig:
-    """The stage with its demonstrations, where it takes any."""
+    """The stage with its demonstrations, if its kind uses any."""
     return stage if isinstance(stage, GrpoConfig) else replace(stage, demonstrations=demonstrations)
 
 
@@ -360,4 +360,4 @@ def _mismatch(history: Sequence[Metrics]) -> dict[str, float]:
 
 
 def _say_nothing(_: str) -> None:
-    """Cells run beside each other: what a run says is in its folder."""
+    """Discard messages: cells run concurrently, and the folder of each run holds its messages."""

@@ -9,9 +9,9 @@ from palaestra.trainers import ObjectiveConfig, WeightNoiseConfig
 from palaestra.trainers.device import Precision
 
 _STEPS = 24
-"""Steps of every arm: a draw in FP8 takes three to four times as long as one in bfloat16, and a cell ten minutes."""
+"""Steps of every arm: sampling in FP8 takes three to four times as long as in bfloat16, and a cell ten minutes."""
 _LEVELS = 6
-"""Levels of noise on weights, all of which the steps go through."""
+"""Number of levels of noise on the weights; the steps go through all of them."""
 
 
 def _flow(
@@ -19,7 +19,8 @@ def _flow(
 ) -> Callable[[AblationConfig], Stages]:
     def stages(config: AblationConfig) -> Stages:
         steps = _steps(config)
-        # The ratio is to the weights that a step begins with, so that the correction alone knows of the rollouts.
+        # The ratio compares with the weights at the beginning of a step, so that only the correction reads the
+        # rollouts.
         parts = {**config.grpo.objective.parts, "ratio": {"anchor": "old"}, "corrections": [correction]}
         return {
             "grpo": replace(
@@ -36,7 +37,7 @@ def _flow(
 
 
 def _steps(config: AblationConfig) -> int:
-    """The steps of these arms; in proportion fewer where other arms get less time than usual."""
+    """The number of steps of these arms; proportionally fewer where other arms get less time than usual."""
     return max(2, round(_STEPS * config.cpu_seconds / AblationConfig().cpu_seconds))
 
 

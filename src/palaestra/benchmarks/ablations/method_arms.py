@@ -1,4 +1,4 @@
-"""Arms with ways to give credit: GRPO, GiGPO, HiPER and SeeUPO, and the learning rates that each tries on `dev`."""
+"""Arms with methods of credit assignment: GRPO, GiGPO, HiPER and SeeUPO, and the learning rates tried on `dev`."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -18,16 +18,17 @@ METHODS: Mapping[str, tuple[str, ObjectiveConfig]] = MappingProxyType(
         },
     }
 )
-"""Ways to give credit, by the beginning of an arm's name: what rows call it, and its preset. They are paid for solved
-tasks, and without terms against a reference policy."""
+"""Methods of credit assignment, by the first part of an arm's name: the name in rows, and the preset. Rewards are for
+solved tasks only, and there are no terms against a reference policy."""
 RATES = (1e-4, 3e-4, 1e-3)
-"""The learning rates that each of them tries on `dev`."""
+"""The learning rates that each method tries on `dev`."""
 USUAL_RATE = 3e-4
-"""The learning rate of a method whose rate was not chosen."""
+"""The learning rate of a method whose rate was not tuned."""
 TUNED: Mapping[str, Mapping[str, float]] = MappingProxyType({})
-"""By site and method: the rate that solved most of `dev` in the tables `long-dev` and `alfworld-dev`.
+"""For each site and method, the rate that solved most of `dev` in the tables `long-dev` and `alfworld-dev`.
 
-They are not run yet, so every method has `USUAL_RATE`."""
+These tables have not been run yet, so every method has `USUAL_RATE`.
+"""
 
 
 def chosen_rate(site: str, method: str) -> float:
@@ -52,7 +53,7 @@ def _method(method: str, site: str, rate: float) -> Callable[[AblationConfig], S
 
 
 def method_arms(site: str) -> dict[str, AblationArm]:
-    """The arms of a site, those that choose a rate on `dev`, and the warm start alone."""
+    """The arms of a site: the methods, their learning rates on `dev`, and the warm start alone."""
     trained = {
         f"{method}-{site}": AblationArm(what=name, stages=_method(method, site, chosen_rate(site, method)), site=site)
         for method, (name, _) in METHODS.items()
@@ -73,7 +74,7 @@ def method_arms(site: str) -> dict[str, AblationArm]:
 
 
 def method_tables(site: str) -> dict[str, AblationTable]:
-    """The table of a site, and before it the one that chooses rates on its `dev`."""
+    """The table of a site, preceded by the table that compares learning rates on its `dev`."""
     trained = tuple(f"{method}-{site}" for method in METHODS)
     tried = tuple(f"{method}-{site}-{rate:g}" for method in METHODS for rate in RATES)
     return {

@@ -1,4 +1,4 @@
-"""What the finished cells say, as tables: each seed by itself, and which cells are not run."""
+"""Tables of finished cells, with the value of each seed and the cells that have not run."""
 
 from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
@@ -20,14 +20,14 @@ def ablation_tables(
     names: Sequence[str],
     seeds: int | None = None,
 ) -> list[Table]:
-    """A table of each question that some cell answers.
+    """Make a table for each question with at least one finished cell.
 
     Args:
-        cells: The finished ones.
-        config: What they have in common.
-        groups: By site: the names of the groups of held-out tasks.
-        names: Of the tables.
-        seeds: How many each arm should have; a table's own number without it.
+        cells: The finished cells.
+        config: The settings that all arms share.
+        groups: The names of the groups of held-out tasks, by site.
+        names: The names of the tables.
+        seeds: Number of seeds of each arm; by default the table's own number.
     """
     return [
         _table(name, TABLES[name], cells, config, groups[TABLES[name].site], seeds or TABLES[name].seeds)
@@ -116,7 +116,7 @@ _FIGURES: Mapping[CellFigure, Callable[[Sequence[AblationCell]], str]] = {
 def _partners(
     own: Mapping[int, AblationCell], reference: str, cells: Mapping[CellKey, AblationCell]
 ) -> dict[int, AblationCell]:
-    """By seed the reference's cells; none that began with another policy than the arm's cell of that seed."""
+    """The reference's cells by seed, except cells with another initial policy than the arm's cell of that seed."""
     found = {seed: cells.get(CellKey(reference, seed)) for seed in own}
     return {seed: cell for seed, cell in found.items() if cell is not None and cell.start == own[seed].start}
 

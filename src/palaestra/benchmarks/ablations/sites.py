@@ -1,6 +1,6 @@
-"""Where arms are trained and measured: the families of the demo, long families, ALFWorld.
+"""Sites, where arms are trained and measured: the families of the demo, long families, and ALFWorld.
 
-A site with the suffix `-dev` has the same training tasks and is measured on `dev`: settings are chosen there.
+A site with the suffix `-dev` has the same training tasks but is measured on `dev`, where settings are selected.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -33,16 +33,16 @@ ALFWORLD = "palaestra/ALFWorld-v0"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AblationSite:
-    """Tasks to learn from and tasks to measure on."""
+    """Training tasks and test tasks."""
 
     what: str
-    """In words, for a table's note."""
+    """A description for a table's note."""
     material: Callable[[str | None, int], LearningMaterial]
-    """The material of a world (by id or folder; the default world without one), and demonstrations of each family."""
+    """Makes the material of a world (id, folder, or `None` for the default) with so many demonstrations per family."""
     steps: int | None = None
-    """Of the warm start, in place of the usual ones."""
+    """Number of steps of the warm start, instead of the usual number."""
     play: PlayConfig | None = None
-    """The limits of an episode, in place of the usual ones."""
+    """The limits of an episode, instead of the usual ones."""
     format: str = "compact"
     """The chat format of the policies."""
 
@@ -67,7 +67,7 @@ def _long(split: str) -> Callable[[str | None, int], LearningMaterial]:
 
 def _alfworld(split: str) -> Callable[[str | None, int], LearningMaterial]:
     def material(world: str | None, demonstrations: int) -> LearningMaterial:
-        del world  # these arms are trained in ALFWorld, whatever world the others are trained in
+        del world  # these arms are trained in ALFWorld, whatever the world of other arms
         trained = WorldConfig(env_id=ALFWORLD, split="generated-train")
         return _material(trained, replace(trained, split=split), "new rooms", demonstrations)
 
@@ -113,16 +113,16 @@ SITES: Mapping[str, AblationSite] = MappingProxyType(
         },
     }
 )
-"""By name."""
+"""All sites by name."""
 
 
 def site_materials(world: str | None, sites: Collection[str], demonstrations: int) -> dict[str, LearningMaterial]:
-    """The material of each site, by its name.
+    """The material of each site, by name.
 
     Args:
-        world: By id or by the folder of its pack; the default world if not said.
+        world: The world, by id or by the folder of its pack; `None` for the default world.
         sites: Names of `SITES`.
-        demonstrations: Of each family, at most.
+        demonstrations: Maximum number of demonstrations of each family.
 
     Raises:
         UnknownNameError: no such world is registered.

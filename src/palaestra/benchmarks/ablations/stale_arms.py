@@ -9,7 +9,7 @@ from palaestra.trainers import ObjectiveConfig, Staleness
 from palaestra.trainers.loops.saves import SaveConfig
 
 STALENESS = (1, 4, 16, 64)
-"""How many versions older than the trained weights those are that drew the rollouts."""
+"""Numbers of versions by which the weights that sampled the rollouts are older than the trained weights."""
 _OBJECTIVES: Mapping[str, tuple[str, str]] = {
     "grpo": ("grpo", "GRPO"),
     "sapo": ("sapo", "SAPO"),
@@ -17,15 +17,15 @@ _OBJECTIVES: Mapping[str, tuple[str, str]] = {
     "vcpo": ("vcpo_async", "VCPO"),
     "decoupled": ("decoupled_ppo", "decoupled PPO"),
 }
-"""By the beginning of an arm's name: preset, and what rows call it."""
+"""The preset and the name in rows, by the first part of an arm's name."""
 _VERSIONS = 2 * max(STALENESS)
-"""Versions of the weights that the arms train, so that half of them have rollouts of the greatest staleness."""
+"""Number of versions that the arms train, so that half of them use rollouts of the greatest staleness."""
 _STALE_GROUPS = 3
-"""Groups of each version: with few, that many versions fit the time of a cell."""
+"""Groups of each version: with so few, all versions fit into the time of a cell."""
 
 
 def _versions(config: AblationConfig) -> int:
-    """The versions of arms with stale rollouts; in proportion fewer where other arms get less time than usual."""
+    """The number of versions of these arms; proportionally fewer where other arms get less time than usual."""
     usual = AblationConfig().cpu_seconds
     return max(1, round(_VERSIONS * config.cpu_seconds / usual))
 
@@ -48,8 +48,8 @@ def _stale(preset: str, staleness: int) -> Callable[[AblationConfig], Stages]:
                 limits=Staleness(per_step=_STALE_GROUPS, staleness=staleness),
                 in_flight="drain",
                 objective=ObjectiveConfig(preset=preset, parts=config.grpo.objective.parts),
-                alarms=replace(config.grpo.alarms, ess=1e-9),  # it would have stale rollouts drawn anew
-                save=SaveConfig(every=_VERSIONS // 4, minutes=None),  # a save holds all rollouts that wait
+                alarms=replace(config.grpo.alarms, ess=1e-9),  # else stale rollouts would be sampled again
+                save=SaveConfig(every=_VERSIONS // 4, minutes=None),  # a save holds all waiting rollouts
             )
         }
 

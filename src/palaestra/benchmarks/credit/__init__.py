@@ -1,4 +1,4 @@
-"""How near methods' credit for turns is to near-exact advantages, which forks of episodes give."""
+"""Measures how close methods' credit for turns is to near-exact advantages, computed from forks of episodes."""
 
 if __name__ != "palaestra.benchmarks.credit":
     raise ImportError(

@@ -1,7 +1,8 @@
-"""Critics for the methods that need one, trained on episodes of the policy that is scored.
+"""Critics for the methods that need one, trained on episodes of the policy whose turns are scored.
 
-The tasks are others of the same families, so a critic has not seen what it is asked about. It is trained as `train`
-does it, batch by batch, several times over the same episodes: targets are worked out anew from its values each time.
+The training tasks are other tasks of the same families, so a critic has not seen the states that it values. Training
+follows `train`: batch by batch, in several passes over the same episodes. Each pass computes targets from the critic's
+current values.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,18 +26,18 @@ from palaestra.trainers.updates.chosen import reshape_rewards
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CriticBudget:
-    """How much a critic is trained before it is scored.
+    """The amount of training of a critic before it is scored.
 
     Raises:
         ValueError: a number is below 1.
     """
 
     tasks: int = 32
-    """That it learns from, of the families that are scored; each is played by a group."""
+    """Number of training tasks, from the scored families; a group plays each."""
     passes: int = 3
-    """Over all their episodes."""
+    """Number of passes over all their episodes."""
     groups: int = 4
-    """In a batch, which is one step of the optimiser."""
+    """Number of groups in a batch; a batch is one optimiser step."""
     config: CriticConfig = field(
         default_factory=lambda: CriticConfig(learner=LearnerConfig(lr=2e-3, layout="shared"), updates=1)
     )
@@ -46,7 +47,7 @@ class CriticBudget:
 
 
 def new_critic(policy: Policy, built: BuiltObjective, budget: CriticBudget) -> Critic:
-    """A critic that has learnt nothing yet, in the unit of the method."""
+    """Make an untrained critic in the unit of the method."""
     assert built.critic is not None, "the method reads values"
     unit = budget.config.unit or built.returns
     return Critic(policy.model, replace(budget.config, unit=unit), heads=built.critic.heads)
@@ -61,18 +62,18 @@ def train_critic(
     stream: Stream,
     progress: ProgressBar,
 ) -> int:
-    """Train it on groups of episodes.
+    """Train a critic on groups of episodes.
 
     Args:
-        critic: Which.
-        built: The method that reads it.
-        groups: Each a batch of one group.
-        budget: How much.
-        stream: Of the order.
-        progress: Moves on with each step.
+        critic: The critic.
+        built: The method that reads the critic.
+        groups: Batches of one group each.
+        budget: The amount of training.
+        stream: Random stream of the order.
+        progress: A progress bar that advances with each step.
 
     Returns:
-        How many steps were taken.
+        The number of steps.
     """
     steps = 0
     for number in range(budget.passes):
@@ -117,16 +118,16 @@ def explained_share(sample_values: Sequence[float], exact: Sequence[float]) -> f
 def reference_values(
     samples: Sequence[TaskSample], column: str, *, first: Sequence[int], unit: float
 ) -> tuple[list[float], list[float]]:
-    """What a critic says of the states of all references, and their near-exact values, both in rewards.
+    """A critic's values of the states of all references, and their near-exact values, both in rewards.
 
-    `values_UH` is read at the low head: of the state before each turn. `promise_U` is of the turn: its near-exact value
-    is that of the state plus the turn's advantage.
+    `values_UH` is read at the low head: the value of the state before each turn. `promise_U` is the value of the turn:
+    its near-exact value is that of the state plus the turn's advantage.
 
     Args:
-        samples: With the critic's column.
-        column: Which.
+        samples: The samples, with the critic's column.
+        column: The name of the column.
         first: The place of the reference in each sample's batch.
-        unit: What a solved task pays in the world over what it pays in the column.
+        unit: The reward of a solved task in the world, divided by its reward in the column.
     """
     said: list[float] = []
     exact: list[float] = []
@@ -139,15 +140,15 @@ def reference_values(
 
 
 def dump_critic(critic: Critic) -> bytes:
-    """Its weights."""
+    """The weights of a critic as bytes."""
     return save({name: weight.contiguous() for name, weight in critic.state()["weights"].items()})
 
 
 def restore_critic(critic: Critic, data: bytes) -> None:
-    """Give it weights that `dump_critic` wrote.
+    """Restore the weights that `dump_critic` wrote.
 
     Raises:
-        CheckpointError: they are of another model, or damaged.
+        CheckpointError: the weights are of another model, or damaged.
     """
     try:
         weights = load(data)

@@ -1,4 +1,4 @@
-"""The episodes of one task: a reference, companions, and continuations from every state of the reference."""
+"""Plays the episodes of one task: a reference, companions, and continuations from every state of the reference."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class EpisodeSource:
     say: Callable[[str], None] = print
 
     def episodes(self, jobs: Sequence[RolloutJob]) -> list[Episode]:
-        """What came of each job.
+        """Play the jobs and return their episodes.
 
         Raises:
             InfrastructureError: the engine failed, or a world failed at every try.
@@ -53,16 +53,16 @@ class EpisodeSource:
 
 
 def draw_sample(source: EpisodeSource, task: str, design: CreditDesign, *, seed: int) -> TaskSample:
-    """Play what a task's sample takes. Its batch has every token, and no column of a critic.
+    """Play the episodes of a task's sample. The batch holds every token and no critic column.
 
     Args:
-        source: Plays.
-        task: Its id.
-        design: How often everything is drawn.
-        seed: Of the measurement.
+        source: Plays the episodes.
+        task: The id of the task.
+        design: Numbers of groups and continuations.
+        seed: Random seed of the measurement.
 
     Raises:
-        InfrastructureError: as `EpisodeSource.episodes`.
+        InfrastructureError: see `EpisodeSource.episodes`.
     """
     job = partial(task_job, task, seed, world_seed=Stream.root("credit", seed, task).below(2**31))
     starts = ("reference", 1), ("companion", design.companions), ("value", design.continuations)

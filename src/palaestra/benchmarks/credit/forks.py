@@ -9,13 +9,13 @@ from palaestra.trajectory import Episode, Tokens
 
 
 def task_job(task: str, *names: str | int, world_seed: int, prefix: SharedPrefix | None = None) -> RolloutJob:
-    """A job that plays a task from its beginning, or from a fork.
+    """Make a job that plays a task from its beginning or from a fork.
 
     Args:
-        task: Its id.
-        names: What tells the trajectory from all others of the task, the measurement's seed first.
-        world_seed: Of the episode: all trajectories of a task have the same.
-        prefix: Where it goes on from.
+        task: The id of the task.
+        names: Parts that distinguish the trajectory from all others of the task; the measurement's seed is first.
+        world_seed: The seed of the episode; all trajectories of a task share it.
+        prefix: The state to continue from.
     """
     name = "/".join(map(str, ("credit", task, *names)))
     return RolloutJob(
@@ -29,7 +29,7 @@ def task_job(task: str, *names: str | int, world_seed: int, prefix: SharedPrefix
 
 
 def fork_at(reference: Episode, turns: int) -> SharedPrefix:
-    """The state behind the first turns of an episode.
+    """The state behind the first `turns` turns of an episode.
 
     Raises:
         RecordError: the episode does not have more turns than that.
@@ -38,9 +38,9 @@ def fork_at(reference: Episode, turns: int) -> SharedPrefix:
 
 
 def whole_trajectory(episode: Episode, reference: Episode) -> Episode:
-    """A continuation as if it had drawn the turns itself that it shares with the reference.
+    """Convert a continuation to a trajectory that sampled its shared turns itself.
 
-    Its return is that of the whole episode, and the shared turns' tokens are sampled, with the reference's
+    Its return is that of the whole episode. The tokens of the shared turns count as sampled, with the reference's
     log-probabilities.
     """
     tokens, before = own_tokens_of(episode), own_tokens_of(reference)
@@ -57,12 +57,12 @@ def whole_trajectory(episode: Episode, reference: Episode) -> Episode:
 
 
 def return_behind(episode: Episode, turns: int) -> float:
-    """What the turns behind the first `turns` were paid."""
+    """The sum of the rewards after the first `turns` turns."""
     return sum(turn.reward for turn in list(episode.turns)[turns:])
 
 
 def own_tokens_of(episode: Episode) -> Tokens:
-    """The tokens of an episode that a policy of ours played, in its one segment."""
+    """The tokens of an episode that a native policy played, in its only segment."""
     (segment,) = episode.segments
     assert segment.tokens is not None, "a policy of ours played it"
     return segment.tokens

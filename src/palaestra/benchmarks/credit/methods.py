@@ -1,6 +1,6 @@
 """The methods whose credit is scored, with the settings of their presets.
 
-What a preset does beside giving credit is left out, for it changes the reward or the loss and not the credit:
+Parts of a preset that do not change the credit, but the reward or the loss, are left out:
 
 - HiPER's penalties for keeping a subgoal, for naming another and for invalid turns.
 - The weights by which Blockwise balances the lengths of blocks.
@@ -39,10 +39,10 @@ METHODS: Mapping[str, ObjectiveConfig] = MappingProxyType(
 
 
 def estimator_of(built: BuiltObjective) -> CreditEstimator:
-    """The advantages of a preset: rewards in its unit, its advantage and its transforms.
+    """Make an estimator of a preset's advantages: rewards in its unit, its advantage and its transforms.
 
     Args:
-        built: Without parts that read more than rollouts and a critic say.
+        built: The objective; its parts may read only rollouts and a critic.
     """
 
     def estimate(batch: TokenBatch) -> Tensor:

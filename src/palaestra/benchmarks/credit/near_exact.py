@@ -1,12 +1,12 @@
-"""Near-exact advantages of the turns of one episode, from many continuations of every state that it went through.
+"""Near-exact advantages of an episode's turns, from many continuations of every state that it visited.
 
-The state before turn t is all that has happened until then. Its value is the mean of what the policy is still paid when
-it goes on from there:
+The state before turn t is everything that happened until then. Its value is the mean of the rewards that the policy
+still earns when it continues from there:
 
     V(s) = E[r_t + r_{t+1} + ... | s],    A_t = Q(s_t, a_t) - V(s_t) = r_t + V(s_{t+1}) - V(s_t).
 
-Worlds are deterministic given task, seed and actions, so the recorded turn leads to one state, and Q needs no mean over
-answers. Nothing is discounted. The state behind the last turn is worth 0.
+Worlds are deterministic given task, seed and actions. So the recorded turn leads to one state, and Q needs no mean over
+answers. Nothing is discounted. The state after the last turn has the value 0.
 """
 
 from collections.abc import Sequence
@@ -20,23 +20,24 @@ class TurnAdvantages:
 
     advantages: tuple[float, ...]
     errors: tuple[float, ...]
-    """Their standard errors."""
+    """The standard errors of the advantages."""
     values: tuple[float, ...]
-    """Of the state before each turn."""
+    """The value of the state before each turn."""
     value_errors: tuple[float, ...]
     """The standard errors of the values."""
 
 
 def near_exact_advantages(rewards: Sequence[float], continuations: Sequence[Sequence[float]]) -> TurnAdvantages:
-    """The advantage of each turn, with its standard error.
+    """Compute the advantage of each turn, with its standard error.
 
     Args:
-        rewards: Of the recorded turns.
-        continuations: For the state before each turn, what each of its continuations was paid from there on. They are
-            independent of each other and of the recorded turns that follow; at least two for each state.
+        rewards: The rewards of the recorded turns.
+        continuations: For the state before each turn, the sum of rewards of each continuation from there on.
+            Continuations are independent of each other and of the recorded turns that follow; each state has at least
+            two.
 
     Raises:
-        ValueError: there is not one list for each turn, or one holds fewer than two continuations.
+        ValueError: there is not one list for each turn, or a list holds fewer than two continuations.
     """
     if len(continuations) != len(rewards):
         raise ValueError(f"{len(continuations)} states for {len(rewards)} turns; give the state before each turn")

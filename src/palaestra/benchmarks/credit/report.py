@@ -1,4 +1,4 @@
-"""What was measured, as tables, a picture and JSON."""
+"""The measurement as tables, a plot and JSON."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -14,7 +14,7 @@ from palaestra.table import Table, tables_markdown
 
 @record
 class _Column:
-    """A figure in the tables."""
+    """A column of the tables."""
 
     figure: str
     title: str
@@ -35,11 +35,11 @@ _COLUMNS = (
 
 
 def credit_tables(readings: Sequence[CreditReading], config: CreditConfig) -> list[Table]:
-    """A table of methods for each policy, then what was played and what critics learnt.
+    """Make a table of methods for each policy, then tables of the played episodes and of the critics.
 
     Args:
-        readings: Of each policy.
-        config: How they were measured.
+        readings: The results of each policy.
+        config: The settings of the measurement.
     """
     return [*(_method_table(one) for one in readings), _played_table(readings, config), _critic_table(readings)]
 
@@ -117,7 +117,7 @@ def _number(value: float, digits: int) -> str:
 
 
 def _rank(value: float) -> float:
-    """What a correlation is ordered by; one that is not known comes after all others."""
+    """The sort key of a correlation; unknown correlations come last."""
     return -2.0 if isnan(value) else value
 
 
@@ -130,7 +130,7 @@ _PANELS = {
 
 
 def credit_panels(readings: Sequence[CreditReading]) -> list[Panel]:
-    """A panel for each of four figures, a line for each method, a colour for each policy."""
+    """A panel for each of four figures, with a line for each method and a colour for each policy."""
     return [
         Panel(
             title=title,
@@ -153,10 +153,10 @@ def credit_panels(readings: Sequence[CreditReading]) -> list[Panel]:
 
 
 def credit_picture(readings: Sequence[CreditReading], *, kind: str) -> bytes:
-    """The panels as a picture.
+    """Render the panels as an image.
 
     Args:
-        readings: Of each policy.
+        readings: The results of each policy.
         kind: "png" or "svg".
     """
     panels = credit_panels(readings)
@@ -164,7 +164,7 @@ def credit_picture(readings: Sequence[CreditReading], *, kind: str) -> bytes:
 
 
 def credit_markdown(readings: Sequence[CreditReading], config: CreditConfig) -> str:
-    """The tables as GitHub's Markdown; the arguments are those of `credit_tables`."""
+    """The tables as GitHub Markdown; the arguments are those of `credit_tables`."""
     return tables_markdown(credit_tables(readings, config))
 
 

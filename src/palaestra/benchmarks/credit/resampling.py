@@ -1,4 +1,4 @@
-"""What methods say of the same turns in many groups. Axes: N turns, G continuations, W groups of each, T tokens."""
+"""Estimates of the same turns in many groups. Axes: N turns, G continuations, W groups of each, T tokens."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
@@ -13,10 +13,10 @@ from palaestra.trainers.data.batch import TokenBatch, concatenate
 from palaestra.trainers.objectives.segments import mean_over
 
 CreditEstimator: TypeAlias = Callable[[TokenBatch], Tensor]
-"""The advantage of each token of a batch of whole groups, [T]."""
+"""Computes the advantage of each token of a batch of whole groups, [T]."""
 Estimates: TypeAlias = NDArray[np.float64]
-"""[N, G, W]: of each turn with each of its continuations, in two groups. Continuation k meets the companions k and
-k + 1, so two estimates share a continuation, a set of companions, or neither."""
+"""[N, G, W]: the estimate for each turn with each of its continuations, in two groups. Continuation k is grouped with
+companions k and k + 1, so two estimates share a continuation, a set of companions, or neither."""
 WAYS = 2
 
 
@@ -27,16 +27,16 @@ def resample_estimates(
     *,
     progress: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Estimates]:
-    """What each method says of every turn of every reference, in many groups.
+    """Compute each method's estimates for every turn of every reference, in many groups.
 
-    A batch has one group of each task, as a training step has: methods that normalise over the batch see all tasks.
-    Groups of tasks whose reference has fewer turns hold its last turn, and are not read again.
+    As in a training step, a batch has one group of each task: methods that normalise over the batch see all tasks.
+    Where a reference has fewer turns, its group holds the last turn, and the estimate is not used again.
 
     Args:
         samples: The tasks; all were drawn by `design`.
         estimators: The methods, by name.
-        design: How often everything is drawn anew.
-        progress: Told the number of the turn after each batch.
+        design: Numbers of groups and continuations.
+        progress: Receives the number of the turn after each batch.
 
     Returns:
         For each method an array [N, G, W]; turns are in the order of samples, and of turns within a sample. The
@@ -71,7 +71,7 @@ def resample_estimates(
 
 
 def _turns_of(batch: TokenBatch, trajectories: Sequence[int], turn: int) -> Tensor:
-    """The places of one turn of some trajectories among all turns."""
+    """The indices of one turn of several trajectories among all turns."""
     count_R = torch.bincount(batch.trajectory_U, minlength=batch.trajectories)
     first_R = count_R.cumsum(0) - count_R
     return first_R[list(trajectories)] + turn

@@ -1,4 +1,4 @@
-"""The measurement: critics, then task after task, then what every method says of the turns."""
+"""The measurement: trains critics, plays each task, then computes every method's estimates of the turns."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -50,15 +50,15 @@ _SETTINGS = "settings.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreditConfig:
-    """A measurement.
+    """The settings of a measurement.
 
     Raises:
-        ValueError: a number is below what it may be.
+        ValueError: a number is below its minimum.
     """
 
     world: WorldConfig = field(default_factory=WorldConfig)
     tasks: int = 21
-    """Spread evenly over those of the world's split and families; each has one reference episode."""
+    """Number of tasks, spread evenly over the world's split and families; each has one reference episode."""
     design: CreditDesign = field(default_factory=CreditDesign)
     critic: CriticBudget = field(default_factory=CriticBudget)
     play: PlayConfig = field(default_factory=lambda: PlayConfig(context=1024, turn=72))
@@ -72,35 +72,35 @@ class CreditConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CriticReading:
-    """What a method's critic learnt."""
+    """The training of a method's critic and its quality."""
 
     episodes: int
-    """That it was trained on, each `passes` times."""
+    """Number of training episodes; each is used `passes` times."""
     passes: int
     steps: int
     explained: float
-    """The share of the variance of near-exact values, over the states of the references, that its values explain."""
+    """The share of the variance of near-exact values that the critic explains, over the states of the references."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreditReading:
-    """What was measured of one policy."""
+    """The results of one policy."""
 
     policy: str
-    """Its name."""
+    """The name of the policy."""
     weights: str
     """The digest of its weights."""
     tasks: int
     families: int
     turns: int
     episodes: int
-    """Played for the tasks, continuations included, without those that critics learnt from."""
+    """Number of episodes played for the tasks, continuations included, without the critics' training episodes."""
     size: float
     """The root mean square of near-exact advantages, without their noise, in the units of rewards."""
     error: float
     """The root mean square of their standard errors."""
     decided: int
-    """Turns whose near-exact advantage is further from 0 than its standard error."""
+    """Number of turns whose near-exact advantage exceeds its standard error in absolute value."""
     methods: Mapping[str, MethodScore]
     critics: Mapping[str, CriticReading]
 
@@ -114,21 +114,21 @@ def measure_credit(
     bar: OpenProgressBar,
     say: Callable[[str], None] = print,
 ) -> CreditReading:
-    """Measure how near the methods' credit is to near-exact advantages, going on from what `directory` holds.
+    """Measure how close the methods' credit is to near-exact advantages; resume from the files in `directory`.
 
     Args:
-        policy: Whose turns are scored; it plays all episodes.
-        config: How much is played.
-        directory: Keeps critics and finished tasks.
-        name: Of the policy, for tables.
-        bar: Opens a progress bar of a title and a number of steps.
-        say: Told of faults of worlds.
+        policy: The policy whose turns are scored; it plays all episodes.
+        config: The settings of the measurement.
+        directory: The folder of critics and finished tasks.
+        name: The name of the policy in tables.
+        bar: Opens a progress bar with a title and a number of steps.
+        say: Receives messages about faults of worlds.
 
     Raises:
-        CheckpointError: what is there is of other settings or another policy, or damaged.
+        CheckpointError: the folder's files are of other settings or another policy, or damaged.
         ConfigError: an episode may have more tokens than the policy reads, or there are too few tasks.
         InfrastructureError: the engine failed, or a world failed at every try.
-        StorageError: the disk refuses; what was written stands.
+        StorageError: the disk refuses a write; earlier files stay.
     """
     if config.play.context > policy.model.shape.context:
         raise ConfigError(
@@ -169,7 +169,7 @@ def measure_credit(
 
 
 def _begin(directory: Path, config: CreditConfig, policy: Policy) -> None:
-    """Refuse what other settings left."""
+    """Check that the files in the folder have the same settings."""
     settings = {"digest": digest([config, env_id_of(config.world), policy.digest()]), "config": asdict(config)}
     file = directory / _SETTINGS
     if not file.exists():
@@ -196,7 +196,7 @@ def _critics(
     bar: OpenProgressBar,
     name: str,
 ) -> dict[str, Critic]:
-    """The critics of all methods that need one, trained or as they were saved."""
+    """Train the critics of all methods that need one, or restore saved ones."""
     found = {
         method: new_critic(source.policy, one, config.critic) for method, one in built.items() if one.critic is not None
     }
@@ -226,7 +226,7 @@ def _critics(
 
 
 def critic_steps(budget: CriticBudget, groups: int) -> int:
-    """Steps of the optimiser that a critic takes on so many groups."""
+    """Number of optimiser steps of a critic on `groups` groups."""
     return budget.passes * -(-groups // budget.groups)
 
 
@@ -241,7 +241,7 @@ def _samples(
     bar: OpenProgressBar,
     name: str,
 ) -> list[TaskSample]:
-    """The samples of all tasks: those that are saved, or new ones."""
+    """The samples of all tasks, restored from the disk or new."""
     found: list[TaskSample] = []
     with bar(f"{name}: forking", len(tasks)) as progress:
         for number, task in enumerate(tasks):
@@ -282,7 +282,7 @@ def _critic_reading(
 
 
 def _episodes(sample: TaskSample, design: CreditDesign) -> int:
-    """Episodes that a sample took, continuations included."""
+    """Number of episodes of a sample, continuations included."""
     return design.companions + 1 + design.continuations + (sample.turns - 1) * (design.groups + design.continuations)
 
 

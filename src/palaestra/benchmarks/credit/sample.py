@@ -1,8 +1,9 @@
-"""What one task gives the thermometer: near-exact advantages, and the trajectories that groups are drawn from.
+"""The sample of one task: near-exact advantages, and the trajectories that groups are formed from.
 
 A group that contains turn t of the reference episode has one member that shares the reference's turns up to and
-including t and then goes on by itself, and companions from the beginning. Both are drawn anew for every group, so the
-bias and the variance of an estimate are those given the state and the action, whatever happens afterwards.
+including t and then continues by itself. The other members are companions that start from the beginning. Both are
+sampled anew for every group. So the bias and the variance of an estimate are those given the state and the action, over
+everything that happens afterwards.
 
 Axes: T tokens, R trajectories.
 """
@@ -18,43 +19,43 @@ from palaestra.trainers.limits import check_at_least
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreditDesign:
-    """How often everything is drawn anew.
+    """Numbers of groups and continuations.
 
     Raises:
-        ValueError: a number is below what it may be.
+        ValueError: a number is below its minimum.
     """
 
     group_size: int = 8
-    """Members of a group, the one with the scored turn included."""
+    """Members of a group, including the member with the scored turn."""
     groups: int = 6
-    """Sets of companions of each task, and own continuations of each turn; each continuation meets two of the sets."""
+    """Sets of companions per task, and continuations per turn; each continuation is grouped with two of the sets."""
     continuations: int = 16
-    """From each state, for its near-exact value; no group has any of them."""
+    """Continuations from each state for its near-exact value; they belong to no group."""
 
     def __post_init__(self) -> None:
         check_at_least(2, group_size=self.group_size, groups=self.groups, continuations=self.continuations)
 
     @property
     def companions(self) -> int:
-        """Trajectories from the beginning that a task's groups take."""
+        """Number of trajectories from the beginning that a task's groups need."""
         return self.groups * (self.group_size - 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskSample:
-    """One task's reference episode, and what its groups are drawn from."""
+    """The reference episode of one task, and the trajectories that its groups are formed from."""
 
     task: str
     family: str
     exact: TurnAdvantages
-    """Of the reference's turns."""
+    """Near-exact advantages of the reference's turns."""
     batch: TokenBatch
-    """Whole trajectories: first the companions, set by set; then the reference; then, for each of its turns but the
-    last, `groups` trajectories that share its turns up to that one."""
+    """Whole trajectories: first the companions, set by set; then the reference; then, for each of its turns except the
+    last, `groups` trajectories that share its turns up to that turn."""
 
     @property
     def turns(self) -> int:
-        """Of the reference."""
+        """Number of turns of the reference."""
         return len(self.exact.advantages)
 
     def companions(self, group: int, design: CreditDesign) -> list[int]:
@@ -63,7 +64,7 @@ class TaskSample:
         return list(range(first, first + design.group_size - 1))
 
     def member(self, turn: int, continuation: int, design: CreditDesign) -> int:
-        """The place of a trajectory that holds a turn of the reference.
+        """The place of a trajectory that contains a turn of the reference.
 
         Nothing follows the last turn, so all its trajectories are the reference itself.
         """
@@ -71,14 +72,14 @@ class TaskSample:
         return reference if turn == self.turns - 1 else reference + 1 + turn * design.groups + continuation
 
     def trajectories(self, design: CreditDesign) -> int:
-        """How many trajectories `batch` holds."""
+        """Number of trajectories in `batch`."""
         return design.companions + 1 + (self.turns - 1) * design.groups
 
 
 def trained_tokens(batch: TokenBatch) -> TokenBatch:
-    """The batch without the tokens that nothing is trained on: advantages do not read them.
+    """Remove tokens that are not trained on: advantages do not read them.
 
-    Columns of tokens go with their tokens. Positions stay those in the whole segment.
+    Columns of tokens are reduced in the same way. Positions stay those in the whole segment.
     """
     own_T = batch.trained_T
     tokens = {one.name: getattr(batch, one.name)[own_T] for one in fields(batch) if one.name.endswith("_T")}
@@ -90,5 +91,5 @@ def trained_tokens(batch: TokenBatch) -> TokenBatch:
 
 
 def one_group(batch: TokenBatch) -> TokenBatch:
-    """The batch with all trajectories in one group."""
+    """Put all trajectories of the batch into one group."""
     return replace(batch, group_R=torch.zeros_like(batch.group_R))

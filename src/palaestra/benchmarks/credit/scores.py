@@ -1,13 +1,14 @@
-"""How far a method's estimates are from near-exact advantages: bias, deviation, correlation and signs.
+"""Errors of a method's estimates against near-exact advantages: bias, deviation, correlation and signs.
 
-Estimates of a turn share a continuation, a set of companions, or neither (see `resampling`). Half the squared
-difference of two that share neither is the variance over groups with everything drawn anew. Of two that share the
-continuation it is the part of the companions, with the trajectory fixed. All squares are corrected for the noise of
-finite samples, so that they do not grow where fewer episodes are drawn.
+Estimates of a turn share a continuation, a set of companions, or neither (see `resampling`). For two estimates that
+share neither, half the squared difference is the variance over groups with everything sampled anew. For two that share
+the continuation, it is the companions' part of the variance, with the trajectory fixed. All squares are corrected for
+the noise of finite samples, so that they do not grow where fewer episodes are sampled.
 
-Intervals resample units (families or tasks) with replacement. The standard error over resamples is multiplied with
-Student's quantile: a percentile bootstrap holds too little of the truth with few units. Figures in the units of rewards
-are those with the factor at hand: only the interval of the factor itself fits it anew. Ends stop where a figure does.
+Intervals resample units (families or tasks) with replacement. The standard error over resamples is multiplied by
+Student's quantile, because percentile bootstrap intervals cover too little with few units. Figures in the units of
+rewards use the given factor; only the interval of the factor itself fits it again. Interval ends are clipped to the
+range of the figure.
 
 Axes: N turns, G continuations, W groups of each, K units, B resamples.
 """
@@ -26,56 +27,56 @@ from palaestra.benchmarks.statistics.distributions import t_quantile
 _Floats = NDArray[np.float64]
 _RESAMPLES = 2000
 _ROUNDING = 1e-9
-"""How far from 0 sums of equal values may be."""
+"""Maximum distance from 0 of a sum that is 0 up to rounding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredTurns:
-    """The turns that methods are scored on. All have one entry for each turn."""
+    """The turns that methods are scored on; every field has one entry per turn."""
 
     exact: tuple[float, ...]
     """Near-exact advantages."""
     errors: tuple[float, ...]
-    """Their standard errors."""
+    """The standard errors of the advantages."""
     tasks: tuple[str, ...]
     families: tuple[str, ...]
 
     @property
     def unit(self) -> Unit:
-        """What intervals resample: families where there are enough, else tasks."""
+        """The unit that intervals resample: families where there are enough, otherwise tasks."""
         return Unit.FAMILY if len(set(self.families)) >= FEWEST else Unit.TASK
 
     @property
     def decided(self) -> NDArray[np.bool_]:
-        """The turns whose near-exact advantage is further from 0 than its standard error, [N]."""
+        """Turns whose near-exact advantage exceeds its standard error in absolute value, [N]."""
         return np.abs(self.exact) > np.array(self.errors) + _ROUNDING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CreditFigures:
-    """What is found of a method. Those in the units of rewards are after the scale."""
+    """The figures of a method. Figures in the units of rewards are computed after scaling."""
 
     scale: float
-    """The factor that brings mean estimates closest to near-exact advantages, by least squares; 0 where they do not
-    rise together."""
+    """The factor, fitted by least squares, from mean estimates to near-exact advantages; 0 where they do not rise
+    together."""
     mean_bias: float
-    """The mean over turns of estimate less near-exact advantage."""
+    """The mean over turns of estimate minus near-exact advantage."""
     bias: float
     """The root mean square over turns of the bias of each turn."""
     deviation: float
     """The root mean square over turns of the standard deviation of one estimate."""
     group_deviation: float
-    """The part of it that is the companions': with the trajectory fixed."""
+    """The companions' part of the deviation, with the trajectory fixed."""
     error: float
-    """The root mean square error of one estimate: of bias and deviation together."""
+    """The root mean square error of one estimate: bias and deviation together."""
     correlation: float
-    """Of one estimate with the advantage, over turns."""
+    """The correlation of one estimate with the advantage, over turns."""
     mean_correlation: float
-    """Of the mean of infinitely many estimates with the advantage: what bias alone leaves."""
+    """The correlation of the mean of infinitely many estimates with the advantage; only bias lowers it."""
     sign_agreement: float
-    """The share of estimates with the right sign, in percent, over decided turns; an estimate of 0 has none."""
+    """The percentage of estimates with the right sign, over decided turns; an estimate of 0 has no sign."""
     zeros: float
-    """The share of estimates that are 0, in percent, over decided turns."""
+    """The percentage of estimates that are 0, over decided turns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,10 +96,10 @@ def score_method(turns: ScoredTurns, estimates: Estimates, *, scale: float | Non
     """Score a method's estimates.
 
     Args:
-        turns: What they are held against.
+        turns: The scored turns with their near-exact advantages.
         estimates: [N, G, W].
-        scale: The factor on the estimates; by least squares if not said.
-        seed: Of the resamples.
+        scale: The factor on the estimates; by default fitted by least squares.
+        seed: Random seed of the resamples.
 
     Raises:
         ValueError: there is not one row for each turn.
@@ -137,13 +138,13 @@ _RANGES = {
     "sign_agreement": (0.0, 100.0),
     "zeros": (0.0, 100.0),
 }
-"""Where a figure can lie; those that are not listed are at least 0."""
+"""The range of a figure; figures that are not listed are at least 0."""
 _SUMS = ("n", "x", "a", "xa", "xx", "aa", "variance", "group", "decided", "right", "zero")
-"""What is summed over turns: means of estimates, advantages, their products, variances, and counts of signs."""
+"""The sums over turns: means of estimates, advantages, their products, variances, and counts of signs."""
 
 
 def _sums_by_unit(turns: ScoredTurns, estimates: Estimates, keys: Sequence[str]) -> _Floats:
-    """The sums of each unit, [K, sums]; squares are without their noise."""
+    """The sums of each unit, [K, sums]; squares are corrected for noise."""
     exact_N, error_N = np.array(turns.exact), np.array(turns.errors)
     mean_N = estimates.mean((1, 2))
     total_N, shared_own_N, noise_N = _variances(estimates)
@@ -172,10 +173,10 @@ def _sums_by_unit(turns: ScoredTurns, estimates: Estimates, keys: Sequence[str])
 
 
 def _variances(estimates: Estimates) -> tuple[_Floats, _Floats, _Floats]:
-    """The variance of one estimate, the part of its companions, and the variance of the mean of all, [N] each.
+    """The variance of one estimate, the companions' part of it, and the variance of the mean of all, [N] each.
 
-    Column 0 pairs continuation k with companions k, column 1 with companions k + 1. Each column shares nothing within
-    itself, each row its continuation, and (k, 0) shares its companions with (k - 1, 1).
+    Column 0 pairs continuation k with companions k, column 1 with companions k + 1. Estimates of a column share
+    nothing, those of a row share the continuation, and (k, 0) shares its companions with (k - 1, 1).
     """
     groups = estimates.shape[1]
     total_N = estimates.var(axis=1, ddof=1).mean(1)
@@ -216,5 +217,5 @@ def _figures(sums: _Floats, scale: float | None) -> CreditFigures:
 
 
 def _ratio(covariance: float, product: float) -> float:
-    """A correlation, between -1 and 1; NaN where a side does not vary beyond its noise."""
+    """A correlation, between -1 and 1; NaN where one side does not vary beyond its noise."""
     return max(-1.0, min(1.0, covariance / sqrt(product))) if product > 0 else nan

@@ -1,4 +1,4 @@
-"""Finished tasks on the disk: one small file each, so that a measurement that is killed goes on behind the last one."""
+"""Stores finished tasks, one small file each, so that a measurement that was killed resumes after the last one."""
 
 import zlib
 from dataclasses import asdict, fields
@@ -20,7 +20,7 @@ _CARD = "card"
 
 
 def write_sample(file: Path, sample: TaskSample) -> None:
-    """Write a sample whole or not at all."""
+    """Write a sample atomically."""
     card = {"task": sample.task, "family": sample.family, "exact": asdict(sample.exact)}
     out = BytesIO()
     arrays = {name: array.numpy() for name, array in sample.batch.arrays().items()}
@@ -29,7 +29,7 @@ def write_sample(file: Path, sample: TaskSample) -> None:
 
 
 def read_sample(file: Path) -> TaskSample:
-    """The sample that `write_sample` wrote.
+    """Read a sample that `write_sample` wrote.
 
     Raises:
         CheckpointError: the file is damaged.

@@ -1,4 +1,4 @@
-"""The record of results as pages: rendered here, read without scripts, live, for this machine or behind keys."""
+"""The record of results as live pages without scripts, for this machine or behind keys."""
 
 from palaestra.benchmarks.dashboard.app import make_dashboard_app
 from palaestra.benchmarks.dashboard.dashboard import Dashboard

@@ -1,4 +1,4 @@
-"""The dashboard as an application: a route for each page, and three forms that write."""
+"""The web application of the dashboard: a route for each page, and three forms that write."""
 
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any, Literal
@@ -50,7 +50,7 @@ PageNumber = Annotated[int, Query(ge=1, le=1_000_000)]
 
 
 def make_dashboard_app(dashboard: Dashboard) -> FastAPI:
-    """The application that shows a record."""
+    """Make the application that shows a record."""
     app = FastAPI(title="Palaestra record", version=__version__, docs_url=None, redoc_url=None, openapi_url=None)
     style = style_sheet()
 
@@ -280,6 +280,6 @@ def _add_errors(app: FastAPI, dashboard: Dashboard) -> None:
 
     @app.exception_handler(RequestValidationError)
     async def mistake(request: Request, error: RequestValidationError) -> Response:  # pyright: ignore[reportUnusedFunction]
-        first: Any = error.errors()[0]  # Any: what pydantic says
+        first: Any = error.errors()[0]  # Any: pydantic's type
         words = f"{first['loc'][-1]}: {plain_rule(first['msg'])}. Change the address, or go back."
         return await run_in_threadpool(show, request, "The address cannot be read", words, 422)

@@ -1,4 +1,4 @@
-"""Two evaluations of a suite side by side."""
+"""The page that compares two evaluations of a suite."""
 
 from sqlalchemy.orm import Session
 
@@ -15,7 +15,7 @@ MEASURES: dict[str, ComparedMeasure] = {"solved": "solved", "score": "score"}
 
 
 def comparison_form(session: Session, *, first: int | None, second: int | None, measure: str) -> Html:
-    """Where two evaluations are chosen."""
+    """The form in which two evaluations are chosen."""
     runs = {
         str(run.id): f"{run.agent} on {run.suite} ({run.name})"
         for run in run_summaries(session)
@@ -35,12 +35,12 @@ def comparison_form(session: Session, *, first: int | None, second: int | None, 
 
 
 def comparison_content(session: Session, dashboard: Dashboard, first: int, second: int, measure: str) -> list[Html]:
-    """What is compared.
+    """The content of a comparison.
 
     Raises:
-        ConfigError: the runs cannot be compared, or the measure is none.
+        ConfigError: the runs cannot be compared, or the measure does not exist.
         UnknownNameError: there is no such run.
-        RecordError: one is no evaluation.
+        RecordError: a run is not an evaluation.
     """
     if measure not in MEASURES:
         raise ConfigError(f"measure {measure!r}: there are {' and '.join(MEASURES)}")

@@ -1,4 +1,4 @@
-"""What all pages share: the record, keys, browsers that are signed in, and figures that are computed once."""
+"""State that all pages share: the record, keys, signed-in browsers, and cached figures."""
 
 import time
 from collections import OrderedDict
@@ -20,9 +20,9 @@ from palaestra.serving.access import KeyRing, read_keys
 
 R = TypeVar("R")
 _KEPT = 32
-"""Evaluations whose figures are kept."""
+"""Maximum number of evaluations whose figures are cached."""
 _BUSY = 60.0
-"""Seconds after a change for which a run that is not complete counts as live."""
+"""Seconds after a change for which an incomplete run counts as live."""
 
 
 class Dashboard:
@@ -30,9 +30,9 @@ class Dashboard:
 
     Args:
         database: The record.
-        key_file: The keys that are accepted; `None` for a dashboard on the loopback interface that needs none.
-        now: Gives the seconds since 1970.
-        clock: Gives seconds that never go back.
+        key_file: The file of accepted keys; `None` for a dashboard on the loopback interface that needs no key.
+        now: Returns the seconds since 1970.
+        clock: Returns seconds that never decrease.
 
     Raises:
         RecordError: the file of keys cannot be read.
@@ -57,13 +57,13 @@ class Dashboard:
 
     @property
     def keys(self) -> KeyRing | None:
-        """The keys that are accepted, as their file has them now; `None` where none is needed."""
+        """The accepted keys, in the current state of their file; `None` where no key is needed."""
         if self._key_file is not None and self._keys is not None:
             state = file_state(self._key_file)
             if state != self._key_file_state:
                 try:
                     self._keys.replace(read_keys(self._key_file).keys)
-                except RecordError:  # it is being edited; the former keys stay until it can be read
+                except RecordError:  # the file is being edited; the earlier keys stay valid until it can be read
                     return self._keys
                 self._key_file_state = state
         return self._keys
@@ -77,7 +77,7 @@ class Dashboard:
         return self._compute("findings", session, run, lambda: findings(self.results(session, run)))
 
     def _compute(self, what: str, session: Session, run: int, make: Callable[[], R]) -> R:
-        """What is computed from the files of a run, anew when one of them has changed."""
+        """Compute a value from the files of a run, or return the cached value if no file has changed."""
         key = (what, run, file_digests(session, run))
         with self._lock:
             if key in self._computed:
@@ -91,11 +91,11 @@ class Dashboard:
         return made
 
     def is_live(self, session: Session, run: RunSummary) -> bool:
-        """Whether a run has changed a moment ago and is not complete."""
+        """Whether a run is incomplete and changed within the last minute."""
         return self.now() - run.updated < _BUSY and is_unfinished(session, run)
 
     def age(self, updated: float) -> str:
-        """How long ago something was."""
+        """The time since a change, in words."""
         seconds = max(0.0, self.now() - updated)
         for size, name in _UNITS:
             if seconds >= 2 * size:

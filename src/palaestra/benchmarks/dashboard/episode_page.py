@@ -1,4 +1,4 @@
-"""An episode turn by turn: what was said and called, what the world answered, rewards and criteria."""
+"""The page of an episode with its turns: messages, calls, answers, rewards and criteria."""
 
 from collections.abc import Iterator, Sequence
 
@@ -24,11 +24,11 @@ from palaestra.table import Table
 from palaestra.trajectory import Episode, Turn
 
 MOST_TURNS = 200
-"""Turns on a page; the JSON holds all."""
+"""Maximum number of turns on a page; the JSON holds all."""
 
 
 def episode_content(summary: EpisodeSummary, episode: Episode | None) -> list[Html]:
-    """What the page shows; `None` where only the outcome was kept."""
+    """The content of the page; `episode` is `None` where only the outcome was kept."""
     parts = [_head(summary, episode)]
     if episode is None:
         words = "Only the outcome of this episode was kept: an evaluation keeps the turns of each task's first sample."

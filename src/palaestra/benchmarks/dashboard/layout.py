@@ -1,4 +1,4 @@
-"""What every page has: head, navigation, main part, and headers that forbid scripts and foreign content."""
+"""The common parts of all pages: head, navigation, main part, and headers that forbid scripts and foreign content."""
 
 from collections.abc import Mapping
 from importlib.resources import files
@@ -19,7 +19,7 @@ SECURITY_HEADERS: Mapping[str, str] = MappingProxyType(
         "frame-ancestors 'none'",
         "X-Content-Type-Options": "nosniff",
         "X-Frame-Options": "DENY",
-        # Not "no-referrer": with that browsers hide from us which site a form is from.
+        # Not "no-referrer": with it, browsers do not send the origin of a form.
         "Referrer-Policy": "same-origin",
         "Cross-Origin-Opener-Policy": "same-origin",
         "Cross-Origin-Resource-Policy": "same-origin",
@@ -27,12 +27,12 @@ SECURITY_HEADERS: Mapping[str, str] = MappingProxyType(
     }
 )
 REFRESH = 10
-"""Seconds after which a page that was asked to do so loads itself again."""
+"""Seconds after which a page that refreshes loads again."""
 _SECTIONS = (("Runs", "/"), ("Episodes", "/episodes"), ("Compare", "/compare"))
 
 
 def style_sheet() -> str:
-    """The style of all pages."""
+    """The style sheet of all pages."""
     return page_colours() + files("palaestra.benchmarks.dashboard").joinpath("dashboard.css").read_text("utf-8")
 
 
@@ -46,17 +46,17 @@ def page(
     status: int = 200,
     is_secure: bool = False,
 ) -> Response:
-    """A page.
+    """Render a page.
 
     Args:
-        title: Its heading.
-        content: What stands below the heading.
-        dashboard: Whose.
-        visitor: Who sees it.
-        here: The section that it belongs to: "/", "/episodes" or "/compare".
-        refreshes: Whether it loads itself again every few seconds.
+        title: The heading.
+        content: The parts below the heading.
+        dashboard: The dashboard that the page belongs to.
+        visitor: The visitor who sees the page.
+        here: The section that the page belongs to: "/", "/episodes" or "/compare".
+        refreshes: Whether the page loads again every few seconds.
         status: The HTTP status.
-        is_secure: Whether it was asked for over TLS.
+        is_secure: Whether the request came over TLS.
     """
     head = element(
         "head",
@@ -81,7 +81,7 @@ def page(
 
 
 def set_cookie(answer: Response, cookie: str, *, is_secure: bool) -> None:
-    """Give a browser its cookie."""
+    """Set the cookie of a browser."""
     answer.set_cookie(COOKIE, cookie, max_age=int(LIFETIME), httponly=True, samesite="strict", secure=is_secure)
 
 
@@ -95,7 +95,7 @@ def _top(dashboard: Dashboard, visitor: Visitor, here: str) -> Html:
 
 
 def form(action: str, content: str, dashboard: Dashboard, visitor: Visitor, *, class_: str | None = None) -> Html:
-    """A form that writes, with the token that shows it is from a page of ours."""
+    """A form that writes, with a token that proves that a page of this dashboard made it."""
     token = element("input", type="hidden", name=TOKEN, value=dashboard.sign_ins.form_token(visitor.cookie))
     return element("form", token, content, method="post", action=action, class_=class_)
 
@@ -109,11 +109,11 @@ def field(
 
 
 def choice(words: str, name: str, options: Mapping[str, str], *, value: str = "") -> Html:
-    """A list to choose from, with its label; options by value, each with its words."""
+    """A selection list with its label; `options` maps values to their labels."""
     shown = (element("option", label, value=key, selected=key == value) for key, label in options.items())
     return element("label", words, element("select", join(shown), name=name))
 
 
 def suggestions(id_: str, names: list[str]) -> Html:
-    """Values that a field suggests."""
+    """A list of suggested values for a field."""
     return element("datalist", join(element("option", value=name) for name in names), id=id_)

@@ -1,4 +1,4 @@
-"""A curve as an inline SVG, drawn in the colours of its page."""
+"""A curve as an inline SVG, in the colours of its page."""
 
 import math
 from collections.abc import Sequence
@@ -8,16 +8,16 @@ from palaestra.benchmarks.dashboard.markup import Html, element, join
 _WIDTH, _HEIGHT = 340, 150
 _LEFT, _RIGHT, _TOP, _BOTTOM = 60, 8, 8, 22
 MOST_POINTS = 300
-"""Of a curve; where it has more steps, each point is the mean of several."""
+"""Maximum number of points of a curve; with more steps, each point is the mean of several."""
 
 
 def line_chart(points: Sequence[tuple[int, float]], *, title: str, unit: str = "step") -> Html:
-    """A figure with one curve.
+    """A chart with one curve.
 
     Args:
         points: Steps and values, in order; one or more.
-        title: What is drawn.
-        unit: What a step is.
+        title: The name of the curve.
+        unit: The name of a step.
     """
     every, shown = thin_out(points)
     steps, values = [step for step, _ in shown], [value for _, value in shown]
@@ -42,14 +42,14 @@ def line_chart(points: Sequence[tuple[int, float]], *, title: str, unit: str = "
 
 
 def thin_out(points: Sequence[tuple[int, float]]) -> tuple[int, list[tuple[int, float]]]:
-    """How many steps make one point, and the points: the last step and the mean of each."""
+    """The number of steps per point, and the points: the last step of each and the mean value."""
     every = max(1, math.ceil(len(points) / MOST_POINTS))
     groups = [points[first : first + every] for first in range(0, len(points), every)]
     return every, [(group[-1][0], math.fsum(value for _, value in group) / len(group)) for group in groups]
 
 
 def number(value: float) -> str:
-    """A value in four digits or so."""
+    """Format a value with about four digits."""
     if value == 0 or 0.01 <= abs(value) < 100_000:
         return f"{value:,.4g}" if abs(value) < 1_000 else f"{value:,.0f}"
     return f"{value:.2e}"
@@ -57,7 +57,7 @@ def number(value: float) -> str:
 
 def _path(steps: Sequence[int], values: Sequence[float], low: float, high: float) -> str:
     first, wide = steps[0], max(1, steps[-1] - steps[0])
-    # Halves, since the difference of two finite values may be infinite.
+    # Halves, because the difference of two finite values may be infinite.
     tall = (high / 2 - low / 2) or 1.0
     across, down = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
     places = (
@@ -68,7 +68,7 @@ def _path(steps: Sequence[int], values: Sequence[float], low: float, high: float
         for step, value in zip(steps, values, strict=True)
     )
     drawn = [f"{x:.1f},{y:.1f}" for x, y in places]
-    if len(drawn) == 1:  # a line of one point shows nothing
+    if len(drawn) == 1:  # a line of one point is invisible
         x, y = drawn[0].split(",")
         drawn.append(f"{float(x) + 4:.1f},{y}")
     return " ".join(drawn)

@@ -1,7 +1,7 @@
-"""HTML that is safe by construction: whatever is not made here is text, and is escaped.
+"""HTML that is safe by construction: any string that this module did not make is text, and is escaped.
 
-Characters that would hide or reorder what stands beside them (controls, and marks of writing direction) are shown by
-their numbers. Texts that are long are cut; the page says by how much.
+Characters that would hide or reorder neighbouring text (controls, and marks of writing direction) are shown as code
+points. Long texts are cut; the page states how many characters are missing.
 """
 
 import html
@@ -12,27 +12,27 @@ from urllib.parse import quote, urlencode
 from palaestra.table import Table
 
 MOST_CHARACTERS = 20_000
-"""Of one text on a page."""
+"""Maximum number of characters of a text on a page."""
 MOST_IN_LINE = 1_000
-"""Of one text in a line, or in a cell of a table."""
+"""Maximum number of characters of a text in a line, or in a cell of a table."""
 _HIDDEN = re.compile(
     "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u2069\\ufeff\\ud800-\\udfff]"
 )
 _WIDE = 28
-"""Characters from which on a cell needs room, also on a phone."""
+"""Number of characters above which a cell is wide, also on a phone."""
 _STACKED = 4
-"""Columns from which on a table does not fit the width of a phone."""
+"""Minimum number of columns with which a table does not fit the width of a phone."""
 _VOID = frozenset({"br", "input", "link", "meta"})
 
 
 class Html(str):
-    """Markup. Only this module makes it."""
+    """Markup. Only this module creates it."""
 
     __slots__ = ()
 
 
 def text(value: str) -> Html:
-    """Any text as markup that shows it."""
+    """Escape any text, as markup that shows it."""
     shown = _HIDDEN.sub(lambda found: f"\uf8ff{ord(found[0]):04X}\uf8ff", value.replace("\uf8ff", "\ufffd"))
     parts = html.escape(shown).split("\uf8ff")  # every second part is the number of a hidden character
     return Html("".join(part if place % 2 == 0 else _code_point(part) for place, part in enumerate(parts)))
@@ -46,9 +46,9 @@ def element(tag: str, *children: str, **attributes: str | int | bool | None) -> 
     """An element.
 
     Args:
-        tag: Its name.
+        tag: The name of the element.
         children: Markup, or text to be escaped.
-        attributes: Their values; `class_` is `class`, and "_" stands for "-". `None` and `False` leave one out.
+        attributes: Values by name; `class_` is `class`, and "_" stands for "-". `None` and `False` omit an attribute.
     """
     shown = "".join(_attribute(name, value) for name, value in attributes.items() if value is not None)
     if tag in _VOID:
@@ -64,29 +64,29 @@ def _attribute(name: str, value: str | int) -> str:
 
 
 def join(parts: Iterable[str], between: str = "") -> Html:
-    """Markup and texts, one after the other."""
+    """Join markup and texts."""
     return Html(text(between).join(part if isinstance(part, Html) else text(part) for part in parts))
 
 
 def link(words: str, path: str, **attributes: str | int | bool | None) -> Html:
-    """A link to a page of ours."""
+    """A link to a page of the dashboard."""
     return element("a", words, href=path, **attributes)
 
 
 def address(path: str, **query: str | int | None) -> str:
-    """The address of a page of ours; values that are `None` or empty are left out."""
+    """The address of a page of the dashboard; values that are `None` or empty are left out."""
     given = {name: value for name, value in query.items() if value not in (None, "")}
     return quote(path) + (f"?{urlencode(given, errors='replace')}" if given else "")
 
 
 def isolate(value: str) -> Html:
-    """A short text of others, whose writing direction changes nothing beside it."""
+    """A short text of unknown origin, isolated so that its writing direction does not affect its neighbours."""
     shown = value if isinstance(value, Html) or len(value) <= MOST_IN_LINE else f"{value[:MOST_IN_LINE]}\u2026"
     return element("bdi", shown)
 
 
 def block(value: str, *, label: str | None = None) -> Html:
-    """A text of others on lines of its own, cut where it is long."""
+    """A text of unknown origin in a block, cut where it is long."""
     shown = element("pre", value[:MOST_CHARACTERS], dir="auto", tabindex=0, role="group", aria_label=label or "text")
     left = len(value) - MOST_CHARACTERS
     if left <= 0:
@@ -95,17 +95,17 @@ def block(value: str, *, label: str | None = None) -> Html:
 
 
 def table(shown: Table, *, links: Mapping[tuple[int, int], str] | None = None, level: int = 3) -> Html:
-    """A table under its title, with its note.
+    """A table below its title, with its note.
 
     Args:
-        shown: What it holds; cells may be markup.
+        shown: The table; cells may be markup.
         links: Addresses of cells, by row and column.
-        level: Of its heading.
+        level: The level of the heading.
     """
     names = shown.columns
     classes = [_column_class(shown, column) for column in range(len(shown.columns))]
-    # On a phone a row of many or wide columns becomes a block, in which each cell has the name of its column. Browsers
-    # then no longer take it for a table, so that roles say what it is.
+    # On a phone, each row of a table with many or wide columns becomes a block, in which each cell shows the name of
+    # its column. Browsers then no longer treat it as a table, so explicit roles are set.
     is_stacked = len(classes) >= _STACKED or "wide" in classes
 
     def cell(row: int, column: int, words: str) -> Html:
@@ -144,7 +144,7 @@ def _column_class(shown: Table, column: int) -> str | None:
 
 
 def facts(named: Iterable[tuple[str, str]]) -> Html:
-    """Names with values; those without a value are left out."""
+    """A list of names with values; names without a value are left out."""
     rows = (
         element("div", element("dt", name), element("dd", value if isinstance(value, Html) else isolate(value)))
         for name, value in named
@@ -154,5 +154,5 @@ def facts(named: Iterable[tuple[str, str]]) -> Html:
 
 
 def badge(words: str, kind: str) -> Html:
-    """A short word that stands out. `kind` is passed, failed, warn or info."""
+    """A short highlighted word. `kind` is "passed", "failed", "warn" or "info"."""
     return element("span", words, class_=f"badge {kind}")

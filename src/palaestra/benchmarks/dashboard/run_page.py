@@ -1,4 +1,4 @@
-"""A run: tables of an evaluation, curves of a training run, the sentence of a proof, and what criteria came to."""
+"""The page of a run: tables of an evaluation, curves of a training run, a proof's sentence, and counts of criteria."""
 
 from collections.abc import Sequence
 
@@ -25,15 +25,15 @@ from palaestra.serving.access import KeyScope
 from palaestra.table import Table
 
 _FIRST = ("reward/mean", "solved", "score/mean", "policy/entropy", "loss", "kl", "tokens/drawn", "speed/tokens")
-"""Curves that are shown where a run has them; the others where they are asked for."""
+"""Curves that are shown first, where a run has them; the others are shown on request."""
 _MOST_EVENTS = 100
 
 
 def find_run(session: Session, run: int) -> RunSummary:
-    """A run.
+    """The run with this number.
 
     Raises:
-        UnknownNameError: there is none of this number.
+        UnknownNameError: there is no run with this number.
     """
     found = run_summaries(session, run=run) if session.get(RunRow, run) is not None else []
     if not found:
@@ -44,15 +44,15 @@ def find_run(session: Session, run: int) -> RunSummary:
 def run_content(
     session: Session, dashboard: Dashboard, visitor: Visitor, run: RunSummary, *, curves: str, refreshes: bool
 ) -> list[Html]:
-    """What the page shows.
+    """The content of the page.
 
     Args:
-        session: Whose record.
-        dashboard: Whose page.
-        visitor: Who sees it.
+        session: A session of the record.
+        dashboard: The dashboard that the page belongs to.
+        visitor: The visitor who sees the page.
         run: The run.
         curves: "all" for every curve.
-        refreshes: Whether the page loads itself again.
+        refreshes: Whether the page loads again every few seconds.
     """
     parts = [_head(session, dashboard, run, refreshes=refreshes)]
     if run.kind == RunKind.EVALUATION:

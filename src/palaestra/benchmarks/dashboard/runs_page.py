@@ -1,4 +1,4 @@
-"""The first page: all runs, those that changed last first."""
+"""The first page: all runs, the most recently changed first."""
 
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
@@ -14,12 +14,12 @@ from palaestra.table import Table
 
 
 def runs_content(session: Session, dashboard: Dashboard, *, refreshes: bool) -> list[Html]:
-    """What the page shows.
+    """The content of the page.
 
     Args:
-        session: Whose record.
-        dashboard: Whose page.
-        refreshes: Whether the page loads itself again.
+        session: A session of the record.
+        dashboard: The dashboard that the page belongs to.
+        refreshes: Whether the page loads again every few seconds.
     """
     runs = run_summaries(session)
     if not runs:
@@ -35,7 +35,7 @@ def runs_content(session: Session, dashboard: Dashboard, *, refreshes: bool) -> 
 
 
 def refresh_link(path: str, *, refreshes: bool) -> Html:
-    """Where a reader turns loading again on and off."""
+    """A link that turns automatic reloading on or off."""
     words = "Stop loading again" if refreshes else f"Load again every {REFRESH} s"
     return element("p", link(words, address(path, refresh=None if refreshes else 1)), class_="note")
 
@@ -77,7 +77,7 @@ def _row(dashboard: Dashboard, run: RunSummary, *, is_live: bool) -> tuple[str, 
 
 
 def score_cells(run: RunSummary) -> tuple[str, str, str, str]:
-    """Episodes, percent solved and harmful, and mean points."""
+    """Number of episodes, percentages solved and harmful, and mean points."""
     episodes = f"{run.episodes:,}" + (f" of {run.expected:,}" if run.expected not in (None, run.episodes) else "")
     if not run.scored or run.points is None:
         return episodes, "-", "-", "-"

@@ -1,4 +1,4 @@
-"""Episodes, by run, task, family, criterion and outcome."""
+"""The page of episodes, filtered by run, task, family, criterion and outcome."""
 
 from sqlalchemy.orm import Session
 
@@ -21,11 +21,11 @@ _VERDICTS = {"": "any", "counts": "met, or violated", "not": "not met, or not vi
 
 
 def search_content(session: Session, wanted: EpisodeFilter, *, number: int) -> list[Html]:
-    """What the page shows.
+    """The content of the page.
 
     Args:
-        session: Whose record.
-        wanted: Which episodes.
+        session: A session of the record.
+        wanted: The filter.
         number: The page of the list, from 1.
     """
     found, total = find_episodes(session, wanted, limit=ON_A_PAGE, offset=(number - 1) * ON_A_PAGE)
@@ -77,7 +77,7 @@ def _row(one: EpisodeSummary) -> tuple[str, ...]:
 
 
 def outcome_words(one: EpisodeSummary) -> str:
-    """What came of an episode."""
+    """The outcome of an episode in words."""
     if one.fault is not None:
         return f"fault: {one.fault}"
     if one.points is None:

@@ -1,8 +1,9 @@
-"""Who uses the dashboard in a browser: a cookie stands for a key that was typed in once, and guards its forms.
+"""Sign-ins of browsers: a cookie stands for a key that was entered once, and protects the forms.
 
-A page cannot send a key as a header, so a key is exchanged for a random cookie that scripts and other sites cannot
-read or send (`HttpOnly`, `SameSite=Strict`). The key is held in memory and checked with every request, so that a key
-that is revoked or expires ends its sessions. A form carries a keyed hash of the cookie; forms of other sites lack it.
+A page cannot send a key as a header, so the server exchanges a key for a random cookie that scripts and other sites
+cannot read or send (`HttpOnly`, `SameSite=Strict`). The key is held in memory and checked with every request, so that
+revoking or expiry of a key ends its sessions. A form contains a keyed hash of the cookie, which forms of other sites
+lack.
 """
 
 import hmac
@@ -23,33 +24,33 @@ MOST_SESSIONS = 1_000
 
 @record
 class SignIn:
-    """A browser that has shown a key."""
+    """A browser session with its key."""
 
     key: str
     used: float
-    """Seconds on the clock, of the last request."""
+    """Clock time of the last request, in seconds."""
 
 
 class SignIns:
-    """All of them; they end with the process.
+    """All sign-ins; they end with the process.
 
     Args:
-        clock: Gives seconds that never go back.
+        clock: Returns seconds that never decrease.
     """
 
     def __init__(self, *, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._secret = secrets.token_bytes(32)
         self._sessions: OrderedDict[str, SignIn] = OrderedDict()
-        self._lock = Lock()  # pages are made in several threads
+        self._lock = Lock()  # several threads render pages
 
     @staticmethod
     def new_cookie() -> str:
-        """A cookie for a browser that has none."""
+        """A random cookie for a browser that has none."""
         return secrets.token_urlsafe(32)
 
     def sign_in(self, key: str) -> str:
-        """The cookie of a new session. The former cookie counts no more: somebody else may have set it."""
+        """Start a session with a new cookie. The earlier cookie is not reused: another person may have set it."""
         cookie = self.new_cookie()
         with self._lock:
             self._sessions[cookie] = SignIn(key=key, used=self._clock())
@@ -63,17 +64,17 @@ class SignIns:
             self._sessions.pop(cookie, None)
 
     def key_of(self, cookie: str) -> str | None:
-        """The key that a browser has shown; `None` where it has not, or too long ago."""
+        """The key of a browser's session; `None` where there is no session, or it has expired."""
         now = self._clock()
         with self._lock:
             session = self._sessions.pop(cookie, None)
             if session is None or now - session.used > LIFETIME:
                 return None
-            self._sessions[cookie] = replace(session, used=now)  # behind those that were used before
+            self._sessions[cookie] = replace(session, used=now)  # moves the session to the end of the order of use
         return session.key
 
     def form_token(self, cookie: str) -> str:
-        """What a form of a browser with this cookie carries."""
+        """The token in forms for a browser with this cookie."""
         return hmac.new(self._secret, cookie.encode(), sha256).hexdigest()
 
     def is_form_token(self, cookie: str, token: str) -> bool:

@@ -1,4 +1,4 @@
-"""Who asks for a page, whether they may, and whether a form that writes comes from a page of ours."""
+"""Identifies visitors, checks their access, and checks that a form that writes comes from a page of this dashboard."""
 
 import re
 from urllib.parse import parse_qs, urlsplit
@@ -20,19 +20,19 @@ TOKEN = "form_token"  # noqa: S105  the name of a field
 
 @record
 class Visitor:
-    """Who asks for a page."""
+    """The sender of a request for a page."""
 
     caller: Caller
     cookie: str
-    """Of the browser; a new one where it has none."""
+    """The cookie of the browser; a new one where it has none."""
     is_new: bool
-    """Whether the browser is yet to be given its cookie."""
+    """Whether the cookie is new and must be set."""
     has_session: bool
-    """Whether it has shown a key, and may sign out."""
+    """Whether the browser has signed in with a key, and may sign out."""
 
 
 def guest_of(request: Request, dashboard: Dashboard) -> Visitor:
-    """A visitor who need not have a key, for the page where one is shown.
+    """A visitor without a required key, for the sign-in page.
 
     Raises:
         AccessError: there are no keys, and the request names another host than this machine.
@@ -53,14 +53,14 @@ def visitor_of(request: Request, dashboard: Dashboard) -> Visitor:
     """A visitor who may read.
 
     Raises:
-        AccessError: there is no key, or it is wrong, revoked or expired.
-        KeyScopeError: it may not read.
+        AccessError: the key is missing, wrong, revoked or expired.
+        KeyScopeError: the key does not allow reading.
     """
     guest = guest_of(request, dashboard)
     keys = dashboard.keys
     if keys is None:
         return guest
-    if "authorization" in request.headers:  # a program
+    if "authorization" in request.headers:  # from a program
         caller, has_session = caller_of(request, keys), False
     else:
         key = dashboard.sign_ins.key_of(guest.cookie)
@@ -70,20 +70,20 @@ def visitor_of(request: Request, dashboard: Dashboard) -> Visitor:
 
 
 def local_path(wanted: str) -> str:
-    r"""Where a browser goes after it has signed in: a path of this server with its query, and "/" for all else.
+    r"""The address after signing in: a path of this server with its query, or "/" for anything else.
 
-    Browsers take `//host`, `/\host` and `/<tab>/host` for other servers.
+    Browsers interpret `//host`, `/\host` and `/<tab>/host` as other servers.
     """
     is_path = len(wanted) <= _LONGEST_PATH and re.fullmatch(r"/(?![/\\])[!-\[\]-~]*", wanted) is not None
     return wanted if is_path else "/"
 
 
 async def read_form(request: Request, dashboard: Dashboard) -> dict[str, str]:
-    """The fields of a form that a page of ours made for this browser.
+    """Read the fields of a form that a page of this dashboard made for this browser.
 
     Raises:
-        AccessError: it comes from elsewhere.
-        RequestError: it is no form, or too large.
+        AccessError: the form comes from elsewhere.
+        RequestError: the body is not a form, or is too large.
     """
     _check_origin(request)
     body = await read_body(request, _LIMITS, kind=_FORM)
@@ -97,7 +97,7 @@ async def read_form(request: Request, dashboard: Dashboard) -> dict[str, str]:
 
 
 def _check_origin(request: Request) -> None:
-    """Browsers say which site a form is from."""
+    """Check the origin of a form, which browsers send."""
     origin = request.headers.get("origin")
     foreign = origin is not None and urlsplit(origin).netloc != request.headers.get("host")
     if foreign or request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):

@@ -1,4 +1,4 @@
-"""Why a run does not learn, from its records: findings in sentences, and what supports them."""
+"""Diagnosis of a training run from its records: findings in sentences, with the figures that support them."""
 
 from palaestra.benchmarks.diagnosis.diagnosis import Diagnosis, diagnose
 from palaestra.benchmarks.diagnosis.document import diagnosis_document

@@ -1,6 +1,7 @@
-"""What there is to amplify: groups in which some members solve their task, and pass@k.
+"""Potential for amplification by training: groups in which some members solve their task, and pass@k.
 
-A group without a solution shows nothing that solves, and one that is solved throughout shows no difference.
+A group without a solution contains no successful episode to learn from. A group whose members all solve their task
+contains no difference to learn from.
 """
 
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from palaestra.record import record
 
 @record
 class GroupSolutions:
-    """How many groups solved their task, by how many of their members."""
+    """Numbers of groups by how many of their members solved the task."""
 
     groups: int
     none: int
@@ -22,7 +23,7 @@ class GroupSolutions:
 
 
 def group_solutions(groups: Sequence[DiagnosedGroup]) -> GroupSolutions:
-    """Count groups by what their members solved; groups that lost all members are left out."""
+    """Count groups by how many members solved the task; groups that lost all members are left out."""
     whole = [group for group in groups if group.episodes]
     none = sum(group.solved == 0 for group in whole)
     every = sum(group.solved == len(group.episodes) for group in whole)
@@ -30,9 +31,9 @@ def group_solutions(groups: Sequence[DiagnosedGroup]) -> GroupSolutions:
 
 
 def group_passes(groups: Sequence[DiagnosedGroup]) -> tuple[Passes, ...]:
-    """pass@k of k = 1, 2, 4, ... as far as groups go: the unbiased estimate in each group, the mean over tasks.
+    """Estimate pass@k for k = 1, 2, 4, ... up to the group size: unbiased in each group, then the mean over tasks.
 
-    A group is a set of samples of its own, since the weights of another group of the same task were others.
+    Each group is a separate set of samples, because other groups of the same task were sampled with other weights.
     """
     attempts: dict[str, list[list[bool]]] = {}
     for group in groups:

@@ -1,7 +1,7 @@
-"""Break-even of acting: the share of right acts from which on acting pays more than leaving everything as it is.
+"""The break-even of acting: the share of right acts above which acting pays more than leaving everything unchanged.
 
-With the mean return of right acts R, of wrong acts W and of no act N, acting pays where p R + (1 - p) W > N, so from
-p = (N - W) / (R - W) on. An act is an episode that wrote a row, a right one solved its task.
+Let R be the mean return of right acts, W that of wrong acts and N that of no act. Acting pays where p R + (1 - p) W >
+N, so for p above (N - W) / (R - W). An act is an episode that wrote a row; a right act solved its task.
 """
 
 from collections.abc import Sequence
@@ -13,17 +13,17 @@ from palaestra.record import record
 
 @record
 class BreakEven:
-    """What acts were paid, and from when on they pay."""
+    """The returns of acts, and the share of right acts above which acting pays."""
 
     family: str
-    """Empty for all together."""
+    """The name of the family; empty for all families together."""
     acts: int
     right: int
-    """Acts that solved their task."""
+    """Number of acts that solved their task."""
     idle: int
-    """Episodes that wrote nothing."""
+    """Number of episodes that wrote nothing."""
     right_points: float
-    """The mean return of right acts; without one in the record, the points that the rubrics give for the right work."""
+    """The mean return of right acts; without a right act in the record, the rubrics' points for the right work."""
     right_recorded: bool
     """Whether the record has a right act."""
     wrong_points: float | None
@@ -31,8 +31,8 @@ class BreakEven:
     idle_points: float | None
     """The mean return of episodes that wrote nothing; `None` where the record has none."""
     share: float | None
-    """The share of right acts from which on acting pays: 0 where it always does, above 1 where it never does; `None`
-    where the record lacks one of the three, or right acts are paid no more than wrong ones."""
+    """The share of right acts above which acting pays: 0 where it always pays, above 1 where it never pays. `None`
+    where the record lacks one of the three returns, or right acts earn no more than wrong ones."""
 
     @property
     def share_of_right_acts(self) -> float | None:
@@ -41,7 +41,7 @@ class BreakEven:
 
     @property
     def pays(self) -> bool | None:
-        """Whether acting paid more than writing nothing; `None` where that is not known."""
+        """Whether acting earned more than writing nothing; `None` where this is unknown."""
         if self.wrong_points is None or self.idle_points is None or self.share_of_right_acts is None:
             return None
         return (
@@ -51,15 +51,15 @@ class BreakEven:
 
 
 def break_even_share(right: float, wrong: float, idle: float) -> float | None:
-    """The share of right acts from which on acting pays; `None` where right acts are paid no more than wrong ones."""
+    """The share of right acts above which acting pays; `None` where right acts earn no more than wrong acts."""
     return max(0.0, (idle - wrong) / (right - wrong)) if right > wrong else None
 
 
 def break_even(family: str, episodes: Sequence[DiagnosedEpisode]) -> BreakEven:
-    """The break-even of some episodes.
+    """Compute the break-even of episodes.
 
     Args:
-        family: Their name in a table.
+        family: The name of the episodes in a table.
         episodes: At least one.
     """
     right = [episode.returned for episode in episodes if episode.acted and episode.solved]
@@ -81,7 +81,7 @@ def break_even(family: str, episodes: Sequence[DiagnosedEpisode]) -> BreakEven:
 
 
 def break_evens(episodes: Sequence[DiagnosedEpisode]) -> list[BreakEven]:
-    """The break-even of all episodes, and of each family by name."""
+    """The break-even of all episodes, then of each family, sorted by name."""
     families = sorted({episode.family for episode in episodes})
     own = [break_even(name, [one for one in episodes if one.family == name]) for name in families]
     return [break_even("", episodes), *own] if episodes else []

@@ -1,4 +1,4 @@
-"""The change of a figure from the first third of a stage to the last, and whether it stands out from its noise."""
+"""The change of a figure from the first third of a stage to the last, and whether it exceeds its noise."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -14,27 +14,27 @@ FIGURES: Mapping[str, Callable[[DiagnosedEpisode], float]] = {
     "harm": lambda one: float(one.harmed),
     "points": lambda one: one.returned,
 }
-"""What is compared, by name: shares from 0 to 1, and points."""
+"""The compared figures, by name: shares from 0 to 1, and points."""
 
 
 @record
 class FigureChange:
-    """How a figure changed."""
+    """The change of a figure."""
 
     first: float
     """The mean over the groups of the first third."""
     last: float
     error: float | None
-    """The standard error of the difference, with groups as units; `None` where a third has one group only."""
+    """The standard error of the difference, with groups as units; `None` where a third has only one group."""
 
     @property
     def difference(self) -> float:
-        """Above 0 where the figure rose."""
+        """Last minus first: above 0 where the figure rose."""
         return self.last - self.first
 
     @property
     def is_certain(self) -> bool:
-        """Whether the difference is more than two standard errors."""
+        """Whether the absolute difference is more than two standard errors."""
         return self.error is not None and abs(self.difference) > 2 * self.error
 
 

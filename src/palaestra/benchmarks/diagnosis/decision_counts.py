@@ -1,4 +1,4 @@
-"""How often cases closed as they should have."""
+"""Counts how often cases were closed as expected."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -9,24 +9,24 @@ from palaestra.record import record
 
 @record
 class DecisionCounts:
-    """The episodes whose cases should have closed in one way."""
+    """The episodes whose cases should have been closed with the same decision."""
 
     expected: str
     episodes: int
     closed: Mapping[str, int]
-    """How many closed in each way, the most frequent first."""
+    """Number of episodes by actual decision, the most frequent first."""
     solved: int
     returned: Mapping[str, float]
-    """The mean return of those that closed in each way."""
+    """Mean return by actual decision."""
 
     @property
     def right(self) -> int:
-        """How many closed as they should, whatever else was wrong."""
+        """Number of episodes with the expected decision, regardless of other failures."""
         return self.closed.get(self.expected, 0)
 
 
 def decision_counts(episodes: Sequence[DiagnosedEpisode]) -> list[DecisionCounts]:
-    """For each way in which cases should have closed, how they closed; empty where no rubric states a decision."""
+    """The actual decisions for each expected decision; empty where no rubric states a decision."""
     expected: dict[str, list[DiagnosedEpisode]] = {}
     for episode in episodes:
         if episode.expected is not None:

@@ -1,8 +1,8 @@
-"""Decisions: how the case of an episode should have closed, and how it closed.
+"""Decisions: the expected and the actual closing of an episode's case.
 
-Worlds that use the kit's cases close a case as "resolved", "declined" or "escalated". A rubric says which one it
-expects by a criterion of that id, or by one that states "status = resolved". The journal says which one was written.
-Where a rubric states no decision, none is guessed.
+Worlds that use the kit's cases close a case as "resolved", "declined" or "escalated". A rubric states its expected
+decision by a criterion of that id, or by a criterion with the text "status = resolved". The journal holds the actual
+decision. Where a rubric states no decision, none is guessed.
 """
 
 import re
@@ -14,15 +14,15 @@ from palaestra.records import CriterionSpec
 from palaestra.trajectory import Turn
 
 LEFT_OPEN = "left open"
-"""How a case closed that nobody closed."""
+"""The name of the decision where no case was closed."""
 _CLOSED = tuple(status for status in cast("tuple[str, ...]", get_args(CaseStatus)) if status != "open")
 _CASE_COLUMNS = frozenset({"status", "policy_id", "evidence_id"})
-"""Columns of a case, and of no other row."""
+"""Columns that only the rows of cases have."""
 _STATED = re.compile(rf"status = ({'|'.join(_CLOSED)})\b")
 
 
 def expected_decision(rubric: Sequence[CriterionSpec]) -> str | None:
-    """How a case should close, by a rubric; several ways are joined by "+", `None` where it states none."""
+    """The decision that a rubric expects; several are joined by "+", and `None` means that it states none."""
     found: set[str] = set()
     for spec in rubric:
         if spec.kind == "expect":
@@ -31,7 +31,7 @@ def expected_decision(rubric: Sequence[CriterionSpec]) -> str | None:
 
 
 def closing_decision(turns: Sequence[Turn]) -> str:
-    """How an episode's cases closed, by its journal; several ways are joined by "+", "left open" where none did."""
+    """The decision in an episode's journal; several are joined by "+", and "left open" means that none was made."""
     last: dict[tuple[str, str], object] = {}
     for turn in turns:
         for change in turn.changes:

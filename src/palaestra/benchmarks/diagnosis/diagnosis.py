@@ -1,4 +1,4 @@
-"""The diagnosis of a run: every figure that findings, tables, plots and the page are made of."""
+"""The diagnosis of a run: all figures behind the findings, tables, plots and the page."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
@@ -27,64 +27,65 @@ ENTROPY = "policy/entropy"
 
 @record
 class StageDiagnosis:
-    """What a stage with rollouts came to."""
+    """The figures of a stage with rollouts."""
 
     name: str
     settings: JsonObject
     steps: int
-    """The last step of which anything is recorded."""
+    """The last step with a record."""
     planned: int | None
-    """The steps that the settings ask for; `None` where they count otherwise."""
+    """The number of steps in the settings; `None` where the settings count tokens or seconds."""
     saved: int
-    """The step of the last save; 0 without one."""
+    """The step of the last save; 0 without a save."""
     thirds: Thirds
     whole: FamilyFigures
-    """Of all families."""
+    """The figures of all families together."""
     changes: Mapping[str, FigureChange]
-    """From the first third to the last, of "solved", "unfinished", "harm" and "points"; empty where one is missing."""
+    """Changes from the first to the last third of "solved", "unfinished", "harm" and "points"; empty if a third is
+    missing."""
     families: Sequence[FamilyFigures]
     decisions: Sequence[DecisionCounts]
     """Empty where no rubric states a decision."""
     failed: int
-    """Episodes that finished and did not solve their task."""
+    """Number of episodes that finished without solving their task."""
     failures: Sequence[FailureCounts]
     broken: Sequence[FailureCounts]
     passes: Mapping[str, Sequence[Passes]]
-    """pass@k of the first third, of the last and of all."""
+    """pass@k of the first third, of the last third and of all groups."""
     solutions: Mapping[str, GroupSolutions]
-    """By third, and of all."""
+    """Solutions of the first third, of the last third and of all groups."""
     break_evens: Sequence[BreakEven]
-    """Of all episodes, then of each family."""
+    """The break-even of all episodes, then of each family."""
     variations: Mapping[Variation, int]
     ends: Sequence[EndCounts]
     unreadable: float
-    """The share of turns in the last third that held no readable call."""
+    """The share of turns in the last third without a readable call."""
     lost: int
-    """Trajectories that their world failed, or that were cut off for being slow."""
+    """Number of trajectories whose world failed, or that were cut off because they were slow."""
     branched: int
     branches_solved: int
     quarantined: int
     curves: Mapping[str, Sequence[tuple[int, float]]]
-    """By figure: (step, value), from the record of rollouts; shares are percent."""
+    """Points (step, value) by figure, from the record of rollouts; shares are in per cent."""
 
 
 @record
 class SeriesThirds:
-    """A figure of the metrics early and late in a stage."""
+    """The means of a metric early and late in a stage."""
 
     stage: str
     first: float
     last: float | None
-    """`None` where one step alone has it."""
+    """`None` where only one step has the metric."""
 
 
 @record
 class Diagnosis:
-    """What a run came to."""
+    """The figures of a run."""
 
     directory: Path
     stages: Sequence[StageDiagnosis]
-    """Those with recorded rollouts."""
+    """Stages with recorded rollouts."""
     silent: Sequence[str]
     """Stages that recorded no rollouts, such as supervised ones."""
     missing: Sequence[str]
@@ -92,27 +93,27 @@ class Diagnosis:
     weight_changes: Sequence[WeightChange]
     entropies: Sequence[SeriesThirds]
     entropy_curves: Mapping[str, Sequence[tuple[int, float]]]
-    """By stage: (step, nats a token)."""
+    """Points (step, nats per token) by stage."""
     events: Mapping[str, Sequence[RecordedEvent]]
-    """By stage."""
+    """Events by stage."""
     examples: Sequence[tuple[str, Episode]] = field(default_factory=tuple[tuple[str, Episode], ...])
-    """With their stage: an unsolved episode of each family."""
+    """An unsolved episode of each family, with its stage."""
 
 
 def diagnose(directory: Path) -> Diagnosis:
     """Diagnose a run from its records.
 
     Args:
-        directory: The folder of a run, or of one of its stages; it may still be going on.
+        directory: The folder of a run, or of one of its stages; the run may be unfinished.
 
     Raises:
-        RecordError: it is neither, or a file of it cannot be read.
+        RecordError: the folder is neither, or a file in it cannot be read.
     """
     return diagnose_records(read_records(directory))
 
 
 def diagnose_records(run: RunRecords) -> Diagnosis:
-    """Diagnose what was read of a run."""
+    """Diagnose the records of a run."""
     with_rollouts = [stage for stage in run.stages if flatten_groups(stage.groups)]
     return Diagnosis(
         directory=run.directory,

@@ -1,4 +1,4 @@
-"""A diagnosis as JSON: findings and every figure, without episodes."""
+"""A diagnosis as JSON: findings and all figures, without episodes."""
 
 from dataclasses import fields
 from typing import cast
@@ -21,7 +21,7 @@ def diagnosis_document(diagnosis: Diagnosis, findings: list[TrainingFinding]) ->
 
 
 def _plain(value: object) -> object:
-    """What orjson does not know: paths as text, sets in order."""
+    """Convert a value that orjson does not support: a path to text, a set to a sorted list."""
     if isinstance(value, frozenset):
         return sorted(cast("frozenset[str]", value))
     return str(value)

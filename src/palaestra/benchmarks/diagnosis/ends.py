@@ -1,4 +1,4 @@
-"""End reasons of a stage, by the third of its steps."""
+"""End reasons of a stage, for each third of its steps."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -10,15 +10,15 @@ from palaestra.record import record
 
 @record
 class EndCounts:
-    """How the episodes of a third ended."""
+    """Numbers of episodes of a third by end reason."""
 
     part: str
     episodes: int
     ends: Mapping[str, int]
-    """By end reason, the most frequent first."""
+    """Number of episodes by end reason, the most frequent first."""
 
     def share(self, reason: str) -> float:
-        """The share of the episodes that ended so."""
+        """The share of the episodes with this end reason."""
         return self.ends.get(reason, 0) / self.episodes if self.episodes else 0.0
 
 

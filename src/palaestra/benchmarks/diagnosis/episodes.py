@@ -1,4 +1,4 @@
-"""What a diagnosis keeps of an episode: whether it solved its task, what it missed and broke, and how it closed."""
+"""The facts of an episode that a diagnosis keeps: solved or not, failed criteria, harm, and the decision."""
 
 from collections.abc import Iterator, Sequence
 
@@ -13,46 +13,46 @@ class DiagnosedEpisode:
     """An episode that a stage trained on, without its texts and tokens."""
 
     step: int
-    """Of the stage, from 1."""
+    """The step of the stage, from 1."""
     task: str
     family: str
     solved: bool
     returned: float
     """The sum of the rewards that the world paid."""
     total: int
-    """The points that its rubric gives for the right work."""
+    """The points that the rubric gives for the right work."""
     end: EndReason | None
-    """`None` where the rollout stopped before the episode did."""
+    """`None` where the rollout stopped before the episode ended."""
     criteria: tuple[str, ...]
-    """Every criterion of its rubric, in the rubric's order."""
+    """All criteria of the rubric, in the rubric's order."""
     missed: tuple[str, ...]
     """Expectations that were not met at the end, in the rubric's order."""
     broken: tuple[str, ...]
-    """Prohibitions that were broken, by the turn in which each was first; within a turn in the rubric's order."""
+    """Broken prohibitions, in the order of the first turn that broke them; within a turn in the rubric's order."""
     harmed: bool
-    """Whether a prohibition was broken, also where that was undone."""
+    """Whether a prohibition was broken, even if that was undone later."""
     look_ups: tuple[str, ...]
-    """Expectations of the layer `selection` that were met."""
+    """Met expectations of the layer `selection`."""
     work: tuple[str, ...]
-    """All other expectations that were met."""
+    """All other met expectations."""
     acted: bool
-    """Whether a call of its own wrote a row."""
+    """Whether a call of the episode wrote a row."""
     expected: str | None
-    """How its case should have closed; `None` where the rubric does not say."""
+    """The expected decision on the case; `None` where the rubric states none."""
     closed: str
-    """How its case closed; see `decisions`."""
+    """The actual decision on the case; see `decisions`."""
     turns: int
     unreadable: int
-    """Turns without a readable call."""
+    """Number of turns without a readable call."""
 
     @property
     def is_unfinished(self) -> bool:
-        """Whether a budget, unreadable turns or giving up ended it."""
+        """Whether the episode ended by a budget, by unreadable turns or by giving up."""
         return self.end is None or self.end.is_unfinished
 
     @property
     def end_name(self) -> str:
-        """Its end reason, or "stopped" where the rollout stopped before the episode did."""
+        """The end reason, or "stopped" where the rollout stopped before the episode ended."""
         return "stopped" if self.end is None else self.end.value
 
 
@@ -61,25 +61,25 @@ class DiagnosedGroup:
     """Episodes of one task that were compared with each other."""
 
     step: int
-    """Of the stage, from 1."""
+    """The step of the stage, from 1."""
     task: str
     family: str
     episodes: tuple[DiagnosedEpisode, ...]
     lost: int
-    """Trajectories that their world failed, or that were cut off for being slow."""
+    """Number of trajectories whose world failed, or that were cut off because they were slow."""
 
     @property
     def solved(self) -> int:
-        """How many of its episodes solved the task."""
+        """Number of episodes that solved the task."""
         return sum(episode.solved for episode in self.episodes)
 
 
 def diagnosed_episode(episode: Episode, *, step: int) -> DiagnosedEpisode:
-    """What a diagnosis keeps of an episode.
+    """Extract what a diagnosis keeps of an episode.
 
     Args:
-        episode: A whole one.
-        step: That trained on it, from 1.
+        episode: A whole episode.
+        step: The step that trained on it, from 1.
     """
     verdicts = episode.score.verdicts
     expectations = [spec for spec in episode.rubric if spec.kind == "expect"]
@@ -113,12 +113,12 @@ def flatten_groups(groups: Sequence[DiagnosedGroup]) -> list[DiagnosedEpisode]:
 
 
 def _wrote(turn: Turn) -> bool:
-    """Whether a call of the turn wrote a row; what a world writes by itself is no act."""
+    """Whether a call of the turn wrote a row; writes of the world itself do not count."""
     return any(event.written > 0 and not event.call_id.startswith("world_") for event in turn.events)
 
 
 def _list_broken(episode: Episode) -> Iterator[str]:
-    """Prohibitions in the order in which they were broken."""
+    """Yield broken prohibitions in the order in which they were broken."""
     order = [spec.id for spec in episode.rubric if spec.kind == "forbid"]
     seen: set[str] = set()
     for turn in episode.turns:

@@ -1,8 +1,8 @@
-"""The first criterion that fails: of finished episodes that did not solve their task, by the order of the rubric.
+"""First failing criteria of finished episodes that did not solve their task, in the order of the rubric.
 
-A rubric lists its expectations in the order of the work and its prohibitions behind them. So the first failure is the
-first expectation that was not met; where all were met, it is the prohibition that was broken first. Beside it stands
-the prohibition that was broken first, of every such episode that broke one.
+A rubric lists its expectations in the order of the work, and its prohibitions after them. So the first failure is the
+first expectation that was not met; where all were met, it is the prohibition that was broken first. A second count
+covers the prohibition that was broken first in every such episode that broke one.
 """
 
 import re
@@ -18,28 +18,28 @@ _RECORD_ID = re.compile(r"[A-Z][A-Z0-9]*-\d+")
 
 @record
 class FailureCounts:
-    """How often a criterion failed first."""
+    """The number of episodes in which a criterion was the first failure."""
 
     criterion: str
-    """Its id; a record's id in it is "*" where other tasks of the family have another record there."""
+    """The id of the criterion; a record id in it is "*" where other tasks of the family refer to other records."""
     kind: Literal["missed", "broken"]
     episodes: int
     families: Mapping[str, int]
-    """How many episodes of each family, the most first."""
+    """Number of episodes by family, the largest first."""
 
 
 def failed_episodes(episodes: Iterable[DiagnosedEpisode]) -> list[DiagnosedEpisode]:
-    """The episodes that finished and did not solve their task."""
+    """The episodes that finished without solving their task."""
     return [episode for episode in episodes if not episode.solved and not episode.is_unfinished]
 
 
 def first_failures(episodes: Sequence[DiagnosedEpisode]) -> list[FailureCounts]:
-    """Which criterion failed first in finished episodes that did not solve their task, the most frequent first."""
+    """The first failing criteria of finished, unsolved episodes, the most frequent first."""
     return _count(episodes, _first_failure)
 
 
 def first_broken(episodes: Sequence[DiagnosedEpisode]) -> list[FailureCounts]:
-    """Which prohibition such episodes broke first, by turn; those that broke none are not counted."""
+    """The prohibitions that finished, unsolved episodes broke first, by turn; episodes without one are not counted."""
     return _count(episodes, lambda one: (one.broken[0], "broken") if one.broken else None)
 
 
@@ -74,7 +74,7 @@ def _count(
 
 
 def _common_criteria(episodes: Iterable[DiagnosedEpisode]) -> dict[str, set[str]]:
-    """The criteria that every task of a family has, by family."""
+    """The criteria that all tasks of a family share, by family."""
     found: dict[str, set[str]] = {}
     for episode in episodes:
         own = set(episode.criteria)

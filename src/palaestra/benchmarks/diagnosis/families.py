@@ -1,4 +1,4 @@
-"""How each family went: solved, points, harm and unfinished, early in a stage against late."""
+"""The figures of each family: solved, points, harm and unfinished, early and late in a stage."""
 
 from collections.abc import Callable, Sequence
 from statistics import fmean
@@ -10,11 +10,11 @@ from palaestra.record import record
 
 @record
 class EpisodeFigures:
-    """What some episodes came to."""
+    """The mean figures of episodes."""
 
     episodes: int
     solved: float
-    """A share, as the following; 0 to 1."""
+    """A share from 0 to 1, as `harmed` and `unfinished`."""
     harmed: float
     unfinished: float
     points: float
@@ -23,24 +23,24 @@ class EpisodeFigures:
 
 @record
 class FamilyFigures:
-    """A family, or all families together."""
+    """The figures of a family, or of all families together."""
 
     family: str
-    """Empty for all together."""
+    """Empty for all families together."""
     whole: EpisodeFigures
     first: EpisodeFigures | None
-    """Of the first third of the steps; `None` where it has no episode of the family."""
+    """Figures of the first third of the steps; `None` where it has no episode of the family."""
     last: EpisodeFigures | None
-    """Of the last third; `None` likewise, and where there is one step only."""
+    """Figures of the last third; `None` where it has no episode of the family, and where there is only one step."""
 
     @property
     def was_solved(self) -> bool:
-        """Whether any of its episodes solved its task."""
+        """Whether any episode solved its task."""
         return self.whole.solved > 0
 
 
 def episode_figures(episodes: Sequence[DiagnosedEpisode]) -> EpisodeFigures | None:
-    """The figures of some episodes; `None` where there are none."""
+    """The mean figures of episodes; `None` without episodes."""
     if not episodes:
         return None
 
@@ -57,7 +57,7 @@ def episode_figures(episodes: Sequence[DiagnosedEpisode]) -> EpisodeFigures | No
 
 
 def family_figures(episodes: Sequence[DiagnosedEpisode], thirds: Thirds) -> list[FamilyFigures]:
-    """The figures of each family, by name."""
+    """The figures of each family, sorted by name."""
     found: dict[str, list[DiagnosedEpisode]] = {}
     for episode in episodes:
         found.setdefault(episode.family, []).append(episode)
@@ -65,12 +65,12 @@ def family_figures(episodes: Sequence[DiagnosedEpisode], thirds: Thirds) -> list
 
 
 def compare_thirds(name: str, episodes: Sequence[DiagnosedEpisode], thirds: Thirds) -> FamilyFigures:
-    """The figures of one family.
+    """Compute the figures of a family in the thirds of a stage.
 
     Args:
-        name: Of the family; empty for all.
+        name: The name of the family; empty for all families.
         episodes: At least one.
-        thirds: Of the stage.
+        thirds: The thirds of the stage.
     """
     whole = episode_figures(episodes)
     assert whole is not None, "a family without an episode is not listed"

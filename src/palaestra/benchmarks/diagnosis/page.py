@@ -1,4 +1,4 @@
-"""A diagnosis as a page: sentences first, then plots and tables, and an unsolved episode of each family to read."""
+"""A diagnosis as an HTML page: sentences, then plots and tables, then an unsolved episode of each family."""
 
 from palaestra.benchmarks.curves import svg
 from palaestra.benchmarks.diagnosis.diagnosis import Diagnosis
@@ -9,7 +9,7 @@ from palaestra.benchmarks.viewer import render_page
 
 
 def diagnosis_page(diagnosis: Diagnosis, findings: list[TrainingFinding]) -> str:
-    """The page as one string of HTML."""
+    """Render the page as one HTML string."""
     shown, further = findings[:MOST], findings[MOST:]
     return render_page(
         [episode for _, episode in diagnosis.examples],
@@ -24,7 +24,7 @@ def diagnosis_page(diagnosis: Diagnosis, findings: list[TrainingFinding]) -> str
 
 
 def page_notes(diagnosis: Diagnosis) -> list[str]:
-    """What a reader must know of the records."""
+    """Notes on the records for the reader of the page."""
     notes = [
         "The first and the last third of a stage are compared, with groups as units; noise is two standard errors.",
         "Points are what the world paid. What parts of an objective pay in training is not recorded for each episode.",

@@ -1,4 +1,4 @@
-"""The plots of a diagnosis: how a stage went by step, how each family went, and entropy.
+"""The plots of a diagnosis: figures of a stage by step, figures of each family, and entropy.
 
 matplotlib comes with the extra `train`.
 """
@@ -10,9 +10,9 @@ from palaestra.benchmarks.diagnosis.diagnosis import Diagnosis, StageDiagnosis
 from palaestra.benchmarks.diagnosis.findings.finding import short_family
 
 _WINDOW = 5
-"""Steps that a curve is averaged over."""
+"""Number of steps that a curve is averaged over."""
 _FAMILIES = 30
-"""Families that are drawn, those with the most episodes."""
+"""Maximum number of families that are plotted: those with the most episodes."""
 
 
 def diagnosis_panels(diagnosis: Diagnosis) -> list[list[Panel]]:

@@ -1,8 +1,7 @@
-"""Reads what a run recorded: settings, batches, metrics, events and saves of each stage, as far as they are there.
+"""Reads the records of a run: settings, batches, metrics, events and saves of each stage, as far as they exist.
 
-It reads a run that still goes on, and one that was killed: a last line that was cut short is left out, and what no file
-says stays unknown. A step that was recorded twice, since its batch was quarantined or branched later, counts as it was
-recorded last.
+A run may be unfinished or killed: an incomplete last line is left out, and facts without a record stay unknown. If a
+step was recorded twice, because its batch was quarantined or branched later, the last record counts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +34,7 @@ _WAY_OUT = "give the folder that `palaestra train --out` wrote, or that of one o
 
 @record
 class RecordedEvent:
-    """Something that a tracker was told in words, such as an alarm."""
+    """A message to a tracker, such as an alarm."""
 
     step: int
     name: str
@@ -44,42 +43,42 @@ class RecordedEvent:
 
 @record
 class StageRecords:
-    """What a stage recorded."""
+    """The records of a stage."""
 
     name: str
     directory: Path
     settings: JsonObject
-    """Of the stage; empty where the run's settings are not there."""
+    """Settings of the stage; empty where the run's settings do not exist."""
     groups: tuple[DiagnosedGroup, ...]
-    """Groups of whole trajectories; without branches."""
+    """Groups of whole trajectories, without branches."""
     branched: int
-    """Groups of continuations."""
+    """Number of groups of continuations."""
     branches_solved: int
-    """Of these, the groups in which a continuation solved the task."""
+    """Number of groups of continuations in which a continuation solved the task."""
     history: Sequence[Mapping[str, float]]
-    """The figures of each step that is known; `step` counts from 1."""
+    """The figures of each known step; `step` counts from 1."""
     events: tuple[RecordedEvent, ...]
     saves: Mapping[Path, int]
-    """The saves with the number of steps that each holds, in the order of their steps."""
+    """The number of steps of each save, in the order of steps."""
     quarantined: int
-    """Batches on which training diverged."""
+    """Number of batches on which training diverged."""
     examples: Mapping[str, Episode] = field(default_factory=dict[str, Episode])
-    """An episode of each family that finished unsolved, or else any unsolved one: the last in the record."""
+    """One unsolved episode of each family, finished if there is one: the last in the record."""
 
     @property
     def kind(self) -> str:
-        """Such as "grpo" of "grpo-late"."""
+        """The kind of the stage, such as "grpo" for "grpo-late"."""
         return kind_of(self.name) or self.name
 
     @property
     def steps(self) -> int:
-        """The last step of which anything is recorded."""
+        """The last step with a record."""
         steps = [group.step for group in self.groups] + [int(row["step"]) for row in self.history]
         return max([*steps, *self.saves.values()], default=0)
 
     @property
     def planned(self) -> int | None:
-        """The steps that its settings ask for; `None` where they count otherwise, in tokens or seconds."""
+        """The number of steps in the settings; `None` where they count tokens or seconds."""
         counts = [self.settings.get(name) for name in ("tokens", "seconds")]
         steps, rounds = self.settings.get("steps"), self.settings.get("rounds")
         if any(count is not None for count in counts) or not isinstance(steps, int):
@@ -89,24 +88,24 @@ class StageRecords:
 
 @record
 class RunRecords:
-    """What a run recorded."""
+    """The records of a run."""
 
     directory: Path
     settings: JsonObject
     stages: tuple[StageRecords, ...]
-    """Those that began, in order."""
+    """The stages that have begun, in order."""
     missing: tuple[str, ...]
-    """The stages of its settings that have no record."""
+    """The stages in the settings that have no record."""
 
 
 def read_records(directory: Path) -> RunRecords:
-    """Read what a run recorded.
+    """Read the records of a run.
 
     Args:
         directory: The folder of a run, or of one of its stages.
 
     Raises:
-        RecordError: it is neither, or a file of it cannot be read.
+        RecordError: the folder is neither, or a file in it cannot be read.
     """
     if _is_stage(directory):
         settings = _settings(directory.parent) if (directory.parent / SETTINGS).is_file() else {}
@@ -133,7 +132,7 @@ def _is_stage(directory: Path) -> bool:
 
 
 def _other(directory: Path) -> str:
-    """The way out of a folder that is no run: the first runs below it, if there are any."""
+    """A remedy for a folder that is not a run: the first runs below it, if there are any."""
     below = sorted(path.parent for path in directory.glob(f"*/{SETTINGS}")) if directory.is_dir() else []
     below += sorted(path.parent for path in directory.glob(f"*/*/{SETTINGS}")) if directory.is_dir() else []
     runs = [str(path) for path in below if any(_is_stage(inner) for inner in sorted(path.iterdir()))]
@@ -179,7 +178,7 @@ def _read_stage(directory: Path, settings: Mapping[str, Json]) -> StageRecords:
 
 
 class _Batches:
-    """The batches of a stage, by step; a later record of a step replaces an earlier one."""
+    """The batches of a stage by step; a later record of a step replaces an earlier one."""
 
     def __init__(self) -> None:
         self.groups: dict[int, list[DiagnosedGroup]] = {}
@@ -187,7 +186,7 @@ class _Batches:
         self.examples: dict[str, Episode] = {}
 
     def read(self, directory: Path) -> None:
-        """Read every batch; one at a time is in memory as a whole."""
+        """Read all batches; only one at a time is in memory as a whole."""
         for batch in recorded_batches(directory):
             step = batch.step + 1
             found: list[DiagnosedGroup] = []
@@ -222,7 +221,7 @@ def _is_finished(episode: Episode) -> bool:
 
 
 def _metrics(path: Path) -> list[JsonObject]:
-    """The whole lines of a tracker's file; none where the run had no such tracker."""
+    """The complete lines of a tracker's file; none where the run had no such tracker."""
     if not path.exists():
         return []
     rows = [cast("object", orjson.loads(line)) for line in read_log(path)]
@@ -236,7 +235,7 @@ def _saves(directory: Path) -> dict[Path, int]:
 
 
 def _progress(save: Path) -> JsonObject | None:
-    """What a save says of its stage; `None` where there is none, or where it is being replaced just now."""
+    """The progress in a save; `None` where there is no save, or where it is being replaced."""
     try:
         found: object = orjson.loads((save / PROGRESS).read_bytes())
     except (OSError, orjson.JSONDecodeError):
@@ -245,7 +244,7 @@ def _progress(save: Path) -> JsonObject | None:
 
 
 def _saved_history(saves: Mapping[Path, int]) -> list[Mapping[str, float]]:
-    """The figures of the last save, for a run without a tracker that writes them down."""
+    """The figures in the last save, for a run whose trackers write no metrics."""
     for save in reversed(list(saves)):
         progress = _progress(save)
         rows = cast("list[Mapping[str, float]]", progress.get("history", [])) if progress is not None else []

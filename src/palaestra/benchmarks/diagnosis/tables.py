@@ -11,9 +11,9 @@ from palaestra.benchmarks.diagnosis.variation import Variation
 from palaestra.table import Table
 
 _CRITERIA = 12
-"""First failures that a table lists."""
+"""Maximum number of first failures in a table."""
 _EVENTS = 12
-"""Events that the table lists, the latest."""
+"""Maximum number of events in the table; the latest are shown."""
 _NOT_STATED = "not recorded"
 _VARIATIONS: dict[Variation, str] = {
     "nothing": "nothing: equal returns",

@@ -1,4 +1,4 @@
-"""The beginning, the middle and the end of a stage, by steps: what a diagnosis compares."""
+"""The first third, the middle and the last third of a stage's steps, which a diagnosis compares."""
 
 from collections.abc import Iterable, Sequence
 
@@ -7,10 +7,10 @@ from palaestra.record import record
 
 @record
 class Thirds:
-    """The steps of a stage that have a record, divided into three parts in order.
+    """The recorded steps of a stage, divided into three parts in order.
 
-    The first and the last part have as many steps as each other, a third of all rounded down and at least one; the rest
-    is the middle. One step is the first part alone, and nothing is compared.
+    The first and the last part have the same size: a third of all steps, rounded down, and at least one. The rest is
+    the middle. A single step is the first part, and nothing is compared.
     """
 
     first: frozenset[int]
@@ -24,7 +24,7 @@ class Thirds:
 
     @property
     def latest(self) -> frozenset[int]:
-        """The last part, or the first where it is the only one."""
+        """The last part, or the first part where there is no other."""
         return self.last or self.first
 
 

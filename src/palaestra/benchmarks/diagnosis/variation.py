@@ -1,4 +1,4 @@
-"""What varies in groups: a policy gradient learns what its groups differ in, and nothing else."""
+"""Differences within groups: a policy gradient learns only from differences between the members of a group."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias, get_args
 from palaestra.benchmarks.diagnosis.episodes import DiagnosedEpisode, DiagnosedGroup
 
 Variation: TypeAlias = Literal["nothing", "solved", "harm", "look-ups", "work", "end", "several"]
-"""What the members of a group with unequal returns differ in: whether they solved the task, or else one of harm,
-look-ups, other work and the way they ended alone, or else several of these. "nothing": all returns are equal."""
+"""The difference between members of a group with unequal returns: whether they solved the task; otherwise only harm,
+only look-ups, only other work, only the way they ended, or several of these. "nothing": all returns are equal."""
 VARIATIONS: tuple[Variation, ...] = get_args(Variation)
 _PARTS: tuple[tuple[Variation, Callable[[DiagnosedEpisode], object]], ...] = (
     ("harm", lambda one: (one.harmed, frozenset(one.broken))),
@@ -19,7 +19,7 @@ _PARTS: tuple[tuple[Variation, Callable[[DiagnosedEpisode], object]], ...] = (
 
 
 def group_variation(group: DiagnosedGroup) -> Variation:
-    """What the members of a group differ in."""
+    """Classify how the members of a group differ."""
     episodes = group.episodes
     if not _differs(episodes, lambda one: one.returned):
         return "nothing"
@@ -30,7 +30,7 @@ def group_variation(group: DiagnosedGroup) -> Variation:
 
 
 def count_variations(groups: Sequence[DiagnosedGroup]) -> dict[Variation, int]:
-    """How many groups differ in each; groups with fewer than two members are left out."""
+    """Count the groups of each kind of variation; groups with fewer than two members are left out."""
     counts = Counter(group_variation(group) for group in groups if len(group.episodes) > 1)
     return {name: counts[name] for name in VARIATIONS}
 

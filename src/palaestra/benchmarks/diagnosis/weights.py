@@ -1,4 +1,4 @@
-"""How far the weights moved in each stage, between the saves that exist."""
+"""The distance that the weights moved in each stage, between existing saves."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,25 +11,25 @@ from palaestra.trainers.model.distance import WeightDistance, weight_distance
 
 @record
 class WeightChange:
-    """The way from one save to another."""
+    """The change of the weights from one save to another."""
 
     stage: str
     before: str
-    """Where it starts, such as "expert, step 3"."""
+    """The name of the first save, such as "expert, step 3"."""
     after: str
     distance: WeightDistance | None
-    """`None` where one of the two is not recorded."""
+    """`None` where one of the two saves is not recorded."""
     missing: str = ""
-    """What is not recorded, in words; empty where the distance is known."""
+    """The reason why the distance is unknown; empty where it is known."""
 
     @property
     def is_whole_stage(self) -> bool:
-        """Whether it goes from the beginning of its stage to the stage's last save."""
+        """Whether the change covers the stage from its beginning to its last save."""
         return not self.before.startswith(f"{self.stage}, step")
 
 
 def weight_changes(run: RunRecords) -> list[WeightChange]:
-    """For each stage, the way from its beginning to its last save, and between its last two saves."""
+    """The changes of each stage: from its beginning to its last save, and between its last two saves."""
     found: list[WeightChange] = []
     start, label = _initial(run)
     for stage in run.stages:

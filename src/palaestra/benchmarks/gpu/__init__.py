@@ -1,7 +1,7 @@
-"""The first contact with a GPU: does what runs on a processor run there, is it the same, and what does it take.
+"""Checks for a first run on a GPU: that code for processors runs there with equal results, and its cost.
 
-Needs the extra `train`. Each check runs in a process of its own: one that crashes or hangs costs its own result alone.
-It runs from the source tree without installation, with torch 2.11 or later and transformers 5.17 or later:
+It needs the extra `train`. Each check runs in a process of its own, so that a crash or hang affects only its own
+result. It runs from the source tree without installation, with torch 2.11 or later and transformers 5.17 or later:
 `PYTHONPATH=src python -m palaestra bench gpu`.
 """
 

@@ -1,4 +1,4 @@
-"""Attention over sequences of mixed lengths in one call, against one call of SDPA for each sequence.
+"""Attention over sequences of mixed lengths in one call, compared with one call of SDPA per sequence.
 
 Axes: N tokens of the pass, H heads, G key-value heads, D head dimension.
 """
@@ -22,13 +22,13 @@ from palaestra.trainers.engines.native.pages import PLACES_ON_CUDA, PagedMemory
 from palaestra.trainers.model.decoder import Attend
 
 _FAR = 2e-2
-"""Relative error that bfloat16 explains."""
+"""Maximum relative error that bfloat16 explains."""
 
 
 def check_attention(device: torch.device, scale: ContactScale) -> Iterator[ContactFigure]:
-    """Errors of output and gradients against single precision, with and without shared beginnings, and the time.
+    """Measure errors of output and gradients against single precision, with and without shared prefixes, and the time.
 
-    On a processor both are the same calls, for there is no varlen attention there.
+    On a processor both are the same calls, because varlen attention does not exist there.
     """
     alone = [PrefixPath(own=own, common=0) for own in scale.lengths]
     half = min(scale.lengths) // 2
@@ -78,7 +78,7 @@ def _draw(tokens: int, device: torch.device, scale: ContactScale) -> list[Tensor
 
 
 def _outputs(attend: Attend, inputs: list[Tensor]) -> list[Tensor]:
-    """The output, and the gradients of a fixed sum of it."""
+    """The output, and the gradients of a fixed weighted sum of it."""
     leaves = [x.detach().requires_grad_() for x in inputs]
     out = attend(0, *leaves)
     weight = torch.linspace(-1, 1, out.shape[-1], device=out.device, dtype=out.dtype)
@@ -88,7 +88,7 @@ def _outputs(attend: Attend, inputs: list[Tensor]) -> list[Tensor]:
 
 
 def _check_paged(device: torch.device, scale: ContactScale) -> Iterator[ContactFigure]:
-    """A decode step of the engine: pages gathered, and read where they are if torch can."""
+    """Check a decode step of the engine: with gathered pages, and with pages read in place if torch supports it."""
     shape = replace(scale.shape, layers=1)
     memory = PagedMemory(
         shape,
@@ -102,7 +102,7 @@ def _check_paged(device: torch.device, scale: ContactScale) -> Iterator[ContactF
     for pool in (memory.keys[0], memory.values[0]):
         pool.copy_(torch.randn(pool.shape, generator=generator))
     own: list[list[int]] = [[] for _ in scale.lengths]
-    for place in range(0, max(scale.lengths), PLACES_ON_CUDA):  # no sequence has its pages side by side
+    for place in range(0, max(scale.lengths), PLACES_ON_CUDA):  # interleaved, so that no sequence has contiguous pages
         for pages, length in zip(own, scale.lengths, strict=True):
             memory.extend(pages, min(length, place + PLACES_ON_CUDA))
     spans = [SequenceSpan(pages=pages, place=end - 1, count=1) for pages, end in zip(own, scale.lengths, strict=True)]

@@ -1,4 +1,4 @@
-"""CUDA graphs: captured while another thread allocates, and replayed to the same tokens as without it."""
+"""CUDA graphs: captured while another thread allocates, and replayed to the same tokens as without that thread."""
 
 import asyncio
 import threading
@@ -21,7 +21,7 @@ _MODES: tuple[_Mode, ...] = ("thread_local", "global")
 
 
 class _Allocating:
-    """A thread that allocates, computes and frees on a stream of its own until it is left."""
+    """A thread that allocates, computes and frees on a stream of its own until the block ends."""
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
@@ -40,13 +40,13 @@ class _Allocating:
 
     def _run(self) -> None:
         stream = torch.cuda.Stream() if self._device.type == "cuda" else None
-        # A capture takes the default generator: who draws from that meanwhile fails in any mode.
+        # A capture takes the default generator: another thread that samples from it meanwhile fails in any mode.
         generator = torch.Generator(self._device)
         with torch.cuda.stream(stream):
             while not self._left.is_set():
                 self.count += 1
                 try:
-                    # Sizes that the allocator has not met: it asks the driver, which is what a capture forbids.
+                    # New sizes make the allocator ask the driver, which a capture forbids.
                     numbers = torch.randn(
                         1024, 1024 + 8 * (self.count % 4096), generator=generator, device=self._device
                     )
@@ -58,9 +58,9 @@ class _Allocating:
 
 
 def check_capture(device: torch.device, scale: ContactScale) -> Iterator[ContactFigure]:
-    """What breaks when another thread allocates; the engine must draw the same tokens as alone.
+    """Measure failures while another thread allocates; the engine must sample the same tokens as without that thread.
 
-    There are no graphs on a processor: there the same is done without them.
+    A processor has no graphs: there the same work runs without them.
     """
     model = make_peaked_decoder(scale.shape)
     alone, _, _ = _draw(model, device, scale, busy=False)
@@ -87,7 +87,7 @@ def _equal(some: list[tuple[int, ...]], others: list[tuple[int, ...]]) -> float:
 def _draw(
     model: Decoder, device: torch.device, scale: ContactScale, *, busy: bool
 ) -> tuple[list[tuple[int, ...]], int, list[str]]:
-    """What a fresh engine draws, which captures its graphs on the way."""
+    """Sample with a fresh engine, which captures its graphs during the work."""
 
     async def work() -> list[tuple[int, ...]]:
         config = NativeConfig(
@@ -113,7 +113,7 @@ def _draw(
 
 
 def _captures(device: torch.device, count: int, mode: _Mode) -> tuple[int, int]:
-    """Captures that failed, and errors of the thread beside them."""
+    """Count failed captures, and errors of the concurrent thread."""
     weight = torch.randn(512, 512, device=device)
     failed = 0
     with _Allocating(device) as other:

@@ -1,4 +1,4 @@
-"""The checks, in the order in which they run."""
+"""The checks, in their order of execution."""
 
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
@@ -16,7 +16,7 @@ from palaestra.benchmarks.gpu.scale import ContactScale
 from palaestra.benchmarks.gpu.step import check_step
 
 ContactCheck: TypeAlias = Callable[[torch.device, ContactScale], Iterator[ContactFigure]]
-"""Yields figures as they are known: those before an error are kept."""
+"""Yields figures as soon as they are known: figures before an error are kept."""
 
 CHECKS: Mapping[str, ContactCheck] = MappingProxyType(
     {

@@ -1,4 +1,4 @@
-"""Run the checks, each in a process of its own, and keep what they say."""
+"""Runs the checks, each in a process of its own, and keeps their results."""
 
 import subprocess
 import sys
@@ -20,25 +20,25 @@ from palaestra.record import record
 from palaestra.records import JsonObject
 
 CHECK_SECONDS = 120.0
-"""After which a check is ended."""
+"""Seconds after which a check is stopped."""
 _SAID = 1500
-"""Characters of an error that are kept, the last ones."""
+"""Number of characters that are kept from the end of an error."""
 
 
 @record
 class ContactReport:
-    """What the checks of a run say."""
+    """The results of all checks of a run."""
 
     machine: JsonObject
     results: tuple[CheckResult, ...]
 
     def as_json(self) -> JsonObject:
-        """All of it."""
+        """The report as plain JSON."""
         return {"machine": self.machine, "checks": [result.as_json() for result in self.results]}
 
 
 def run_check(name: str, device: torch.device) -> CheckResult:
-    """Run one check in this process. Its error is part of the result.
+    """Run one check in this process. An error of the check is part of the result.
 
     Raises:
         UnknownNameError: there is no check of this name.
@@ -65,15 +65,15 @@ def run_contact(
     keep: Callable[[ContactReport], None] = lambda _: None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> ContactReport:
-    """Run checks one after the other.
+    """Run checks one after another.
 
     Args:
-        device: Where.
-        names: Which.
-        apart: Each in a process of its own.
-        seconds: After which a check in a process of its own is ended.
-        keep: Given the report after each check, so that nothing is lost if the machine goes away.
-        progress: Told the name of each check that has ended.
+        device: The device to check.
+        names: The names of the checks.
+        apart: Whether each check runs in a process of its own.
+        seconds: The time limit of a check in a process of its own.
+        keep: Receives the report after each check, so that nothing is lost if the machine fails.
+        progress: Receives the name of each finished check.
 
     Raises:
         UnknownNameError: there is no check of such a name.

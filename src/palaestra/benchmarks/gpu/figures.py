@@ -1,4 +1,4 @@
-"""What a check says: figures with bounds, or the error that ended it."""
+"""The result of a check: figures with bounds, or the error that ended the check."""
 
 from typing import Any
 
@@ -14,13 +14,13 @@ class ContactFigure:
     value: float
     unit: str
     at_most: float | None = None
-    """The check fails above it."""
+    """The upper bound; the check fails above it."""
     at_least: float | None = None
-    """The check fails below it."""
+    """The lower bound; the check fails below it."""
 
     @property
     def within(self) -> bool:
-        """Whether the value is within its bounds; not a number is within none."""
+        """Whether the value is within its bounds; NaN is never within a bound."""
         low = self.at_least is None or self.value >= self.at_least
         high = self.at_most is None or self.value <= self.at_most
         return low and high
@@ -28,22 +28,22 @@ class ContactFigure:
 
 @record
 class CheckResult:
-    """What a check came to."""
+    """The result of a check."""
 
     name: str
     seconds: float
-    """Wall time, with the start of its process."""
+    """Wall-clock seconds, including the start of the process."""
     figures: tuple[ContactFigure, ...] = ()
     error: str = ""
-    """The end of the traceback, or how the process ended; nothing where the check came to its end."""
+    """The end of the traceback, or the way in which the process ended; empty where the check finished."""
 
     @property
     def passed(self) -> bool:
-        """Whether it came to its end, and every figure is within its bounds."""
+        """Whether the check finished, and every figure is within its bounds."""
         return not self.error and all(figure.within for figure in self.figures)
 
     def as_json(self) -> JsonObject:
-        """All of it."""
+        """The result as plain JSON."""
         return {
             "name": self.name,
             "passed": self.passed,
@@ -63,7 +63,7 @@ class CheckResult:
 
     @classmethod
     def from_json(cls, found: JsonObject) -> "CheckResult":
-        """The result that `as_json` gave."""
+        """Restore a result from the output of `as_json`."""
         figures: Any = found["figures"]
         return cls(
             name=str(found["name"]),

@@ -1,4 +1,4 @@
-"""Matrix products in FP8 against bfloat16: error and speed, at the sizes of a decode step and of training.
+"""Matrix products in FP8 compared with bfloat16: error and speed, at the sizes of a decode step and of training.
 
 Axes: T tokens, N rows of a weight, C its columns.
 """
@@ -16,11 +16,11 @@ from palaestra.trainers.flow import ROW_FORMAT
 from palaestra.trainers.products import QuantisedProducts
 
 _FAR = 5e-2
-"""Relative error of a product of operands with three bits of mantissa, and rows of one scale."""
+"""Maximum relative error of a product whose operands have three mantissa bits and one scale per row."""
 
 
 def check_formats(device: torch.device, scale: ContactScale) -> Iterator[ContactFigure]:
-    """The products of the flow "fp8", with weights quantised once and activations in each call."""
+    """Check the products of the flow "fp8", with weights quantised once and activations quantised in each call."""
     products = QuantisedProducts(ROW_FORMAT)
     shape = scale.shape
     n, c = 2 * shape.mlp, shape.hidden

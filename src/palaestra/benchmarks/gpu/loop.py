@@ -1,4 +1,4 @@
-"""A whole run, from demonstrations to a policy gradient with adapters, on the device and on a processor."""
+"""A whole training run, from demonstrations to a policy gradient with adapters, on the device and on a processor."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -32,18 +32,18 @@ from palaestra.trainers.learner import LoraConfig
 from palaestra.trainers.progress import silent
 
 _ALIKE = 2e-2
-"""Relative difference of losses that orders of summation explain after some optimiser steps."""
+"""Maximum relative difference of losses that different orders of summation explain after a few optimiser steps."""
 _COMPARED = 8
-"""Steps."""
+"""Number of compared steps."""
 _WARM = 90
-"""Steps after which some groups have unequal returns, so that a policy gradient has something to compare."""
+"""Number of steps after which some groups have unequal returns, from which a policy gradient can learn."""
 _FAMILIES = ("cancel-order", "order-status")
 _PLAY = PlayConfig(context=1024, turn=32, turns=6)
 _ENGINE = NativeConfig(rows=16, capacity=16 * 2048, precision="auto")
 
 
 def check_loop(device: torch.device, scale: ContactScale) -> Iterator[ContactFigure]:
-    """Losses of imitation against a processor's; then every stage in the device's own precision."""
+    """Compare losses of imitation with those of a processor; then run every stage in the device's own precision."""
     del scale
     imitation = SftConfig(steps=_WARM, batch=8, warmup_steps=2, learner=LearnerConfig(lr=4e-3))
     with TemporaryDirectory(prefix="palaestra-gpu-") as folder:
@@ -83,7 +83,7 @@ def check_loop(device: torch.device, scale: ContactScale) -> Iterator[ContactFig
 
 
 def _train(folder: Path, device: str, stages: Mapping[str, StageConfig]) -> dict[str, list[float]]:
-    """The losses of each stage."""
+    """Train the stages; return the losses of each."""
     settings = TrainConfig(
         device=device,
         world=(WorldConfig(families=_FAMILIES),),

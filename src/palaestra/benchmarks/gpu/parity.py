@@ -1,4 +1,4 @@
-"""Whether engine, learner and transformers say the same of the same tokens on a device, and a processor too.
+"""Checks that engine, learner and transformers give equal results for the same tokens, on a device and on a processor.
 
 Axes: B sequences, T tokens.
 """
@@ -28,15 +28,15 @@ from palaestra.trainers.model.decoder import Decoder
 from palaestra.trajectory import Span, Tokens
 
 _EXACT = 2e-3
-"""Nats that two orders of summation in single precision explain."""
+"""Maximum difference in nats that two orders of summation in single precision explain."""
 _HALF = 0.1
-"""Nats a token, on average, that bfloat16 explains with peaked weights."""
+"""Maximum mean difference in nats per token that bfloat16 explains with peaked weights."""
 _QUANTISED = 0.5
-"""The same of E4M3, of which a processor measures 0.10 to 0.18 (docs/precision.md)."""
+"""The same for E4M3; a processor measures 0.10 to 0.18 (docs/precision.md)."""
 
 
 def check_parity(device: torch.device, scale: ContactScale) -> Iterator[ContactFigure]:
-    """Log-probabilities: engine against learner by flow, learner against transformers and a processor; batches."""
+    """Compare log-probabilities: engine with learner by flow, learner with transformers and a processor; batches."""
     yield from _flows(device, scale)
     model = make_peaked_decoder(scale.shape)
     yield from _judges(model, device, scale)
@@ -65,7 +65,7 @@ def _flows(device: torch.device, scale: ContactScale) -> Iterator[ContactFigure]
 
 
 def _has_products(pair: FlowPair, device: torch.device) -> bool:
-    """Whether the device multiplies in the precision of the rollouts, which no training is below."""
+    """Whether the device supports products in the precision of the rollouts; training is never less precise."""
     try:
         resolve_precision(pair.rollouts.precision, str(device))
     except ConfigError:
@@ -95,7 +95,7 @@ def _apart(name: str, some: Tensor, others: Tensor, limit: float) -> Iterator[Co
 
 
 def _batches(model: Decoder, device: torch.device, scale: ContactScale) -> Iterator[ContactFigure]:
-    """How many sequences a free flow draws to the same tokens alone and beside others: a figure, not a bound."""
+    """Measure the share of sequences that a free flow samples to equal tokens alone and in a batch; it has no bound."""
     together = asyncio.run(_draw(model, device, scale, scale.rows))
     alone = asyncio.run(_draw(model, device, scale, 1))
     equal = sum(one == other for one, other in zip(alone, together, strict=False)) / len(alone)
@@ -121,7 +121,7 @@ async def _draw(model: Decoder, device: torch.device, scale: ContactScale, rows:
 
 
 def _sequences(scale: ContactScale) -> Tensor:
-    """The same in every process, [B, T]."""
+    """Random sequences that are the same in every process, [B, T]."""
     stream = Stream.root("gpu", "parity")
     length = scale.prompt + scale.new
     rows = [[stream.below(scale.shape.vocabulary) for _ in range(length)] for _ in range(scale.judged)]

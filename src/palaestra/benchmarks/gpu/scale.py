@@ -1,4 +1,4 @@
-"""How much the checks draw and train: a model of Qwen3 0.6B's size on a GPU, a tiny one on a processor."""
+"""The sizes of the checks: a model of Qwen3 0.6B's size on a GPU, a tiny model on a processor."""
 
 from palaestra.benchmarks.speed.training.scale import QWEN3_06B
 from palaestra.record import record
@@ -13,25 +13,25 @@ class ContactScale:
 
     shape: DecoderShape
     rows: int
-    """Sequences that are drawn at once."""
+    """Number of sequences that are sampled at once."""
     prompt: int
-    """Tokens."""
+    """Tokens of a prompt."""
     new: int
-    """Tokens that each sequence draws."""
+    """Tokens that each sequence samples."""
     judged: int
-    """Sequences that a processor scores too."""
+    """Number of sequences that a processor scores as well."""
     lengths: tuple[int, ...]
-    """Of the sequences that attention is measured on."""
+    """Lengths of the sequences for attention, in tokens."""
     micro_tokens: int
-    """Of a training step, which has as many tokens."""
+    """Tokens of a training step, and of one forward pass."""
     captures: int
-    """CUDA graphs that are captured while another thread allocates."""
+    """Number of CUDA graphs that are captured while another thread allocates."""
     products: tuple[int, ...]
-    """Rows of the matrix products that formats are compared on."""
+    """Numbers of rows of the matrix products for the comparison of formats."""
 
     @property
     def places(self) -> int:
-        """Tokens of a sequence when it is drawn."""
+        """Tokens of a complete sequence."""
         return self.prompt + self.new
 
 
@@ -60,5 +60,5 @@ ON_CPU = ContactScale(
 
 
 def contact_scale(device: str) -> ContactScale:
-    """The sizes for a kind of device: on a processor, enough to see that every check can be done."""
+    """The sizes for a kind of device; on a processor, just enough to test every check."""
     return ON_CPU if device == "cpu" else ON_GPU

@@ -1,4 +1,4 @@
-"""One round of training at full size: draw, step, hand the weights over; what each takes in time and memory."""
+"""One round of training at full size: sampling, a step, and the transfer of weights; the time and memory of each."""
 
 import asyncio
 import time
@@ -29,11 +29,11 @@ _TIMED = 3
 class _Cost:
     seconds: float = 0.0
     peak: int = 0
-    """Bytes."""
+    """Peak memory in bytes."""
 
 
 def check_step(device: torch.device, scale: ContactScale) -> Iterator[ContactFigure]:
-    """Tokens a second and peak memory of drawing and of a step, by layout, checkpointing and adapters."""
+    """Measure tokens per second and peak memory of sampling and of a step, by layout, checkpointing and adapters."""
     model = make_peaked_decoder(scale.shape).to(device)
     yield from _drawing(model, device, scale)
     rows = max(2, scale.micro_tokens // 1024)
@@ -69,7 +69,7 @@ def _drawing(model: Decoder, device: torch.device, scale: ContactScale) -> Itera
         )
         engine = NativeEngine(model, config)
         draws = EngineDraws(engine, drawn)
-        await draws(0)  # captures its graphs
+        await draws(0)  # captures the graphs
         with _measure(device) as drawing:
             await draws(1)
         weights = dict(model.named_parameters())

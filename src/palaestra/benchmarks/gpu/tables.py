@@ -1,4 +1,4 @@
-"""The first contact as tables, to read and to paste."""
+"""Tables of the checks, for the terminal and as Markdown."""
 
 from palaestra.benchmarks.gpu.contact import ContactReport
 from palaestra.benchmarks.gpu.figures import CheckResult, ContactFigure
@@ -6,12 +6,12 @@ from palaestra.table import Table, tables_markdown
 
 
 def contact_tables(report: ContactReport) -> list[Table]:
-    """Which checks passed, then their figures."""
+    """A table of passed and failed checks, then a table of figures for each check."""
     return [_summary(report), *(_figures(result) for result in report.results if result.figures)]
 
 
 def contact_markdown(report: ContactReport) -> str:
-    """The tables as a document to include, with the machine first."""
+    """The tables as a Markdown document, with the machine first."""
     facts = tuple((key, str(value)) for key, value in report.machine.items() if value != "")
     machine = Table(title="Machine", columns=("machine", "value"), rows=facts)
     return tables_markdown([machine, *contact_tables(report)])

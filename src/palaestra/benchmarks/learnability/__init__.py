@@ -1,4 +1,4 @@
-"""Does a rendering show what decides? Imitators without gradient training, built from it and played."""
+"""Measures whether a rendering shows what decides: imitators without gradient training, built from it and played."""
 
 from palaestra.benchmarks.learnability.demonstrations import Demonstration
 from palaestra.benchmarks.learnability.imitator import Imitator

@@ -1,4 +1,4 @@
-"""The features of an episode where the next turn is decided, and of the values that it could write."""
+"""The features of an episode at a decision about the next turn, and of the values that the turn could write."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -16,13 +16,13 @@ _MOST_PLACES = 10
 
 @dataclass(slots=True)
 class Case(CaseFacts):
-    """An episode so far, and its features where something is decided."""
+    """An episode so far, and its features at a decision."""
 
     def moment(self, takes: Mapping[str, frozenset[str]]) -> TreeFeatures:
-        """What is known where the next turn is decided.
+        """The features at a decision about the next turn.
 
         Args:
-            takes: By tool that is called several times: the kinds of handles that its calls name.
+            takes: For each tool that is called several times, the kinds of handles that its calls name.
         """
         has: set[str] = set()
         numbers: dict[str, float] = {}
@@ -106,7 +106,7 @@ class Case(CaseFacts):
                 has.update(f"r:{name}.{key}->{feature}" for feature in self._facts_of_reference(mark))
 
     def _join(self, has: set[str]) -> None:
-        """How numbers of a record compare with those of the record that it names, of all such pairs."""
+        """Add comparisons of a record's numbers with those of the record that it names, over all such pairs."""
         found: dict[str, list[bool]] = defaultdict(list)
         for key, record in self.records.items():
             own = plain_numbers(record)
@@ -130,7 +130,7 @@ class Case(CaseFacts):
         has.update(f"{group}:several {one}" for one, count in said.items() if count > 1)
 
     def _note_unused(self, tool: str, kinds: frozenset[str], has: set[str], numbers: dict[str, float]) -> None:
-        """What the values say that a tool has not been called with."""
+        """Add features of the values with which a tool has not been called."""
         left = [one for kind in sorted(kinds) for one in self.unused_values(tool, kind)]
         numbers[f"c:{tool}"] = len(left)
         wanted = sum(len(self.wanted_values(tool, kind)) for kind in kinds)
@@ -140,12 +140,12 @@ class Case(CaseFacts):
             has.update(f"u:{tool} {feature}" for feature in self.facts(one))
 
     def describe(self, candidate: Candidate, tool: str, before: Mapping[str, Candidate]) -> frozenset[str]:
-        """What tells a candidate from others.
+        """The features that distinguish a candidate from others.
 
         Args:
             candidate: A value that was shown.
             tool: The tool of the call.
-            before: By argument: what the call has chosen already.
+            before: The values that the call has already chosen, by argument.
         """
         has = {f"kind={candidate.kind}"}
         if candidate not in self.places:
@@ -178,7 +178,7 @@ class Case(CaseFacts):
         return frozenset(has)
 
     def _stand(self, candidate: Candidate, tool: str, before: Mapping[str, Candidate], has: set[str]) -> None:
-        """Where a candidate stands in listings, and among what is left of them."""
+        """Add a candidate's positions in listings, and among the values that are left of them."""
         for place in self.places[candidate]:
             if place.key is None:
                 continue
@@ -201,7 +201,7 @@ class Case(CaseFacts):
                 has |= {f"first unchosen in {name}"} if is_begun and unchosen[:1] == [candidate] else set()
 
     def _follow(self, key: RecordKey, candidate: Candidate, before: Mapping[str, Candidate], has: set[str]) -> None:
-        """Whether a record shows a candidate next after the value that was chosen last, named fields apart."""
+        """Add whether a record shows a candidate next after the last chosen value, with and without named fields."""
         fields = [(name, mark) for name, value in self.records[key].fields.items() for mark in value.marks]
         last = list(before.values())[-1].text
         places = [number for number, (_, mark) in enumerate(fields) if mark == last]
@@ -214,7 +214,7 @@ class Case(CaseFacts):
         has |= {"follows in the record, named fields apart"} if others[:1] == [candidate.text] else set()
 
     def _place_in(self, candidate: Candidate, tool: str, unused: Sequence[Candidate], has: set[str]) -> None:
-        """Whether a candidate ranks least or greatest among the unused ones of a listing."""
+        """Add whether a candidate ranks least or greatest among the unused values of a listing."""
         for place in self.places[candidate]:
             if place.key is None or place.key[2] != candidate.text:
                 continue
@@ -225,12 +225,12 @@ class Case(CaseFacts):
                     has |= {f"next {column}"} if self._is_next((*place.key[:2], column), candidate, tool) else set()
 
     def _longest_unused(self, tool: str, kind: str) -> Candidate:
-        """The value of a kind with which a tool was not called for longest, of those that it was called with at all."""
+        """The least recently used value of a kind, among the values with which a tool was called."""
         called = [one for one in self._of_kind[kind] if tool in self.used.get(one, ())] or list(self._of_kind[kind])
         return min(called, key=lambda one: self.used.get(one, {}).get(tool, 0))
 
     def _relate(self, place: Place, candidate: Candidate, before: Mapping[str, Candidate], has: set[str]) -> None:
-        """How a place stands to what was used and chosen."""
+        """Add the relations of a place to used and chosen values."""
         if place.key is None:
             return
         name = f"{place.key[0]}.{place.key[1]}.{place.name}"

@@ -1,4 +1,4 @@
-"""Which of the shown values a call writes: a list of features, each of which narrows down what is left."""
+"""Rules that choose the value that a call writes: a list of features, each of which narrows the shown candidates."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from palaestra.benchmarks.learnability.memory import Candidate
 
 _FEW = 5
-"""One example in so many may be lost to a narrowing where none keeps all."""
+"""If no narrowing keeps all examples, one may lose one example in this number."""
 _PRICE = 2.0
-"""Of an example that is lost, in candidates rejected as a share of those left."""
+"""Price of a lost example, in additional right examples."""
 _OF_FACTS = 0.7
 _MOST_RELATIONS = 40
 MOST_SHORT = 3
-"""Narrowings of a short rule."""
+"""Maximum number of narrowings in a short rule."""
 BY_CHANCE = ("order=", "at ")
-"""Begin features that count places; many of them hold by chance."""
+"""Prefixes of features that count places; many of these hold by chance."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class CandidateFacts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChoiceExample:
-    """A choice that a demonstration made."""
+    """A choice in a demonstration."""
 
     among: tuple[CandidateFacts, ...]
     right: Candidate
@@ -36,39 +36,39 @@ class ChoiceExample:
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Narrowing:
-    """Keep what has a feature, or what lacks it; where nothing would be left, keep all."""
+    """Keep the candidates that have a feature, or those that lack it; if none would be left, keep all."""
 
     name: str
     lacks: bool = False
 
     def keep(self, among: Sequence[CandidateFacts]) -> Sequence[CandidateFacts]:
-        """What is left."""
+        """The candidates that are left."""
         left = [one for one in among if (self.name in one.has) != self.lacks]
         return left or among
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChoiceRule:
-    """Narrowings in order; of what is left the first counts, in the order of first showing."""
+    """Narrowings in order; then the first remaining candidate is chosen, in the order of first showing."""
 
     narrowings: tuple[Narrowing, ...]
     last: bool = False
-    """Whether the last counts instead."""
+    """Whether the last remaining candidate is chosen instead."""
     wrong: int = 0
-    """How many of the examples it gets wrong."""
+    """Number of examples that the rule gets wrong."""
 
     def choose(self, among: Sequence[CandidateFacts]) -> Candidate | None:
-        """The value to write; `None` where none was shown."""
+        """The value to write; `None` where no value was shown."""
         for narrowing in self.narrowings:
             among = narrowing.keep(among)
         return among[-1 if self.last else 0].candidate if among else None
 
 
 def learn_choice(examples: Sequence[ChoiceExample]) -> ChoiceRule:
-    """The rule that gets most of the examples right, narrowing by narrowing.
+    """Learn the rule that gets most examples right, narrowing by narrowing.
 
-    Each narrowing keeps what was chosen in every example, as far as there is one; where none does, the fewest are lost.
-    The first or last of what is left is taken as soon as that is right in every example.
+    A narrowing keeps the chosen value of every example, if there is such a narrowing; otherwise it loses as few as
+    possible. The search stops as soon as the first or the last remaining candidate is right in every example.
     """
     search = _Search(examples)
     rule = _with_end(ChoiceRule(narrowings=search.exact()), examples)
@@ -85,13 +85,13 @@ def learn_choice(examples: Sequence[ChoiceExample]) -> ChoiceRule:
 
 
 def learn_relation(examples: Sequence[ChoiceExample]) -> ChoiceRule:
-    """A short rule of relations that gets all the examples right, or else the single relation that gets most right."""
+    """Learn a short rule of relations that gets all examples right; if none does, the best single relation."""
     search = _Search(examples)
     return _with_end(ChoiceRule(narrowings=search.exact() or search.likeliest()), examples)
 
 
 def _with_end(rule: ChoiceRule, examples: Sequence[ChoiceExample]) -> ChoiceRule:
-    """The rule with the end, first or last, that gets fewer of the examples wrong, and how many."""
+    """The rule with the end (first or last) that gets fewer examples wrong, and the number of wrong examples."""
     ends = [replace(rule, last=last) for last in (False, True)]
     wrong = [sum(one.choose(example.among) != example.right for example in examples) for one in ends]
     best = int(wrong[1] < wrong[0])
@@ -100,34 +100,34 @@ def _with_end(rule: ChoiceRule, examples: Sequence[ChoiceExample]) -> ChoiceRule
 
 @dataclass(slots=True)
 class _Left:
-    """What is left of an example: sets of candidates as bits of a number."""
+    """The remaining candidates of an example, as bits of a number."""
 
     right: int
     left: int
     having: dict[str, int]
-    """By feature: which of the candidates have it."""
+    """The candidates that have a feature, by feature."""
 
 
 @dataclass(slots=True)
 class _Gain:
-    """What a narrowing does."""
+    """The effect of a narrowing."""
 
     held: int = 0
-    """Examples in which what was chosen has the feature."""
+    """Number of examples in which the chosen value has the feature."""
     lost: int = 0
-    """Examples in which it rejects what was chosen."""
+    """Number of examples in which it rejects the chosen value."""
     rejected: float = 0.0
-    """Candidates that it rejects, as a share of those left, of all examples."""
+    """The share of remaining candidates that it rejects, summed over all examples."""
     first: int = 0
-    """Examples in which the first of what it leaves was chosen, beyond those in which that is so without it."""
+    """Examples in which the first remaining candidate becomes the chosen one, minus those in which it ceases to be."""
     last: int = 0
 
 
 class _Search:
-    """Looks for narrowings.
+    """Searches for narrowings.
 
     Args:
-        examples: What is to be right; what was chosen is among the candidates.
+        examples: The examples; the chosen value is among the candidates.
     """
 
     def __init__(self, examples: Sequence[ChoiceExample]) -> None:
@@ -141,13 +141,13 @@ class _Search:
             self._examples.append(_Left(right=right, left=(1 << len(example.among)) - 1, having=dict(having)))
 
     def narrow(self, narrowing: Narrowing) -> None:
-        """Take a narrowing; examples that it spoils are forgotten."""
+        """Apply a narrowing; examples whose chosen value it rejects are dropped."""
         for example in self._examples:
             example.left = _keep(example, example.left, narrowing)
         self._examples = [example for example in self._examples if example.left & example.right]
 
     def exact(self) -> tuple[Narrowing, ...]:
-        """At most three narrowings by relations that are right in every example with one of the ends; else none."""
+        """Find up to three narrowings by relations that are right in every example with one of the ends; else none."""
         positive, negative = self._relations()
         single = [(one,) for one in positive]
         pairs = [(one, other) for one in positive for other in (*positive, *negative) if one != other]
@@ -159,7 +159,7 @@ class _Search:
         return ()
 
     def likeliest(self) -> tuple[Narrowing, ...]:
-        """The relation that gets most of the examples right."""
+        """The relation that gets most examples right."""
         counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
         for example in self._examples:
             for name, having in example.having.items():
@@ -170,7 +170,7 @@ class _Search:
         return () if best is None else (Narrowing(name=best),)
 
     def _relations(self) -> tuple[list[Narrowing], list[Narrowing]]:
-        """Features of what is always chosen and of what never is, those that reject most before others."""
+        """Features that chosen values always have, and features that they never have; most rejecting first."""
         held = [frozenset(n for n, h in one.having.items() if h & one.right) for one in self._examples]
         always = held[0].intersection(*held[1:])
         ever = frozenset[str]().union(*held)
@@ -180,7 +180,7 @@ class _Search:
         return positive[:_MOST_RELATIONS], negative[:_MOST_RELATIONS]
 
     def _distinct(self, narrowings: Sequence[Narrowing]) -> list[Narrowing]:
-        """Those that are relations and differ in what they keep, those that reject most before others."""
+        """Relations that differ in the candidates that they keep; those that reject most come first."""
         found: dict[tuple[int, ...], Narrowing] = {}
         for one in narrowings:
             if not _rank(one.name) and " with " not in one.name:
@@ -226,7 +226,7 @@ class _Search:
 
 
 def _keep(example: _Left, left: int, narrowing: Narrowing) -> int:
-    """What a narrowing leaves of some candidates."""
+    """The candidates that a narrowing leaves."""
     having = example.having.get(narrowing.name, 0)
     return left & (~having if narrowing.lacks else having) or left
 
@@ -258,10 +258,10 @@ def _highest(bits: int) -> int:
 
 
 def _share(name: str) -> float:
-    """How much rejecting counts: facts of records are many, so that more of them fit by chance."""
+    """The weight of rejected candidates: there are many facts of records, so more of them fit by chance."""
     return _OF_FACTS if " with " in name else 1.0
 
 
 def _rank(name: str) -> int:
-    """Places are counted last: many fit by chance."""
+    """The rank of a feature: features that count places come last, because many fit by chance."""
     return int(name.startswith(BY_CHANCE))

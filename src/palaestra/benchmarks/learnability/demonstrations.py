@@ -1,4 +1,4 @@
-"""What the demonstrations of a family have in common: values that never vary, words, names and numbers."""
+"""Common properties of a family's demonstrations: values that never vary, words, names and numbers."""
 
 import re
 from collections import Counter, defaultdict
@@ -13,19 +13,19 @@ from palaestra.tools import Mark
 _WORD_HOLE = HOLES["word"]
 _LONGEST_NAME = 80
 LEAST_REPEATED = 2
-"""How often a value is chosen, at least, on average, where it is decided as a word is."""
+"""Minimum mean number of times that each value is chosen, for a value that is decided like a word."""
 _MOST_WORDS = 8
-"""Different texts of a field up to which its words may decide; what has more is a name."""
+"""Maximum number of different texts of a field whose words may decide; a field with more texts shows names."""
 _LIST = re.compile("\\[\ue002(?:,\ue002)*\\]")
 _WORD = re.compile(r"[a-z_]+")
 _LEAST_WORDS = 3
-"""Different words of an argument that repeats the user's, at least."""
+"""Minimum number of different words of an argument that repeats the user's words."""
 _NUMBERED = re.compile(r"\b\d+ [a-z]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Demonstration:
-    """A rendered episode: what was read before each turn, and the turn."""
+    """A rendered episode: the pieces read before each turn, and the turn."""
 
     read: tuple[tuple[str, ...], ...]
     written: tuple[tuple[str, ...], ...]
@@ -33,15 +33,15 @@ class Demonstration:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Constants:
-    """What of the turns is not chosen value by value."""
+    """The parts of turns that are not chosen value by value."""
 
     places: Mapping[tuple[str, str, str], frozenset[int]]
-    """By context, argument and template: the values that never vary, and those of many that were not always shown."""
+    """By context, argument and template: positions of values that never vary, and of varied values not always shown."""
     columns: Mapping[tuple[str, str], str]
-    """By tool and argument: the field whose values a list consists of."""
+    """The field whose values form a list, by tool and argument."""
 
     def apply(self, turn: AbstractTurn) -> AbstractTurn:
-        """A turn with these values as part of its templates."""
+        """Move these values of a turn into its templates."""
         applied = (self._freeze_argument(turn, number) for number in range(len(turn.arguments)))
         return replace(turn, arguments=tuple(applied))
 
@@ -59,13 +59,13 @@ class _SeenArgument:
 
     argument: Argument
     shown: tuple[bool, ...]
-    """Of each value: whether it had been shown."""
+    """For each value, whether it had been shown."""
     columns: frozenset[str]
-    """The fields whose values the list consists of."""
+    """The fields whose values form the list."""
 
 
 def find_constants(demonstrations: Sequence[Demonstration], vocabulary: Mapping[str, frozenset[str]]) -> Constants:
-    """Values other than handles that are the same in every demonstration of a template, and the like."""
+    """Find constants: for example values other than handles that are the same in all demonstrations of a template."""
     seen: dict[tuple[str, str, str], list[_SeenArgument]] = defaultdict(list)
     lists: dict[tuple[str, str], list[_SeenArgument]] = defaultdict(list)
     for demonstration in demonstrations:
@@ -116,12 +116,12 @@ def _constant_places(ones: Sequence[_SeenArgument]) -> Iterator[int]:
 
 
 def _is_list(argument: Argument) -> bool:
-    """Whether an argument is a list of handles alone."""
+    """Whether an argument is a list of handles only."""
     return _LIST.fullmatch(argument.template) is not None
 
 
 def kinds_by_tool(demonstrations: Sequence[Demonstration]) -> dict[str, frozenset[str]]:
-    """By tool that some demonstration calls several times: the kinds of handles that its calls name."""
+    """For each tool that a demonstration calls several times, the kinds of handles that its calls name."""
     kinds: dict[str, set[str]] = defaultdict(set)
     several: set[str] = set()
     for demonstration in demonstrations:
@@ -134,7 +134,7 @@ def kinds_by_tool(demonstrations: Sequence[Demonstration]) -> dict[str, frozense
 
 
 def words_of_the_user(demonstrations: Sequence[Demonstration]) -> dict[str, frozenset[str]]:
-    """By argument that always repeats a single word of the user's, and not always the same: its words."""
+    """For each argument that always repeats a single, varying word of the user's, the words that it repeats."""
     values: dict[str, set[str]] = defaultdict(set)
     others: set[str] = set()
     for demonstration in demonstrations:
@@ -176,7 +176,7 @@ def fields_of_names(demonstrations: Sequence[Demonstration]) -> frozenset[str]:
 
 
 def numbers_in_text(demonstrations: Sequence[Demonstration]) -> Iterator[str]:
-    """The whole numbers that running text names, such as the days of a window."""
+    """The whole numbers in running text, such as the days of a window."""
     for demonstration in demonstrations:
         for pieces in demonstration.read:
             for piece in pieces:

@@ -1,4 +1,4 @@
-"""What messages say of values and records, read from the memory of an episode."""
+"""Facts about values and records in messages, read from the memory of an episode."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ from palaestra.benchmarks.learnability.reading import ReadRecord, ReadValue
 from palaestra.benchmarks.learnability.trees import TreeFeatures
 
 WANTED, UNWANTED = "wanted", "unwanted"
-"""Whether a tool is to be called with a value."""
+"""Labels: whether a tool is still to be called with a value."""
 _DAY_LIMITS = (-60, -45, -30, -14, -3, 0)
 
 
 @dataclass(slots=True)
 class CaseFacts(CaseMemory):
-    """What was read of values and records, and which of them a tool is still to be called with."""
+    """Facts about values and records, and the values with which a tool is still to be called."""
 
     def wanted_values(self, tool: str, kind: str) -> tuple[Candidate, ...]:
         """The unused values of a kind with which a tool is to be called, in the order of first showing."""
@@ -28,7 +28,7 @@ class CaseFacts(CaseMemory):
         return self._wanted[kind, tool]
 
     def candidate_features(self, candidate: Candidate) -> TreeFeatures:
-        """What messages say of a candidate."""
+        """The features of a candidate in messages."""
         numbers: dict[str, float] = {}
         for place in self.places[candidate]:
             if place.key is None:
@@ -44,7 +44,7 @@ class CaseFacts(CaseMemory):
         return TreeFeatures(has=frozenset(self.facts(candidate)), numbers=numbers)
 
     def facts(self, candidate: Candidate) -> tuple[str, ...]:
-        """What messages say of a candidate, whatever was done with it."""
+        """The facts of a candidate in messages, regardless of its use."""
         if candidate not in self._facts:
             self._facts[candidate] = tuple(dict.fromkeys(self._facts_of(candidate)))
         return self._facts[candidate]
@@ -77,7 +77,7 @@ class CaseFacts(CaseMemory):
                         yield from (f"{name} with {column}->{feature}" for feature in self._facts_of_reference(mark))
 
     def _words_in(self, field: str, value: ReadValue) -> frozenset[str]:
-        """The words of a field that may decide; of a name or count only how it compares and that it is zero."""
+        """The words of a field that may decide; of a name or count, only its comparisons and whether it is zero."""
         if field not in self.names:
             return value.words
         return value.comparisons | {"0"} if value.text == "0" else value.comparisons
@@ -87,7 +87,7 @@ class CaseFacts(CaseMemory):
         return (word for word in self._words_in(field, value) if not word.startswith("#") or word == "#1")
 
     def _comparisons(self, value: ReadValue) -> Iterator[str]:
-        """How a value compares with values of the user and of other fields."""
+        """The comparisons of a value with values of the user and of other fields."""
         for word, mark in value.compared:
             for place in self.places.get(Candidate(sort="handle", text=mark), ()):
                 if place.key is None:
@@ -100,7 +100,7 @@ class CaseFacts(CaseMemory):
                     yield f"{word} {name} {shown.index(mark)}"
 
     def _facts_of_reference(self, mark: str) -> tuple[str, ...]:
-        """What the records say that a handle names."""
+        """The facts of the records that a handle names."""
         if mark not in self._references:
             self._references[mark] = tuple(self._read_references(mark))
         return self._references[mark]
@@ -156,7 +156,7 @@ class CaseFacts(CaseMemory):
     def _is_next(self, listing: tuple[str, str, str], candidate: Candidate, by: str) -> bool:
         """Whether a record ranks next after those that the last turn named, or least after a call of another tool.
 
-        Of equal ones the one that was shown first ranks first.
+        Of records with equal rank, the one that was shown first comes first.
         """
         if listing not in self._orders:
             tool, path, column = listing
@@ -179,7 +179,7 @@ class CaseFacts(CaseMemory):
 
 
 def plain_numbers(record: ReadRecord) -> dict[str, float]:
-    """By field: its number, where it shows that and nothing else."""
+    """The numbers of fields that show only a number."""
     return {
         name: float(value.numbers[0])
         for name, value in record.fields.items()
@@ -188,7 +188,7 @@ def plain_numbers(record: ReadRecord) -> dict[str, float]:
 
 
 def fewer(record: ReadRecord) -> Iterator[str]:
-    """Which numbers of a record are less than others of it."""
+    """Comparisons between the numbers of a record: which number is less than which other."""
     numbers = plain_numbers(record)
     for name, count in numbers.items():
         yield from (f"{name} under {other}" for other, more in numbers.items() if count < more)

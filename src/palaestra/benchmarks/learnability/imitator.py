@@ -1,8 +1,8 @@
-"""An imitator without gradient training: what a family's demonstrations did, decided by trees over the rendered text.
+"""An imitator without gradient training: trees over the rendered text decide as a family's demonstrations did.
 
-A tree decides the next call by what was read, one for each tool that was called last. Then the arguments are decided in
-order, each by a tree of its own, and each value among those shown by a rule that narrows them down. The imitator is
-given pieces of a rendering and nothing else.
+A tree decides the next call from what was read; there is one tree for each last called tool. Then the arguments are
+decided in order, each by its own tree. A rule that narrows the candidates chooses each value among the shown ones. The
+only input of the imitator is the pieces of a rendering.
 """
 
 from collections import defaultdict
@@ -35,9 +35,9 @@ from palaestra.benchmarks.learnability.turns import COLUMN, HOLE, HOLES, SORTS, 
 from palaestra.benchmarks.learnability.wants import FOLDS, assign_folds, grow_wants, list_wants
 
 ArgumentKey: TypeAlias = tuple[str, str]
-"""The shape of a turn, and an argument of it."""
+"""The shape of a turn, and one of its arguments."""
 HoleKey: TypeAlias = tuple[str, str, str, int]
-"""A context, an argument, the words before a value or the sort of a value alone, and which of its kind it is."""
+"""A context, an argument, the words before a value (or only its sort), and its number among values of this kind."""
 WORD = HOLES["word"]
 _WORDS_BEFORE = 16
 _MOST_PARTS = 3
@@ -46,7 +46,7 @@ _LEAST_OF_PART = 2
 
 @dataclass(slots=True)
 class _Lessons:
-    """What demonstrations did, to be made trees and rules of."""
+    """Examples from demonstrations, from which trees and rules are learned."""
 
     moments: dict[str, list[TreeFeatures]] = field(default_factory=lambda: defaultdict(list))
     shapes: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
@@ -58,7 +58,7 @@ class Imitator:
     """Acts as the demonstrations did.
 
     Args:
-        demonstrations: Of one family, at least one.
+        demonstrations: Demonstrations of one family, at least one.
     """
 
     def __init__(self, demonstrations: Sequence[Demonstration]) -> None:
@@ -83,7 +83,7 @@ class Imitator:
         self._choices = {hole: _grow_rules(examples, self._limits) for hole, examples in lessons.choices.items()}
 
     def begin(self) -> Case:
-        """An episode in which nothing was read."""
+        """An episode before anything was read."""
         return Case(names=self._names, wants=self._wants, vocabulary=self._vocabulary)
 
     def _learn(self, demonstration: Demonstration, lessons: _Lessons, case: Case) -> None:
@@ -108,10 +108,10 @@ class Imitator:
             case.write(turn.outline, turn.tool, turn.chosen, turn.words)
 
     def next_turn(self, case: Case) -> list[str] | None:
-        """The next turn in pieces, of which the case takes note; `None` where no demonstration was ever there.
+        """The next turn in pieces, which the case records; `None` in a situation without a demonstration.
 
         Args:
-            case: One that `begin` gave.
+            case: A case made by `begin`.
         """
         tree = self._shapes.get(case.tools[-1] if case.tools else "")
         if tree is None:
@@ -160,7 +160,7 @@ class Imitator:
 
 
 def _with_template(moment: TreeFeatures, argument: Argument) -> TreeFeatures:
-    """The moment after it was decided what an argument says."""
+    """The features after the template of an argument was decided."""
     said = set[str]() if argument.is_prose else {f"t:{argument.name}={argument.template}"}
     return TreeFeatures(has=moment.has.union(said), numbers=moment.numbers)
 
@@ -168,7 +168,7 @@ def _with_template(moment: TreeFeatures, argument: Argument) -> TreeFeatures:
 def _with_choice(
     moment: TreeFeatures, case: Case, tool: str, name: str, choice: Candidate, before: dict[str, Candidate]
 ) -> TreeFeatures:
-    """The moment after a value was chosen, which is added to those before."""
+    """The features after a value was chosen; the value is added to those in `before`."""
     described = case.describe(choice, tool, before)
     has = {f"g:{name} {feature}" for feature in described if not feature.startswith(BY_CHANCE)}
     before[name if name not in before else f"{name} {len(before)}"] = choice
@@ -200,7 +200,7 @@ def _holes(context: str, argument: Argument) -> list[HoleKey]:
 def _grow_rules(
     examples: Sequence[tuple[TreeFeatures, ChoiceExample]], limits: frozenset[float], depth: int = 0
 ) -> tuple[Forest, Mapping[str, ChoiceRule | Candidate]]:
-    """A tree whose leaves are rules, by name, or values: one rule where it is right, values where they are few."""
+    """A tree whose leaves are rules, by name, or values: one rule where it is right, values where there are few."""
     rights = [example.right for _, example in examples]
     values = {one.text: one for one in rights}
     by_value = [moment for moment, _ in examples], [one.text for one in rights]
@@ -221,10 +221,10 @@ def _grow_rules(
 def _parts(
     examples: Sequence[tuple[TreeFeatures, ChoiceExample]], limits: frozenset[float]
 ) -> tuple[Forest, Mapping[str, ChoiceRule | Candidate]] | None:
-    """Short rules, each for the examples that those before it get wrong, and the tests that tell which one applies.
+    """Short rules, each for the examples that earlier rules get wrong, and tests that decide which rule applies.
 
-    A value of a loop is chosen otherwise at its first turn than at the others. `None` where a few rules do not do, or
-    where telling them apart takes more tests than there are rules to tell apart.
+    For example, a loop chooses its first value in another way than its later values. `None` where a few rules do not
+    suffice, or where choosing among them takes at least as many tests as there are rules.
     """
     rules: dict[str, ChoiceRule | Candidate] = {}
     labels = [""] * len(examples)
@@ -247,7 +247,7 @@ def _parts(
 def _split(
     examples: Sequence[tuple[TreeFeatures, ChoiceExample]], rule: ChoiceRule, limits: frozenset[float]
 ) -> tuple[Forest, Mapping[str, ChoiceRule | Candidate]]:
-    """Two rules, one for the examples that the rule gets right and one for the others, if features tell them apart."""
+    """Two rules, one for the examples that the rule gets right and one for the others, if features distinguish them."""
     labels = ["right" if rule.choose(one.among) == one.right else "wrong" for _, one in examples]
     tree = grow([moment for moment, _ in examples], labels, limits=limits)
     rules: dict[str, ChoiceRule | Candidate] = {}

@@ -1,7 +1,7 @@
-"""Does the rendering show what decides? An imitator of half of a family's demonstrations plays the other half.
+"""Measures whether the rendering shows what decides: an imitator of half of a family's demonstrations plays the rest.
 
-The tasks of even index are demonstrated and those of odd index are played, or the reverse. A family and its twin share
-an imitator, so it must tell from the records which of the two it has before it: requests and first calls are equal.
+Tasks with an even index are demonstrated and those with an odd index are played, or the reverse. A family and its twin
+share an imitator, which must distinguish them by the records: their requests and first calls are equal.
 """
 
 from collections import defaultdict
@@ -22,23 +22,23 @@ from palaestra.transcript import AgentTranscript, transcript_of
 
 _TWIN = "-twin"
 _MOST_TURNS = 80
-"""Turns after which an imitator that goes round in a circle is stopped."""
+"""Number of turns after which an imitator in a loop is stopped."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FamilyLearnability:
-    """What an imitator of a family did."""
+    """The results of a family's imitator."""
 
     family: str
     demonstrations: int
     played: tuple[str, ...]
     """The tasks that it played."""
     failed: tuple[str, ...]
-    """Those of them that it did not solve."""
+    """The played tasks that it did not solve."""
 
     @property
     def solved(self) -> int:
-        """How many it solved."""
+        """Number of solved tasks."""
         return len(self.played) - len(self.failed)
 
 
@@ -51,19 +51,20 @@ def measure_learnability(
     odd: bool = False,
     progress: Callable[[str], None] = lambda _: None,
 ) -> list[FamilyLearnability]:
-    """Build an imitator for each family of `train` and let it play what it has not seen.
+    """Build an imitator for each family of `train` and let it play tasks that it has not seen.
 
     Args:
         env_id: The world.
         form: The chat format whose rendering is measured.
-        families: The families, without their twins; all if not said.
-        twins: Whether a family and its twin share an imitator; else each has its own.
-        odd: Whether the tasks of odd index are demonstrated and those of even index played, in place of the reverse.
-        progress: Told of each family that is done.
+        families: The families, without their twins; by default all.
+        twins: Whether a family and its twin share an imitator; otherwise each has its own.
+        odd: Whether tasks with an odd index are demonstrated and those with an even index played, instead of the
+            reverse.
+        progress: Receives each finished family.
 
     Raises:
         UnknownNameError: there is no such chat format.
-        ConfigError: the world does not know the format.
+        ConfigError: the world does not support the format.
     """
     chat = CHAT_FORMATS.get(form)
     env: gym.Env[Any, Any] = gym.make(env_id, action_format=form)
@@ -102,10 +103,10 @@ def _index(task: str) -> int:
 
 
 def demonstrate(transcript: AgentTranscript, form: ChatFormat) -> Demonstration:
-    """An episode as its policy would have read and written it.
+    """Render an episode as its policy would have read and written it.
 
     Args:
-        transcript: The episode; each of its turns holds calls.
+        transcript: The episode; each of its turns contains calls.
         form: The chat format.
     """
     rendering = form.rendering()
@@ -118,10 +119,10 @@ def demonstrate(transcript: AgentTranscript, form: ChatFormat) -> Demonstration:
 
 
 def play_imitator(imitator: Imitator, env: gym.Env[Any, Any], form: ChatFormat, task: str) -> bool:
-    """Whether an imitator solves a task; one that comes to a place without a demonstration does not.
+    """Play a task with an imitator; return whether it was solved. A situation without a demonstration ends it unsolved.
 
     Args:
-        imitator: Who plays.
+        imitator: The imitator.
         env: The world, with the format's action format.
         form: The chat format.
         task: The task's id.
@@ -143,7 +144,7 @@ def play_imitator(imitator: Imitator, env: gym.Env[Any, Any], form: ChatFormat, 
 
 
 def learnability_table(found: Iterable[FamilyLearnability], *, form: str) -> Table:
-    """What was solved, by family and in all."""
+    """The table of solved tasks, by family and in total."""
     every = list(found)
     rows = [(one.family, str(one.demonstrations), str(len(one.played)), *_format_solved([one])) for one in every]
     total = ("all", str(sum(one.demonstrations for one in every)), str(sum(len(one.played) for one in every)))

@@ -1,4 +1,4 @@
-"""What an imitator has read and done in an episode: which values were shown where, and what used them."""
+"""The memory of an imitator in an episode: which values were shown where, and which calls used them."""
 
 import re
 from collections import defaultdict
@@ -20,9 +20,9 @@ from palaestra.tools import Mark
 
 Sort: TypeAlias = Literal["handle", "number", "text", "word"]
 RecordKey: TypeAlias = tuple[str, str, str]
-"""A tool, the path in its answer, and the handle of the record or of what the call was about."""
+"""A tool, the path in its answer, and the handle of the record or of the call's object."""
 ABOUT = "about"
-"""The field that holds what an answer's call named."""
+"""The field that holds the handles that the call named."""
 USER = "(user)"
 _ROLE = re.compile(r"<\|(\w+)\|>")
 _NUMBER = re.compile(r"(?<![\w.-])\d+(?![\w.-]|\.\d)")
@@ -41,99 +41,99 @@ class Candidate:
 
     @property
     def kind(self) -> str:
-        """The kind of its handle, or its sort."""
+        """The kind of the handle, or the sort of another value."""
         return self.text[1:].partition(".")[0] if self.sort == "handle" else self.sort
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a value was shown."""
+    """The place where a value was shown."""
 
     name: str
-    """The field; the word before in what the user wrote."""
+    """The field; in the user's text, the preceding word."""
     key: RecordKey | None
-    """The record; `None` in what the user wrote."""
+    """The record; `None` in the user's text."""
 
 
 @dataclass(slots=True)
 class CaseMemory:
-    """What was read and done so far."""
+    """Everything that was read and done so far."""
 
     names: frozenset[str] = frozenset()
-    """The fields (tool, path and field) that show names: many different texts, of which only comparisons count."""
+    """The fields (tool, path and field) that show names: many different texts that count only in comparisons."""
     vocabulary: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
-    """By argument that repeats a word of the user's: the words that it may be."""
+    """For each argument that repeats a word of the user's, the possible words."""
     wants: Mapping[str, Forest] = field(default_factory=dict[str, Forest])
-    """By tool that is called several times: whether it is to be called with a value, by what is known of the value."""
+    """For each tool that is called several times, a forest that decides from a value's features if it is wanted."""
     said: list[str] = field(default_factory=list[str])
-    """The user's messages, joined."""
+    """The user's messages, each as one text."""
     tools: list[str] = field(default_factory=list[str])
-    """The tools called, in order."""
+    """The called tools, in order."""
     turns: list[str] = field(default_factory=list[str])
     """The turns, in order, without handles and prose."""
     records: dict[RecordKey, ReadRecord] = field(default_factory=dict[RecordKey, ReadRecord])
-    """What answers show, the latest of each record."""
+    """The records in answers, in the latest version of each."""
     seen: dict[RecordKey, int] = field(default_factory=dict[RecordKey, int])
-    """The turn after which a record was shown last."""
+    """The number of the turn after which a record was last shown."""
     places: dict[Candidate, dict[Place, None]] = field(default_factory=dict[Candidate, dict[Place, None]])
-    """By value, in the order of first showing: where it stands."""
+    """The places of each value, in the order in which values were first shown."""
     used: dict[Candidate, dict[str, int]] = field(default_factory=dict[Candidate, dict[str, int]])
-    """By value and tool: the last turn that wrote it."""
+    """The last turn that wrote a value, by value and tool."""
     about: tuple[str, ...] = ()
-    """The handles of the last turn."""
+    """The handles in the last turn."""
     own_words: dict[str, str] = field(default_factory=dict[str, str])
-    """By argument that was a single word: the last one."""
+    """The last word of each argument whose value was a single word."""
     _listed: dict[tuple[str, str], dict[RecordKey, int]] = field(
         default_factory=dict[tuple[str, str], dict[RecordKey, int]]
     )
-    """By tool and path: the records in the order of first showing."""
+    """The records of each tool and path, in the order in which they were first shown."""
     _columns: dict[str, dict[Candidate, None]] = field(default_factory=dict[str, dict[Candidate, None]])
-    """By tool, path and field: its values in the order of first showing."""
+    """The values of each tool, path and field, in the order in which they were first shown."""
     _last_answer: dict[str, int] = field(default_factory=dict[str, int])
-    """By tool: the turn after which it answered last."""
+    """The turn after which each tool last answered."""
     _named: dict[str, list[RecordKey]] = field(default_factory=dict[str, list[RecordKey]])
-    """By handle: the records that it names."""
+    """The records that each handle names."""
     _shared: dict[tuple[str, str, str, str], int] = field(default_factory=dict[tuple[str, str, str, str], int])
-    """By tool, path, field and handle: how many records show it, since the last message."""
+    """Number of records that show a handle, by tool, path, field and handle; cached until the next message."""
     _facts: dict[Candidate, tuple[str, ...]] = field(default_factory=dict[Candidate, tuple[str, ...]])
-    """What `facts` gave since the last message."""
+    """Results of `facts`, cached until the next message."""
     _spoken: frozenset[str] = frozenset()
     """The words of the user's that arguments may repeat."""
     _references: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
-    """By handle: what the records say that it names, since the last message."""
+    """Facts of the records that a handle names, cached until the next message."""
     _nearest: dict[tuple[str, str], tuple[int, bool, int]] = field(
         default_factory=dict[tuple[str, str], tuple[int, bool, int]]
     )
-    """By tool and path: the greatest recency since the last message."""
+    """The greatest recency of each tool and path, cached until the next message."""
     _recencies: dict[RecordKey, tuple[int, bool, int]] = field(default_factory=dict[RecordKey, tuple[int, bool, int]])
-    """The recency of records, since the last message."""
+    """The recency of records, cached until the next message."""
     _of_kind: dict[str, dict[Candidate, int]] = field(default_factory=dict[str, dict[Candidate, int]])
-    """By kind: the values that were shown and their order."""
+    """The shown values of each kind, with their order."""
     _ladders: dict[tuple[str, str, str], list[str]] = field(default_factory=dict[tuple[str, str, str], list[str]])
-    """By tool, path and field of a listing: its values from the least to the greatest, pages counted together."""
+    """Values of each tool, path and field of a listing, from the least to the greatest, over all pages."""
     _ends: dict[tuple[str, str, str, str], dict[str, frozenset[Candidate]]] = field(
         default_factory=dict[tuple[str, str, str, str], dict[str, frozenset[Candidate]]]
     )
-    """By tool, path and field of a listing, and tool: the unused values of least and of greatest rank."""
+    """Unused values of least and of greatest rank, by tool, path and field of a listing, and by the calling tool."""
     _wanted: dict[tuple[str, str], tuple[Candidate, ...]] = field(
         default_factory=dict[tuple[str, str], tuple[Candidate, ...]]
     )
-    """By kind and tool: the unused values with which the tool is to be called, since the last message."""
+    """Unused values with which a tool is to be called, by kind and tool; cached until the next message."""
     _orders: dict[tuple[str, str, str], dict[str, int]] = field(
         default_factory=dict[tuple[str, str, str], dict[str, int]]
     )
-    """By tool, path and field of a listing: the handles of its records by rank, since the last message."""
+    """Handles of a listing's records by rank, for each tool, path and field; cached until the next message."""
     _first_left: dict[tuple[str, str], Candidate | None] = field(
         default_factory=dict[tuple[str, str], Candidate | None]
     )
-    """By field and tool: the first value with which the tool was not called, since the last message."""
+    """The first value with which a tool was not called, by field and tool; cached until the next message."""
     _unused: dict[tuple[str, str], tuple[Candidate, ...]] = field(
         default_factory=dict[tuple[str, str], tuple[Candidate, ...]]
     )
-    """By kind and tool: the values with which the tool was not called, since the last message."""
+    """The values with which a tool was not called, by kind and tool; cached until the next message."""
 
     def read(self, pieces: Sequence[str]) -> None:
-        """Take note of what stands between two turns."""
+        """Record the messages between two turns."""
         role, part = "", list[str]()
         self._spoken = frozenset()
         self._facts.clear()
@@ -188,7 +188,7 @@ class CaseMemory:
                 self._show(candidate, Place(name=name, key=key))
 
     def _rank(self, records: Sequence[ReadRecord]) -> None:
-        """Order the values of a listing's fields by the ranks that it shows."""
+        """Order the values of a listing's fields by the shown ranks."""
         goes_on = " cursor=" in self.turns[-1]
         ranks: dict[tuple[str, str, str], dict[int, str]] = defaultdict(dict)
         for record in records:
@@ -211,7 +211,7 @@ class CaseMemory:
         of_kind.setdefault(candidate, len(of_kind))
 
     def _forget(self) -> None:
-        """Drop what holds only until the next message or turn."""
+        """Clear caches that hold only until the next message or turn."""
         self._nearest.clear()
         self._recencies.clear()
         self._unused.clear()
@@ -221,20 +221,20 @@ class CaseMemory:
         self._orders.clear()
 
     def unused_values(self, tool: str, kind: str) -> tuple[Candidate, ...]:
-        """The values of a kind with which a tool was not called, in the order of first showing."""
+        """The values of a kind with which a tool was not called, in the order in which they were first shown."""
         if (kind, tool) not in self._unused:
             left = (one for one in self._of_kind.get(kind, ()) if tool not in self.used.get(one, ()))
             self._unused[kind, tool] = tuple(left)
         return self._unused[kind, tool]
 
     def write(self, turn: str, tool: str, chosen: Iterable[Candidate], words: Mapping[str, str]) -> None:
-        """Take note of a turn of its own.
+        """Record a turn of the imitator.
 
         Args:
             turn: The turn without handles and prose.
             tool: The tool that it calls.
             chosen: The values that it writes.
-            words: By argument that is a single word: the word.
+            words: The word of each argument whose value is a single word.
         """
         self.own_words.update(words)
         values = list(chosen)
@@ -246,7 +246,7 @@ class CaseMemory:
         self.turns.append(turn)
 
     def column(self, name: str) -> tuple[str, ...]:
-        """The handles that a field shows, record by record, in the order of first showing.
+        """The handles that a field shows, record by record, in the order in which they were first shown.
 
         Args:
             name: The tool, the path and the field.
@@ -260,7 +260,7 @@ class CaseMemory:
         )
 
     def words_for(self, argument: str) -> set[str]:
-        """The single words that fields of this name show, or those of the user's that the argument may repeat."""
+        """The single words in fields of this name, or the words of the user's that the argument may repeat."""
         if argument in self.vocabulary:
             said = {word for text in self.said for word in words_of(text)}
             return said & self.vocabulary[argument]
@@ -271,19 +271,19 @@ class CaseMemory:
         }
 
     def _is_asked(self, key: RecordKey) -> bool:
-        """Whether the user has written what a record holds."""
+        """Whether the user's text contains a value of a record."""
         fields = self.records[key].fields
         return any("=asked" in value.words for value in fields.values()) or self._is_said(key[2])
 
     def _is_said(self, mark: str) -> bool:
-        """Whether the user has written what a handle stands for."""
+        """Whether the user's text contains the value behind a handle."""
         return any(place.key is None for place in self.places.get(Candidate(sort="handle", text=mark), ()))
 
     def _last_use(self, mark: str) -> int:
         return max(self.used.get(Candidate(sort="handle", text=mark), {}).values(), default=0)
 
     def _recency(self, key: RecordKey) -> tuple[int, bool, int]:
-        """How near a record is to what goes on: the last one shown or named, or else the one that the user named."""
+        """The recency of a record: the turn that last showed or named it; then whether the user named it."""
         if key not in self._recencies:
             record = self.records[key]
             asked = any("=asked" in value.words for value in record.fields.values())
@@ -296,12 +296,12 @@ class CaseMemory:
 
 
 def token(value: ReadValue) -> str:
-    """What tells a number or day of a field from others."""
+    """The text that identifies a number or day of a field."""
     return value.marks[0] if value.marks else " ".join(value.numbers)
 
 
 def _candidates(value: ReadValue) -> Iterator[Candidate]:
-    """What a field shows that can be written."""
+    """The values in a field that can be written."""
     yield from (Candidate(sort="handle", text=mark) for mark in value.marks)
     if len(value.text) <= _LONGEST_NAME:
         yield from (Candidate(sort="number", text=number) for number in value.numbers if number == value.text)

@@ -1,4 +1,4 @@
-"""A rendered message as records of fields, read from its text and marks alone."""
+"""Parses a rendered message into records of fields, from its text and marks only."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -16,52 +16,52 @@ _TOKEN = re.compile(
 _DAYS = re.compile(r"(\d+)(d|mo)")
 _MONTH = 30
 _COUNTS = frozenset({"0", "1", "2"})
-"""Numbers that count as words; the others are compared with limits."""
+"""Numbers that count as words; other numbers are compared with limits."""
 _COMPARED = frozenset({"over", "under", "today", "top"})
 """Words that compare a value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadValue:
-    """What a field shows."""
+    """The content of a field."""
 
     text: str
-    """Its text without handles and comparisons; empty where there is none."""
+    """The text without handles and comparisons; empty where there is none."""
     words: frozenset[str]
-    """Its words, and those of its comparisons."""
+    """The words, and the words of comparisons."""
     comparisons: frozenset[str]
-    """Those of its comparisons alone."""
+    """The words of comparisons only."""
     marks: tuple[str, ...]
-    """Its handles, without those that it is compared with."""
+    """The handles, without those that the value is compared with."""
     compared: tuple[tuple[str, str], ...]
-    """The handles that it is compared with, each after `over` or `under`."""
+    """The handles that the value is compared with, each after `over` or `under`."""
     numbers: tuple[str, ...]
     days: int | None
     """Days from today; negative in the past."""
     gap: int | None
-    """Days from the day before it in its record."""
+    """Days from the preceding day in the record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadRecord:
-    """Fields that stand together."""
+    """Fields that belong together."""
 
     path: str
     """The field that holds the record; empty for a whole answer."""
     fields: dict[str, ReadValue] = field(default_factory=dict[str, ReadValue])
 
     def marks(self) -> set[str]:
-        """Every handle in it."""
+        """All handles in the record."""
         return {mark for value in self.fields.values() for mark in value.marks}
 
 
 def join_pieces(pieces: Sequence[str]) -> str:
-    """A message as one text, its marks between two private characters."""
+    """Join a message into one text, with each mark between two private characters."""
     return "".join(f"{_OPEN}{piece}{_CLOSE}" if isinstance(piece, Mark) else piece for piece in pieces)
 
 
 def read_records(text: str) -> list[ReadRecord]:
-    """The records of an answer, in order; empty listings are records without fields.
+    """Parse the records of an answer, in order; empty listings are records without fields.
 
     Args:
         text: A joined message.
@@ -94,7 +94,7 @@ def read_records(text: str) -> list[ReadRecord]:
 
 
 def _surplus(raw: str) -> int:
-    """How many brackets a value closes that it has not opened."""
+    """Number of brackets that a value closes without opening them."""
     depth = surplus = 0
     for letter in raw:
         if letter in "([":
@@ -114,7 +114,7 @@ def _without_ends(raw: str) -> str:
 
 
 def read_value(text: str) -> ReadValue:
-    """What a part of a joined message shows."""
+    """Parse a part of a joined message."""
     marks: list[str] = []
     words: set[str] = set()
     comparisons: set[str] = set()
@@ -171,14 +171,14 @@ def _plain(text: str) -> str:
 
 
 def words_of(text: str) -> Iterator[str]:
-    """The words of a text, in order, handles among them as their kinds."""
+    """The words of a text in order; a handle is represented by its kind."""
     for found in _TOKEN.finditer(text):
         mark = found["mark"]
         yield f"<{mark[1:].partition('.')[0]}>" if mark else found.group().casefold()
 
 
 def marks_of(text: str) -> Iterator[tuple[str, str]]:
-    """The handles of a text, in order, each with the word before it."""
+    """The handles of a text in order, each with the preceding word."""
     before = ""
     for found in _TOKEN.finditer(text):
         if found["mark"]:

@@ -1,7 +1,7 @@
-"""Decision trees over features of few examples, grown by information gain, and their vote; nothing in them is random.
+"""Decision trees for few examples, grown by information gain, and their vote; nothing in them is random.
 
-Of few examples many features tell the labels apart by chance. A fact that decides is shown in several ways, so trees
-that each know a part of the features mostly agree on it, and disagree on what fits by chance.
+With few examples, many features separate the labels by chance. A fact that decides is shown in several ways. So trees
+that each know a part of the features mostly agree on such a fact, and disagree on features that fit by chance.
 """
 
 from collections import Counter
@@ -17,21 +17,21 @@ from numpy.typing import NDArray
 _MOST_DEPTH = 8
 _TWO = 2
 VOTES = 11
-"""Trees that vote on a label."""
+"""Number of trees that vote on a label."""
 _SHARE = 505
-"""Of 1009: the share of the features that a tree knows."""
+"""The share of the features that a tree knows, out of 1009."""
 _ODD = tuple(np.uint64(2 * n + 3) for n in range(64))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TreeFeatures:
-    """What is known of an example."""
+    """The features of an example."""
 
     has: frozenset[str]
     numbers: Mapping[str, float]
 
     def passes(self, test: "Test") -> bool:
-        """Whether a test holds of it."""
+        """Whether the example passes a test."""
         if test.limit is None:
             return test.name in self.has
         return self.numbers.get(test.name, float("inf")) <= test.limit
@@ -39,7 +39,7 @@ class TreeFeatures:
 
 @dataclass(frozen=True, slots=True, kw_only=True, order=True)
 class Test:
-    """Whether a feature is there, or a number is at most a limit."""
+    """Tests whether a feature is present, or a number is at most a limit."""
 
     name: str
     limit: float | None = None
@@ -47,7 +47,7 @@ class Test:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tree:
-    """A leaf with a label, or a test and what follows from it."""
+    """A leaf with a label, or a test with two subtrees."""
 
     label: str = ""
     test: Test | None = None
@@ -56,7 +56,7 @@ class Tree:
 
     @property
     def tests(self) -> int:
-        """How many tests it holds."""
+        """Number of tests in the tree."""
         return int(self.test is not None) + sum(one.tests for one in (self.holds, self.fails) if one is not None)
 
     def decide(self, features: TreeFeatures) -> str:
@@ -74,7 +74,7 @@ class Forest:
     """Trees that vote."""
 
     trees: tuple[Tree, ...]
-    """The first knows all features; it decides between labels with equally many votes."""
+    """The first tree knows all features; it breaks ties between labels with equally many votes."""
 
     def decide(self, features: TreeFeatures) -> str:
         """The label of an example."""
@@ -86,13 +86,13 @@ class Forest:
 def grow(
     examples: Sequence[TreeFeatures], labels: Sequence[str], *, limits: frozenset[float], trees: int = VOTES
 ) -> Forest:
-    """Trees that tell the labels apart, as far as the features do.
+    """Grow trees that separate the labels as far as the features allow.
 
     Args:
         examples: At least one.
-        labels: Theirs.
-        limits: Numbers that texts name; between two values such a number is taken as the limit.
-        trees: How many vote.
+        labels: The labels of the examples.
+        limits: Numbers in texts; between two values, such a number is used as the limit.
+        trees: Number of trees that vote.
     """
     if len(set(labels)) == 1:
         return Forest(trees=(Tree(label=labels[0]),))
@@ -121,17 +121,17 @@ def grow(
 
 
 def _wrong(tree: Tree, examples: Sequence[TreeFeatures], labels: Sequence[str]) -> int:
-    """How many of the examples a tree gets wrong."""
+    """Number of examples that a tree gets wrong."""
     return sum(tree.decide(one) != label for one, label in zip(examples, labels, strict=True))
 
 
 def _near_misses(
     table: NDArray[np.bool_], one_hot: NDArray[np.float64], groups: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """How often each of some groups of tests tells an example from the most similar one of the other label.
+    """The number of examples that each group of tests separates from the most similar examples of the other label.
 
-    Zeros where there are more than two labels, of which each has too few examples. After Kira and Rendell, The feature
-    selection problem (AAAI 1992): examples that are alike but for their label show what decides.
+    Zeros where there are more than two labels, because each has too few examples. After Kira and Rendell, The feature
+    selection problem (AAAI 1992): examples that differ almost only in their label show which features decide.
     """
     weights = np.zeros(len(groups))
     if len(groups) == 1 or one_hot.any(axis=0).sum() > _TWO:
@@ -153,15 +153,15 @@ class _Grower:
     tests: Sequence[Test]
     """All tests, the preferred ones first."""
     table: NDArray[np.bool_]
-    """Which examples pass: by example, and by group of tests that the same examples pass."""
+    """Whether each example passes, by example and by group of tests that the same examples pass."""
     groups: NDArray[np.int64]
-    """By test: its group."""
+    """The group of each test."""
     labels: Sequence[str]
     one_hot: NDArray[np.float64]
-    """By example and label."""
+    """One-hot labels, by example and label."""
 
     def grow(self, rows: NDArray[np.int64], known: NDArray[np.bool_]) -> Tree:
-        """A tree for some of the examples, of the tests that it knows."""
+        """Grow a tree for some of the examples, from the tests that it knows."""
         first = np.full(self.table.shape[1], len(self.tests), dtype=np.int64)
         places = np.flatnonzero(known)[::-1]
         first[self.groups[places]] = places
@@ -198,7 +198,7 @@ def _leaf(labels: Sequence[str]) -> Tree:
 
 
 def _tests(examples: Sequence[TreeFeatures], limits: frozenset[float]) -> tuple[list[Test], NDArray[np.bool_]]:
-    """The tests that tell some of the examples apart, and which of them each passes."""
+    """The tests that distinguish some of the examples, and whether each example passes each of them."""
     passed: dict[Test, list[int]] = {}
     for row, one in enumerate(examples):
         for name in one.has:
@@ -219,10 +219,10 @@ def _tests(examples: Sequence[TreeFeatures], limits: frozenset[float]) -> tuple[
 
 
 def _limits(low: float, high: float, limits: frozenset[float]) -> list[float]:
-    """The limits between two values: numbers that a text names, else the middle.
+    """The limits between two values: numbers in texts, otherwise the middle.
 
-    A named number belongs to the side of zero, as in "within 30 days" and "more than 10 days ago", unless an example
-    has that very number and says otherwise.
+    A number in a text belongs to the side of zero, as in "within 30 days" and "more than 10 days ago", unless an
+    example with exactly this number contradicts that.
     """
     usual = {limit for one in limits for limit in (one, -one - 0.5)}
     other = {limit for one in limits for limit in (one - 0.5, -one)}
@@ -231,7 +231,7 @@ def _limits(low: float, high: float, limits: frozenset[float]) -> list[float]:
 
 
 def _rank(test: Test) -> tuple[int, int]:
-    """Which of two equally good tests is taken: facts of the case first, words of the request last."""
+    """The preference among equally good tests: facts of the case first, words of the request last."""
     group = test.name.partition(":")[0]
     is_presence = test.limit is None and "=" not in test.name and " " not in test.name
     plain = 0 if is_presence else 1 if test.name.endswith(_PLAIN) else 2
@@ -244,12 +244,12 @@ _ORDER = {
     for name in names
 }
 _ALWAYS = frozenset({"t:", "h:", "c:", "w:"})
-"""Begin the features that every tree knows: what was done and what is left to do."""
+"""Prefixes of the features that every tree knows: past actions and remaining values."""
 _PLAIN = ("=true", "=false", "=0", "=asked", "=ahead", "=past")
 
 
 def _entropy(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Bits of the labels in each row, all examples together."""
+    """Total bits of the labels in each row, over all examples."""
     total = counts.sum(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         bits = np.where(counts > 0, -counts * np.log2(counts / total), 0.0)

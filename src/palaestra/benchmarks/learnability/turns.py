@@ -1,4 +1,4 @@
-"""A rendered turn as a call with values to be chosen, and back."""
+"""Converts a rendered turn to a call with values to choose, and back."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from palaestra.tools import Mark
 
 HOLES: Mapping[Sort, str] = {"handle": "\ue002", "number": "\ue003", "text": "\ue004", "word": "\ue005"}
 COLUMN = "\ue006"
-"""Begins the template of a list that is a field of all records."""
+"""Prefix of the template of a list that consists of one field of all records."""
 SORTS: Mapping[str, Sort] = {hole: sort for sort, hole in HOLES.items()}
 HOLE = re.compile("[\ue002-\ue005]")
 _NUMBER = r"(?<![\w.-])\d+(?![\w-]|\.\d)"
@@ -21,7 +21,7 @@ _ARGUMENTS = re.compile(r' (\w+)=((?:"(?:[^"\\]|\\.)*"|[^" ])*)')
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Argument:
-    """An argument of a turn: its value with holes, and what stands in them."""
+    """An argument of a turn: its value with holes, and the values that fill them."""
 
     name: str
     template: str
@@ -29,13 +29,13 @@ class Argument:
 
     @property
     def is_prose(self) -> bool:
-        """Whether it is text in quotes."""
+        """Whether the argument is text in quotes."""
         return self.template.startswith('"')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbstractTurn:
-    """A turn of one call."""
+    """A turn with one call."""
 
     tool: str
     arguments: tuple[Argument, ...]
@@ -52,24 +52,24 @@ class AbstractTurn:
 
     @property
     def chosen(self) -> tuple[Candidate, ...]:
-        """What all arguments chose."""
+        """The chosen values of all arguments."""
         return tuple(one for argument in self.arguments for one in argument.chosen)
 
     @property
     def words(self) -> dict[str, str]:
-        """By argument that is a single word: the word."""
+        """The word of each argument whose value is a single word."""
         found = {
             one.name: one.chosen[0].text if one.template == HOLES["word"] else one.template for one in self.arguments
         }
         return {name: word for name, word in found.items() if _ONE_WORD.fullmatch(word)}
 
     def context(self, number: int) -> str:
-        """The tool, and what the arguments before one say that are neither prose nor values to be chosen."""
+        """The tool, and the values of earlier arguments that are neither prose nor chosen."""
         fixed = (one for one in self.arguments[:number] if not one.is_prose and not HOLE.search(one.template))
         return " ".join([self.tool, *(f"{one.name}={one.template}" for one in fixed)])
 
     def pieces(self) -> list[str]:
-        """The turn as it is written."""
+        """The turn as written."""
         pieces = [self.tool]
         for argument in self.arguments:
             pieces += [f" {argument.name}=", *_fill(argument)]
@@ -93,12 +93,12 @@ def _fill(argument: Argument) -> list[str]:
 
 
 def escape(text: str) -> str:
-    """A text as it stands inside quotes."""
+    """Escape a text for use inside quotes."""
     return orjson.dumps(text).decode()[1:-1]
 
 
 def abstract(written: Sequence[str], case: CaseMemory) -> AbstractTurn:
-    """A turn as a call whose values were chosen among those shown."""
+    """Convert a turn to a call whose values were chosen among the shown ones."""
     marks = iter([piece for piece in written if isinstance(piece, Mark)])
     line = "".join(HOLES["handle"] if isinstance(piece, Mark) else piece for piece in written)
     tool = line.partition(" ")[0]
@@ -110,7 +110,7 @@ def abstract(written: Sequence[str], case: CaseMemory) -> AbstractTurn:
 
 
 def _abstract_argument(name: str, value: str, marks: Sequence[str], case: CaseMemory) -> Argument:
-    """An argument with holes for what was shown, and for every number."""
+    """Make an argument with holes for shown values and for all numbers."""
     if value in case.words_for(name):
         return Argument(name=name, template=HOLES["word"], chosen=(Candidate(sort="word", text=value),))
     names = sorted({escape(one.text): one for one in case.places if one.sort == "text"}.items(), key=_longest)
@@ -139,7 +139,7 @@ def _longest(item: tuple[str, Candidate]) -> tuple[int, str]:
 
 
 def freeze(argument: Argument, places: frozenset[int]) -> Argument:
-    """The argument with some of its chosen values as part of the template.
+    """Move some of the chosen values of an argument into its template.
 
     Args:
         argument: An argument.

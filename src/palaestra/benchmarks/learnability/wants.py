@@ -1,4 +1,4 @@
-"""With which of the shown values a tool is still to be called, as demonstrations that call it several times tell."""
+"""Learns with which shown values a tool is still to be called, from demonstrations that call it several times."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -17,11 +17,11 @@ FOLDS = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WantExample:
-    """A value that a tool could be called with."""
+    """A value with which a tool could be called."""
 
     tool: str
     fold: int
-    """Of the demonstration; what is wanted in those of a fold is learnt from the others."""
+    """The fold of the demonstration; decisions for the demonstrations of a fold are learned from the other folds."""
     features: TreeFeatures
     label: str
 
@@ -33,9 +33,9 @@ def list_wants(
     names: frozenset[str],
     vocabulary: Mapping[str, frozenset[str]],
 ) -> list[WantExample]:
-    """By tool that is called several times: with which of the values that were shown it is still to be called.
+    """Examples of whether a tool that is called several times is still to be called with a shown value.
 
-    Values are examples where the tool is called, and where it could be and never is again.
+    Values become examples where the tool is called, and where it could be called but never is again.
     """
     tools = [[str(written[0]).partition(" ")[0] for written in one.written] for one in demonstrations]
     pairs = {pair for called in tools for pair in pairwise(called)}
@@ -67,13 +67,13 @@ def list_wants(
 
 
 def assign_folds(demonstrations: Sequence[Demonstration]) -> list[int]:
-    """By demonstration: its fold; those that begin with the same text are in the same one."""
+    """The fold of each demonstration; demonstrations that begin with the same text share a fold."""
     openings: dict[tuple[str, ...], int] = {}
     return [openings.setdefault(one.read[0], len(openings)) % FOLDS for one in demonstrations]
 
 
 def grow_wants(examples: Sequence[WantExample], limits: frozenset[float]) -> dict[str, Forest]:
-    """By tool: a forest that tells what is wanted from what is not."""
+    """For each tool, a forest that decides whether a value is wanted."""
     by_tool: dict[str, list[WantExample]] = defaultdict(list)
     for example in examples:
         by_tool[example.tool].append(example)

@@ -1,4 +1,4 @@
-"""Whether a policy learns to solve tasks, measured on tasks that it never saw."""
+"""Measures whether a policy learns to solve tasks, on tasks that it never saw."""
 
 from palaestra.benchmarks.learning.base import digest_base, find_base
 from palaestra.benchmarks.learning.material import (

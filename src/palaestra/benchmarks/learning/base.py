@@ -1,4 +1,4 @@
-"""The pretrained policy that a run may begin with: found by name or folder, and identified by its files."""
+"""The pretrained policy that a run may start from: found by name or folder, and identified by its files."""
 
 from pathlib import Path
 
@@ -9,15 +9,16 @@ from palaestra.trainers.pretrained import MODELS, checkpoint_of
 
 
 def find_base(base: str) -> Path:
-    """The checkpoint's folder of a base.
+    """The checkpoint folder of a base.
 
     Args:
-        base: A pretrained model's name, or a checkpoint's folder. A folder goes before a model of the same name.
+        base: The name of a pretrained model, or the folder of a checkpoint. A folder takes precedence over a model of
+            the same name.
 
     Raises:
         ConfigError: the model is not installed; the message names the command that installs it.
         UnknownNameError: there is neither such a model nor such a folder.
-        CheckpointError: the folder is no checkpoint, is damaged, or does not state its chat format.
+        CheckpointError: the folder is not a checkpoint, is damaged, or does not state its chat format.
     """
     folder = checkpoint_of(base)
     if not folder.exists():

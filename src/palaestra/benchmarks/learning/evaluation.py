@@ -1,4 +1,4 @@
-"""How a policy does on tasks that it did not learn from: several samples of each."""
+"""Evaluates a policy on tasks that it did not learn from, with several samples of each."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,25 +37,25 @@ from palaestra.trainers.engines.noise import noise_key
 from palaestra.trajectory import Episode
 
 OpenWorlds: TypeAlias = Callable[[WorldConfig, str], RolloutWorlds]
-"""Where worlds are opened: from a world and the format of actions."""
+"""Opens worlds for a world's settings and an action format."""
 Measure: TypeAlias = Literal["solved", "solved-once", "points", "harmed", "unfinished"]
 FEW_UNITS = f"Fewer than {FEWEST} units have no interval; their values are listed."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskResult:
-    """What a policy did on one task."""
+    """The results of a policy on one task."""
 
     points: tuple[int, ...]
     """The rubric's score of each sample."""
     solved: tuple[bool, ...]
     harmed: tuple[bool, ...]
-    """Whether something forbidden was done."""
+    """Whether the policy did something forbidden, for each sample."""
     turns: tuple[int, ...]
     ends: tuple[EndReason | None, ...]
 
     def values(self, measure: Measure) -> list[float]:
-        """Of each sample its points, or 100 where the measure holds and 0 where not; of `solved-once` one for all."""
+        """The points of each sample, or 100 where the measure holds and 0 otherwise; `solved-once` has one value."""
         match measure:
             case "points":
                 return list(map(float, self.points))
@@ -72,22 +72,22 @@ class TaskResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """What a policy did on every task of a split."""
+    """The results of a policy on all tasks of a split."""
 
     tasks: Mapping[str, TaskResult]
     faults: int
-    """Episodes in which the world failed; they are in no figure."""
+    """Number of episodes in which the world failed; no figure includes them."""
 
     def observations(
         self, measure: Measure, *, tasks: Collection[str] | None = None, seed: int = 0
     ) -> list[Observation]:
-        """A value of each episode, or of each task for `solved-once`.
+        """A value for each episode, or for each task with `solved-once`.
 
         Args:
-            measure: What is read off: points of 100, or 100 where it holds and 0 where not. `solved-once` holds of a
-                task that some sample solved (pass@k), `unfinished` of an episode that a budget or an unreadable turn
-                ended.
-            tasks: Of which; of all without it.
+            measure: The measured quantity: points out of 100, or 100 where the measure holds and 0 otherwise.
+                `solved-once` holds for a task that some sample solved (pass@k), `unfinished` for an episode that ended
+                by a budget or an unreadable turn.
+            tasks: The tasks to include; by default all.
             seed: The training seed of the policy.
         """
         return [
@@ -98,10 +98,10 @@ class Evaluation:
         ]
 
     def pairs(self, twins: Mapping[str, str], *, seed: int = 0) -> list[Observation]:
-        """100 or 0 for each sample of a task and its refusal twin: whether both were solved.
+        """For each sample of a task and its refusal twin, 100 if both were solved, otherwise 0.
 
         Args:
-            twins: The twin of each task; pairs of which one was not played are left out.
+            twins: The twin of each task; pairs with a task that was not played are left out.
             seed: The training seed of the policy.
         """
         return [
@@ -113,14 +113,14 @@ class Evaluation:
 
 
 def estimate(observations: Sequence[Observation], measure: Measure, unit: Unit) -> MeanEstimate:
-    """The mean, or the share in percent."""
+    """Estimate the mean, or the share in per cent."""
     return estimate_mean(observations, unit) if measure == "points" else estimate_share(observations, unit, whole=100)
 
 
 def difference(
     before: Sequence[Observation], after: Sequence[Observation], measure: Measure, unit: Unit
 ) -> MeanEstimate:
-    """How much higher a mean or share is after than before, on the tasks that have a score on both sides.
+    """Estimate the increase of a mean or share from before to after, over tasks that have a score on both sides.
 
     A task whose world always failed on one side has no partner.
     """
@@ -148,25 +148,25 @@ def evaluate(
 ) -> tuple[Evaluation, list[Episode]]:
     """Play every task a number of times.
 
-    The noise of a sample depends on the seed, the task and its number alone, so that two policies meet the same luck
-    and their difference is paired. What else is played leaves it alone, but not the last bits of the logits that it
-    meets: a token whose share of the distribution ends within that rounding of its noise may become the next one.
+    The noise of a sample depends only on the seed, the task and the number of the sample, so two policies get the same
+    noise and their difference is paired. Other episodes do not affect the noise, but they affect the last bits of the
+    logits: a token whose cumulative probability is within that rounding of its noise may be replaced by its neighbour.
 
     Args:
-        policy: Who plays.
+        policy: The policy that plays.
         env_id: The world.
-        tasks: Their ids, and how many episodes of each.
-        seed: Of the policy's choices.
-        play: How an episode is played, and by whom, for the record.
-        pool: How many at once; no more worlds than that are open.
-        engine: How turns are drawn.
-        switches: What `gymnasium.make` takes besides: task files, a surface, a handbook, noise.
-        worlds: Where they are opened, from a world and the format of actions; in this process if not said.
-        progress: Told the task of each episode that has ended.
-        say: Told of every fault of a world.
+        tasks: The ids of the tasks, each with its number of episodes.
+        seed: Random seed of the policy's choices.
+        play: The limits of an episode, and the name of the agent in records.
+        pool: The number of concurrent episodes; no more worlds than that are open.
+        engine: The settings of the sampling engine.
+        switches: Further arguments of `gymnasium.make`: task files, a surface, a handbook, noise.
+        worlds: Opens worlds for a world and an action format; by default in this process.
+        progress: Receives the task of each finished episode.
+        say: Receives a message for each fault of a world.
 
     Returns:
-        The evaluation, and of each task the first episode that its world did not break off.
+        The evaluation, and for each task the first episode that its world did not break off.
 
     Raises:
         TaskError: there are no tasks.

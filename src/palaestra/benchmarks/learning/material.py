@@ -1,4 +1,4 @@
-"""What is learnt from and measured on, and evaluations that are saved and found again when a run resumes."""
+"""Training and test material, and evaluations that are saved and restored when a run resumes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,30 +24,30 @@ class HeldoutGroup:
     name: str
     tasks: tuple[str, ...]
     unit: Unit = Unit.FAMILY
-    """What a claim about one policy generalises over."""
+    """The unit over which a claim about one policy generalises."""
     samples: int | None = None
-    """Episodes of each task at most, where that is fewer than an evaluation asks for."""
+    """Maximum number of episodes of each task, where it is smaller than the evaluation's number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearningMaterial:
-    """What is learnt from and measured on."""
+    """The training and test material of a measurement."""
 
     world: WorldConfig
-    """With the families to learn from."""
+    """The world, with the training families."""
     demonstrations: Sequence[Episode]
     heldout: Sequence[HeldoutGroup]
-    """No task is in two of them."""
+    """Groups of held-out tasks; no task is in two groups."""
     twins: Mapping[str, str] = field(default_factory=dict[str, str])
     """The refusal twin of a held-out task, where both are held out."""
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """Every held-out task, group by group."""
+        """All held-out tasks, group by group."""
         return tuple(task for group in self.heldout for task in group.tasks)
 
     def samples(self, most: int) -> dict[str, int]:
-        """Episodes of each held-out task, where an evaluation asks for so many at most."""
+        """The number of episodes of each held-out task, at most `most`."""
         return {
             task: most if group.samples is None else min(most, group.samples)
             for group in self.heldout
@@ -56,17 +56,17 @@ class LearningMaterial:
 
 
 def place_of(material: LearningMaterial) -> str | None:
-    """What another process registers the material's world by; `None` where importing Palaestra registers it."""
+    """The place by which other processes register the material's world; `None` if importing Palaestra does that."""
     env_id = env_id_of(material.world)
     return PACKS.find(env_id).place if env_id in PACKS else None
 
 
 def groups_by_training(trained: Sequence[str], heldout: Sequence[str]) -> tuple[HeldoutGroup, ...]:
-    """The held-out tasks of families that are trained on, and those of families that never are.
+    """Divide held-out tasks into those of training families and those of unseen families.
 
     Args:
-        trained: Ids of the tasks to learn from.
-        heldout: Ids of the tasks to measure on.
+        trained: Ids of the training tasks.
+        heldout: Ids of the test tasks.
     """
     families = {task.rpartition("/")[0] for task in trained}
     seen = tuple(task for task in heldout if task.rpartition("/")[0] in families)
@@ -79,7 +79,7 @@ def groups_by_training(trained: Sequence[str], heldout: Sequence[str]) -> tuple[
 
 
 def write_demonstrations(material: LearningMaterial, most: int, directory: Path) -> Path:
-    """A file of the first demonstrations of each family, which training reads."""
+    """Write the first demonstrations of each family to a file that training reads; return its path."""
     counts: dict[str, int] = {}
     chosen: list[Episode] = []
     for episode in material.demonstrations:
@@ -105,22 +105,22 @@ def evaluate_policy(
     bar: OpenProgressBar,
     say: Callable[[str], None],
 ) -> tuple[Evaluation, list[Episode]]:
-    """The evaluation that is saved in `directory`, or a new one, which is then saved.
+    """Evaluate a policy and save the result in `directory`, or restore the saved evaluation.
 
     Args:
-        policy: Who plays.
-        material: What.
-        how: The stage whose rollouts' limits are the evaluation's too.
-        directory: Where it is kept.
-        samples: Episodes of each held-out task at most; a group may have fewer.
-        name: For the bar and for the record.
-        temperature: At which turns are drawn.
+        policy: The policy that plays.
+        material: The material with the test tasks.
+        how: The stage whose rollout limits also apply to the evaluation.
+        directory: The folder of the evaluation.
+        samples: Maximum number of episodes of each held-out task; a group may have fewer.
+        name: The name in the progress bar and in records.
+        temperature: The sampling temperature.
         worlds: See `evaluate`.
         bar: Opens a progress bar.
-        say: Told whether it was done before.
+        say: Receives a message if the evaluation is restored.
 
     Raises:
-        CheckpointError: what is there is damaged.
+        CheckpointError: the saved evaluation is damaged.
     """
     sweep(directory)
     play = replace(how.play, name=name, temperature=temperature)

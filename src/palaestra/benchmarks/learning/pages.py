@@ -1,6 +1,6 @@
-"""What a run on pages has learnt: on held-out tasks, under held-out variations, and on the pages that Chromium shows.
+"""Evaluates a run on pages: on held-out tasks, under held-out variations, and on the pages that Chromium shows.
 
-Each evaluation is saved when it is done, so a measurement that was interrupted goes on with those that are missing.
+Each evaluation is saved when it is done, so an interrupted measurement resumes with the missing evaluations.
 """
 
 from collections.abc import Callable, Mapping
@@ -38,35 +38,35 @@ from palaestra.trainers.run_folder import read_run
 from palaestra.trajectory import Episode
 
 HELD_OUT = "heldout-records"
-"""The split of the tasks that are measured on: families and wordings of training, other records."""
+"""The split of the test tasks: families and wordings of training, other records."""
 _TURN = 64
-"""Tokens that a turn may have."""
+"""Maximum tokens of a turn."""
 
 
 @record
 class RendererTask:
-    """A task that a policy played at temperature 0 on both renderers."""
+    """A task that a policy played at temperature 0 with both renderers."""
 
     task: str
     points: tuple[int, int]
-    """In process, and in Chromium."""
+    """Points in process and in Chromium."""
     same_tokens: bool
-    """Whether the policy read and wrote the same, token for token."""
+    """Whether the tokens that the policy read and wrote are equal."""
 
 
 @record
 class PagesLearning:
-    """What a run's policies did."""
+    """The results of a run's policies."""
 
     tasks: tuple[str, ...]
     stages: Mapping[str, Mapping[float, Evaluation]]
-    """By stage and temperature: on pages as in training, held-out tasks."""
+    """Evaluations on held-out tasks by stage and temperature, on pages as in training."""
     cpu_seconds: Mapping[str, float]
-    """Of training, by stage."""
+    """Processor seconds of training, by stage."""
     variations: Mapping[str, Mapping[float, Evaluation]]
-    """By held-out family of variation and temperature: the last stage's policy on the same tasks."""
+    """Evaluations of the last stage's policy on the same tasks, by held-out family of variations and temperature."""
     renderers: tuple[RendererTask, ...]
-    """The last stage's policy on both; empty where there was no Chromium."""
+    """The last stage's policy with both renderers; empty without Chromium."""
 
 
 @record
@@ -76,7 +76,7 @@ class ChromiumSpec(WorldSpec):
     program: str
 
     def make(self) -> Env:
-        """The environment; it needs the extra `web`."""
+        """Make the environment; it needs the extra `web`."""
         from palaestra.envs.surfaces.pages.chromium_env import ChromiumEnv  # noqa: PLC0415
 
         spec = WorldSpec(
@@ -100,21 +100,21 @@ def measure_pages_learning(
     bar: OpenProgressBar,
     say: Callable[[str], None],
 ) -> PagesLearning:
-    """Measure the policies of a run's stages, going on from what `directory` holds.
+    """Measure the policies of a run's stages, resuming from the files in `directory`.
 
     Args:
         run: The folder of a run on pages.
-        directory: Where evaluations are kept.
+        directory: The folder of evaluations.
         samples: Episodes of each task at temperature 1; at 0 there is one.
-        each: Held-out tasks of each family at most.
-        variations: The families of variation that the last policy is measured under.
-        program: The path of Chromium; without it that comparison is left out.
+        each: Maximum number of held-out tasks of each family.
+        variations: The families of variations under which the last policy is measured.
+        program: The path of Chromium; without it, renderers are not compared.
         bar: Opens a progress bar.
-        say: Told which evaluations were done before, and of faults.
+        say: Receives messages about restored evaluations and faults.
 
     Raises:
-        RecordError: `run` is no run's folder.
-        ConfigError: it has no saved stage, or its world is not played on pages.
+        RecordError: `run` is not the folder of a run.
+        ConfigError: the run has no saved stage, or its world is not played on pages.
         CheckpointError: an evaluation or a checkpoint is damaged.
     """
     found = read_run(run)
@@ -137,7 +137,7 @@ def measure_pages_learning(
 
 
 def _material(world: Mapping[str, Any], run: Path, each: int | None) -> LearningMaterial:
-    """The held-out tasks of a run's first world, on pages as they are without variation."""
+    """The held-out tasks of a run's first world, on pages without variation."""
     switches = dict(world["switches"])
     if switches.get("surface") != "pages":
         raise ConfigError(f"{run}: its world has the surface {switches.get('surface')!r}; give a run on 'pages'")
@@ -177,11 +177,11 @@ class _Measuring:
         self._say = say
 
     def measure(self, stage: str, checkpoint: Path, *, variation: str | None = None) -> dict[float, Evaluation]:
-        """By temperature: a stage's policy, as text in process."""
+        """Evaluate a stage's policy at each temperature, with the in-process renderer."""
         return {t: self._evaluate(stage, checkpoint, variation, t)[0] for t in (1.0, 0.0)}
 
     def compare(self, stage: str, checkpoint: Path, program: str) -> tuple[RendererTask, ...]:
-        """Each task at temperature 0, in process and in Chromium."""
+        """Play each task at temperature 0, in process and in Chromium."""
         text, read = self._evaluate(stage, checkpoint, None, 0.0)
         shown, seen = self._evaluate(stage, checkpoint, None, 0.0, program=program)
         episodes = {episode.task.id: episode for episode in seen}
@@ -226,7 +226,7 @@ def _vary(world: WorldConfig, variation: str) -> WorldConfig:
 
 
 def _chromium_worlds(program: str, place: str | None, world: WorldConfig, action_format: str) -> RolloutWorlds:
-    """One world in one process: its Chromium may not be asked from an event loop."""
+    """Make one world in one process, because its Chromium must not be called from an event loop."""
     spec = ChromiumSpec(
         env_id=env_id_of(world),
         place=place,
@@ -244,7 +244,7 @@ def _tokens(episode: Episode) -> tuple[int, ...]:
 
 
 def pages_learning_tables(found: PagesLearning) -> list[Table]:
-    """Shares solved by stage, under each variation, and both renderers task by task."""
+    """Make tables of shares solved by stage and under each variation, and a table of tasks with both renderers."""
     names = list(found.stages)
     first, last = names[0], names[-1]
     families = len({_family(task) for task in found.tasks})

@@ -1,8 +1,8 @@
-"""The settings of a run that begins with a pretrained base, and the time that it takes.
+"""The settings of a run that starts from a pretrained base, and an estimate of its time.
 
-A storefront prompt of SmolLM2 has some 3,150 tokens, and a solved episode of a short family 1,150 more. Two processor
-cores put about a million such tokens through training in an hour. So the run learns from few families and few
-sequences, and each policy is measured once on each task.
+A storefront prompt of SmolLM2 has about 3,150 tokens, and a solved episode of a short family 1,150 more. Two processor
+cores train on about a million such tokens per hour. So the run learns from few families and few sequences, and each
+policy is measured once on each task.
 """
 
 from dataclasses import replace
@@ -33,15 +33,15 @@ _GPU_MICRO_TOKENS = 32_768
 _PROMPT, _REST = 3150, 1150
 """Tokens of a storefront prompt in the format `smollm2`, and of the rest of a solved episode of the short families."""
 _TRAINED_A_SECOND = 117.0
-"""Tokens that training puts through SmolLM2-135M in a second of one thread, in bfloat16: docs/training.md."""
+"""Tokens per second on which one thread trains SmolLM2-135M in bfloat16: docs/training.md."""
 _RECOMPUTED = 4 / 3
-"""Times as long with checkpointing, which computes each block's forward pass once more."""
+"""Time factor of checkpointing, which computes each block's forward pass once more."""
 _EPISODE_SECONDS = 15.0
-"""Seconds of one thread that an episode takes, in bfloat16: some 8 for a trained policy, some 20 for the base."""
+"""Seconds of one thread per episode in bfloat16: about 8 for a trained policy, about 20 for the base."""
 _SINGLE_PRECISION = 2.6
-"""Times as long in single precision."""
+"""Time factor of single precision."""
 _EFFICIENCY = 0.9
-"""The speed of each of several threads, against one thread alone."""
+"""Speed of each of several threads, relative to a single thread."""
 _CONTROLS = 3
 
 
@@ -52,10 +52,10 @@ def _learner(lr: float) -> LearnerConfig:
 
 
 def pretrained_config(base: str, *, controls: bool = False) -> LearningConfig:
-    """The defaults for a pretrained base.
+    """The default settings for a pretrained base.
 
     Args:
-        base: A pretrained model's name, or a checkpoint's folder.
+        base: The name of a pretrained model, or the folder of a checkpoint.
         controls: Whether to train controls as well.
     """
     config = _on_processor(base, controls=controls)
@@ -94,7 +94,7 @@ def _on_processor(base: str, *, controls: bool) -> LearningConfig:
             group_size=4,
             limits=Staleness(per_step=5),
             objective=ObjectiveConfig(parts={"rewards": ["solved"]}),
-            # A group's prompt is processed once where the whole group is one micro-batch, which needs checkpointing:
+            # A group's prompt is processed once if the whole group is one micro-batch. This needs checkpointing:
             # without it, 8,192 tokens take 8 GB.
             learner=replace(_learner(1e-4), layout="shared", micro_tokens=_CONTEXT, checkpointing=True),
             patience=None,
@@ -110,7 +110,7 @@ def _on_processor(base: str, *, controls: bool) -> LearningConfig:
 
 
 def _on_gpu(config: LearningConfig) -> LearningConfig:
-    """All families, and stages that end by time: some five minutes on an H200, evaluations included."""
+    """Settings with all families, and stages with a time limit: about five minutes on an H200, evaluations included."""
 
     def learner(lr: float) -> LearnerConfig:
         return replace(_learner(lr), micro_tokens=_GPU_MICRO_TOKENS, logits_chunk=2048)
@@ -146,14 +146,14 @@ def _on_gpu(config: LearningConfig) -> LearningConfig:
 
 
 def estimate_time(config: LearningConfig, *, tasks: int, seeds: int = 1) -> str:
-    """What a run with a pretrained base trains and plays, and how long that takes, in a sentence.
+    """Describe in a sentence how much a run with a pretrained base trains and plays, and how long it takes.
 
     The time is an estimate from measurements with SmolLM2-135M in the Storefront.
 
     Args:
         config: The run's settings.
-        tasks: The held-out tasks.
-        seeds: The number of runs.
+        tasks: Number of held-out tasks.
+        seeds: Number of runs.
     """
     sft, expert, grpo = config.sft, config.expert, config.grpo
     policies = 1 + len(STAGES) + _CONTROLS * config.controls
@@ -190,7 +190,7 @@ def estimate_time(config: LearningConfig, *, tasks: int, seeds: int = 1) -> str:
 
 
 def _time(config: LearningConfig, seconds: float) -> str:
-    """An estimate in words, of seconds of one thread in bfloat16."""
+    """Describe a time that is estimated from seconds of one thread in bfloat16."""
     precision = resolve_precision("auto", "cpu")
     threads = min(config.threads, cpu_count() or 1)
     speed = 1.0 if threads == 1 else _EFFICIENCY * threads

@@ -1,6 +1,6 @@
-"""Several policies of a measurement trained and measured at once, each in a process of its own, on one thread.
+"""Trains and measures several policies of a measurement concurrently, each in a process of its own, on one thread.
 
-Processes leave their parts where `learn` finds them, so the result is read afterwards as if nothing had run at once.
+Processes store their parts where `learn` finds them, so the result is read afterwards as after a sequential run.
 """
 
 import multiprocessing
@@ -32,7 +32,7 @@ from palaestra.trainers import OpenProgressBar, ProgressBar, env_id_of
 _STAGES = "stages"
 """The part of a seed that trains the stages."""
 _EVERY = 5.0
-"""Seconds between two looks at what the processes do."""
+"""Seconds between two checks of the processes."""
 
 
 def learn_at_once(
@@ -45,19 +45,19 @@ def learn_at_once(
     bar: OpenProgressBar,
     say: Callable[[str], None],
 ) -> list[LearningResult]:
-    """Train and evaluate with the seeds 0, 1, ..., going on from what `directory` holds.
+    """Train and evaluate with the seeds 0, 1, ..., resuming from the files in `directory`.
 
-    A seed's stages are trained before its controls, because these get the processor time that those took. A policy is
-    measured, each temperature by itself, as soon as its stage is over.
+    A seed's stages are trained before its controls, because the controls get the processor time that the stages took. A
+    policy is measured as soon as its stage is over; each temperature is a separate job.
 
     Args:
-        material: What is learnt from and measured on.
-        config: How each seed trains.
-        seeds: How many.
-        directory: A folder of each seed lies in it.
-        jobs: Policies that are trained or measured at once; with 1 all happens in this process.
+        material: The training and test material.
+        config: The settings of each seed.
+        seeds: Number of seeds.
+        directory: The folder that holds a folder for each seed.
+        jobs: Number of policies that are trained or measured at once; with 1, everything happens in this process.
         bar: Opens a progress bar.
-        say: Told where a part goes on from.
+        say: Receives a message where a part resumes.
 
     Raises:
         PalaestraError: see `learn`.
@@ -76,13 +76,13 @@ def _folder(directory: Path, seed: int) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """What one process does: it trains the stages or a control, or measures a policy at a temperature."""
+    """The work of one process: it trains the stages or a control, or measures a policy at a temperature."""
 
     seed: int
     part: str
     """`_STAGES`, or the name of a control or of a policy."""
     temperature: float | None = None
-    """`None` where it trains."""
+    """`None` for training."""
 
     def __str__(self) -> str:
         at = "" if self.temperature is None else f", temperature {self.temperature:g}"
@@ -90,18 +90,18 @@ class _Job:
 
 
 class _News(Protocol):
-    """What a process tells of its work."""
+    """A queue of progress messages from processes."""
 
     def put(self, item: tuple[str, str]) -> None:
-        """Tell the name of a job and how far it is."""
+        """Send the name of a job and its progress."""
         ...
 
     def get(self) -> tuple[str, str]:
-        """The first that was not read yet."""
+        """Return the first unread message."""
         ...
 
     def empty(self) -> bool:
-        """Whether all was read."""
+        """Whether all messages were read."""
         ...
 
 
@@ -127,7 +127,7 @@ def _train_ahead(
     failed: list[BaseException] = []
 
     def measure(seed: int, *policies: str) -> None:
-        """Have policies measured before anything else is trained."""
+        """Schedule measurements of policies before any further training."""
         jobs_of = [_Job(seed, policy, one) for policy in policies for one in config.temperatures]
         waiting[:0] = [job for job in jobs_of if job not in asked]
         asked.update(jobs_of)
@@ -175,7 +175,7 @@ def _train_ahead(
 def _work(
     place: str | None, material: LearningMaterial, config: LearningConfig, job: _Job, directory: Path, news: _News
 ) -> None:
-    """Train or measure what the job names; the parts stay in its seed's folder."""
+    """Train or measure according to the job; the results stay in the folder of its seed."""
     torch.set_num_threads(config.threads)
     if place is not None:
         register_world(place, env_id=env_id_of(material.world))
@@ -205,7 +205,7 @@ class _Reporter:
         self._last = 0.0
 
     def step(self, at: str, count: int = 1) -> None:
-        """So many more are done."""
+        """Add finished steps, and report them from time to time."""
         del at
         self._done += count
         if (now := monotonic()) - self._last >= _EVERY:
@@ -214,4 +214,4 @@ class _Reporter:
 
 
 def _say_nothing(_: str) -> None:
-    """Where parts go on from is of no interest while several go on."""
+    """Discard messages: several parts run at once, and messages about resumption are not useful then."""

@@ -1,4 +1,4 @@
-"""What training runs found, as tables, pictures and a document."""
+"""The results of training runs as tables, plots and a document."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,7 +19,7 @@ _FURTHER: Mapping[Measure, str] = {
 
 
 def learning_tables(runs: Sequence[LearningResult], material: LearningMaterial) -> list[Table]:
-    """Shares solved and pairs solved first, then what else is to be known, each seed by itself, and the time."""
+    """Make tables of solved tasks and pairs, further measures, single seeds, and the training costs."""
     tables = [_solved_table(runs, material)]
     if any(_pairs(runs, name, temperature, material) for name in _names(runs) for temperature in _temperatures(runs)):
         tables.append(_pair_table(runs, material))
@@ -30,7 +30,7 @@ def learning_tables(runs: Sequence[LearningResult], material: LearningMaterial) 
 
 
 _UPRIGHT = 4
-"""Policies whose names fit side by side below a panel."""
+"""Maximum number of policies whose names fit side by side below a panel."""
 
 
 def _names(runs: Sequence[LearningResult]) -> list[str]:
@@ -49,7 +49,7 @@ def _temperatures(runs: Sequence[LearningResult]) -> list[float]:
 def _observations(
     runs: Sequence[LearningResult], name: str, temperature: float, measure: Measure, group: HeldoutGroup
 ) -> list[Observation]:
-    """The values of one policy of each run."""
+    """The values of one policy in all runs."""
     tasks = frozenset(group.tasks)
     return [
         one
@@ -152,7 +152,7 @@ def _seed_table(runs: Sequence[LearningResult], material: LearningMaterial) -> T
 
 
 def _describe_counts(runs: Sequence[LearningResult], material: LearningMaterial) -> str:
-    """How many tasks and families each group has, and how often each was played."""
+    """Describe the number of tasks and families in each group, and the number of episodes of each task."""
     evaluations = runs[0].parts[_WARM].evaluations
     counts: list[str] = []
     for group in material.heldout:
@@ -173,7 +173,7 @@ def _describe_counts(runs: Sequence[LearningResult], material: LearningMaterial)
 
 
 def _units(runs: Sequence[LearningResult], material: LearningMaterial) -> str:
-    """What the intervals generalise over, and what they do not."""
+    """Describe the units over which the intervals generalise, and those over which they do not."""
     units = " or ".join(dict.fromkeys(group.unit.format_count(2).partition(" ")[2] for group in material.heldout))
     seeds = ", ".join(str(run.seed) for run in runs)
     of = f"the policy of training seed {seeds}" if len(runs) == 1 else f"the mean over training seeds {seeds}"
@@ -184,7 +184,7 @@ def _units(runs: Sequence[LearningResult], material: LearningMaterial) -> str:
 
 
 def _cost_table(runs: Sequence[LearningResult]) -> Table:
-    """Steps and processor time of the stage that each policy is the result of."""
+    """The table of steps and processor time of the stage that trained each policy."""
     return Table(
         title="What the training took",
         columns=("seed", *(f"{name} {what}" for name in _names(runs) for what in ("steps", "CPU s"))),
@@ -258,7 +258,7 @@ def _column(part: MeasuredPolicy, name: str) -> list[float]:
 
 
 def learning_document(runs: Sequence[LearningResult]) -> list[dict[str, object]]:
-    """Every number of the runs, as plain data: settings aside, all that the tables and pictures are made of."""
+    """All numbers of the runs as plain data: everything in the tables and plots, except the settings."""
     return [
         {
             "seed": run.seed,

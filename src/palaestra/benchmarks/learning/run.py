@@ -1,8 +1,9 @@
-"""One training run, and how each of its policies does on tasks that it never saw.
+"""One training run, and evaluations of each of its policies on tasks that it never saw.
 
-A warm start from few demonstrations, expert iteration, and a short policy gradient on solved tasks alone; if asked for,
-controls that get as much. Stages are those of `palaestra train`. A run begins with fresh weights, or with a pretrained
-base, which is evaluated too. Every part is saved when it is done, and within the stages as they go.
+The run has a warm start from few demonstrations, expert iteration, and a short policy gradient with rewards only for
+solved tasks; on request also controls with equal resources. Stages are those of `palaestra train`. A run starts from
+fresh weights, or from a pretrained base, which is evaluated as well. Every part is saved when it is done, and stages
+also while they run.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,13 +40,13 @@ from palaestra.trainers import (
 from palaestra.trajectory import Episode
 
 STAGES = {"sft": "warm-start", "expert": "expert-iteration", "grpo": "policy-gradient"}
-"""The names of the policies that the stages come to."""
+"""The names of the policies that the stages train."""
 BASE = "base"
-"""The name of the pretrained policy that a run begins with."""
+"""The name of the pretrained policy that a run starts from."""
 _RUN = "run"
 """The folder of the run that trains the stages."""
 _FURTHER = 3
-"""Times as many demonstrations, in the control that has more of them."""
+"""The factor of demonstrations in the control that has more of them."""
 
 
 def _rollouts() -> PoolConfig:
@@ -62,20 +63,20 @@ def _engine() -> NativeConfig:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearningConfig:
-    """One training run and its evaluations."""
+    """The settings of one training run and its evaluations."""
 
     model: ModelConfig = field(default_factory=ModelConfig)
-    """A fresh one is made; it reads and writes the format `compact`."""
+    """The model of a fresh policy, which uses the format `compact`."""
     base: str | None = None
-    """A pretrained model's name or a checkpoint's folder, to begin with in place of a fresh `model`."""
+    """The name of a pretrained model or the folder of a checkpoint, as the start instead of a fresh `model`."""
     families: int | None = None
-    """Families to learn from at most; all that the world names for the demo without it."""
+    """Maximum number of training families; by default all families that the world names for the demo."""
     heldout: int | None = None
-    """Held-out tasks of each family in each group at most; all of them without it."""
+    """Maximum number of held-out tasks of each family in each group; by default all."""
     device: str = "cpu"
-    """Where training works: "auto" (CUDA where there is one), or a name of torch's."""
+    """The device of training: "auto" (CUDA where available), or a device name of torch."""
     demonstrations: int = 20
-    """Of each family, for the warm start and for what is mixed in later."""
+    """Demonstrations of each family, for the warm start and for mixing into later stages."""
     sft: SftConfig = field(default_factory=lambda: SftConfig(steps=1000))
     expert: ExpertConfig = field(
         default_factory=lambda: ExpertConfig(
@@ -90,12 +91,13 @@ class LearningConfig:
             engine=_engine(),
         )
     )
-    """Its rollouts' limits are the evaluations' too."""
+    """Expert iteration; its rollout limits also apply to evaluations."""
     grpo: GrpoConfig = field(
         default_factory=lambda: GrpoConfig(
             steps=45,
             objective=ObjectiveConfig(parts={"rewards": ["solved"]}),
-            # Of listed tasks most were demonstrated: every member of most groups solves them, and nothing is compared.
+            # Most listed tasks were demonstrated: in most groups every member would solve them, so there would be no
+            # differences.
             choice=ChoiceConfig(rule="bandit", instances="endless"),
             play=_play(),
             pool=_rollouts(),
@@ -103,36 +105,36 @@ class LearningConfig:
         )
     )
     controls: bool = False
-    """Whether there are controls as well."""
+    """Whether controls are trained as well."""
     samples: int = 4
     """Episodes of each held-out task in each evaluation."""
     temperatures: tuple[float, ...] = (1.0, 0.3, 0.0)
-    """Evaluations of each policy; at 0 there is one episode of each task, because all would be alike."""
+    """Temperatures of the evaluations of each policy; at 0 each task has one episode, because all would be equal."""
     threads: int = 1
-    """Of the arithmetic of each process; the last bits of a sum, and so of a policy, depend on it."""
+    """Number of arithmetic threads of each process; the last bits of sums, and so of a policy, depend on it."""
 
     @property
     def most_demonstrations(self) -> int:
-        """Demonstrations of a family that are needed at most."""
+        """Maximum number of demonstrations that are needed per family."""
         return self.demonstrations * (_FURTHER if self.controls else 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasuredPolicy:
-    """A policy, and how it did."""
+    """A policy and its results."""
 
     policy: Policy
     progress: StageProgress
-    """Of the stage that it is the result of."""
+    """The progress of the stage that trained the policy."""
     evaluations: Mapping[float, Evaluation]
-    """By temperature."""
+    """Evaluations by temperature."""
     episodes: Sequence[Episode]
-    """The first of each task, at the first temperature."""
+    """The first episode of each task, at the first temperature."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LearningResult:
-    """One training run."""
+    """The results of one training run."""
 
     seed: int
     parts: Mapping[str, MeasuredPolicy]
@@ -148,13 +150,13 @@ def learn(
     bar: OpenProgressBar,
     say: Callable[[str], None],
 ) -> LearningResult:
-    """Train and evaluate with one seed, going on from what `directory` holds.
+    """Train and evaluate with one seed, resuming from the files in `directory`.
 
     Raises:
-        CheckpointError: what is there is of other settings, or damaged.
+        CheckpointError: the folder's files have other settings, or are damaged.
         ConfigError: the base is not installed.
         UnknownNameError: no such base exists.
-        StorageError: the disk refuses; the last save stands.
+        StorageError: the disk refuses a write; the last save stays.
     """
     training = Training(material, config, seed=seed, directory=directory, bar=bar, say=say)
     parts: dict[str, MeasuredPolicy] = {}
@@ -169,15 +171,15 @@ def learn(
 
 
 class Training:
-    """What is trained and evaluated with one seed. Each part goes on from what the folder holds.
+    """The training and evaluation with one seed. Each part resumes from the files in the folder.
 
     Args:
-        material: What is learnt from and measured on.
-        config: How.
-        seed: The seed.
-        directory: Its folder.
+        material: The training and test material.
+        config: The settings.
+        seed: The training seed.
+        directory: The folder of the seed.
         bar: Opens a progress bar.
-        say: Told where a part goes on from.
+        say: Receives a message where a part resumes.
 
     Raises:
         ConfigError: the base is not installed.
@@ -203,7 +205,7 @@ class Training:
         self._base = None if config.base is None else find_base(config.base)
 
     def train_stages(self) -> None:
-        """Train the stages, one after the other."""
+        """Train the stages, one after another."""
         few = write_demonstrations(self._material, self._config.demonstrations, self._directory)
         stages: dict[str, StageConfig] = {
             "sft": replace(self._config.sft, demonstrations=few),
@@ -224,7 +226,7 @@ class Training:
         self._train(name, {control.stage: stage}, start=start)
 
     def checkpoint(self, name: str) -> Path:
-        """Where a policy lies: the base, that of a stage, or that of a control."""
+        """The checkpoint of a policy: the base, the result of a stage, or a control."""
         if name == BASE:
             assert self._base is not None, "a run without a base has no policy of that name"
             return self._base
@@ -233,7 +235,7 @@ class Training:
         return self._directory / _RUN / stage_of(name) / "checkpoint"
 
     def measure(self, name: str) -> MeasuredPolicy:
-        """How a policy does at every temperature."""
+        """Evaluate a policy at all temperatures."""
         evaluations: dict[float, Evaluation] = {}
         first: list[Episode] = []
         for temperature in self._config.temperatures:
@@ -248,7 +250,7 @@ class Training:
         )
 
     def measure_at(self, name: str, temperature: float) -> tuple[Evaluation, list[Episode]]:
-        """How a policy does at one temperature, and of each task the first episode."""
+        """Evaluate a policy at one temperature; return the evaluation and the first episode of each task."""
         return evaluate_policy(
             load_policy(self.checkpoint(name)),
             self._material,
@@ -262,12 +264,12 @@ class Training:
         )
 
     def finished_policies(self) -> tuple[str, ...]:
-        """The policies of stages that are over, as the folders of the run tell while another process trains them."""
+        """The policies of finished stages, by the folders of the run, while another process trains later stages."""
         folders = [self._directory / _RUN / stage for stage in STAGES]
         return tuple(name for name, after in zip(STAGES.values(), folders[1:], strict=False) if after.exists())
 
     def _configure_supervised(self, control: "_Control", few: Path) -> SftConfig:
-        """Supervised steps for the processor time of the stages, less the warm start's where it goes on from that."""
+        """Supervised steps for the time of all stages, or only of the later ones if they continue the warm start."""
         warm, *later = (read_progress(self.checkpoint(name)).cpu_seconds for name in STAGES.values())
         shown = few
         if control.times > 1:
@@ -292,13 +294,13 @@ class Training:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Control:
-    """A run that gets as much as the stages after the warm start, and does something plainer with it."""
+    """A run with the resources of the stages after the warm start, and a simpler method."""
 
     stage: str
     continues: bool = True
-    """Whether it begins with the warm start; otherwise with what the run begins with."""
+    """Whether it starts from the warm start; otherwise it starts where the run does."""
     times: int = 1
-    """As many demonstrations as the warm start has, times this."""
+    """The factor of demonstrations, relative to the warm start."""
 
 
 _CONTROLS: Mapping[str, _Control] = {
@@ -311,7 +313,7 @@ CONTROLS = tuple(_CONTROLS)
 
 
 def stage_of(policy: str) -> str:
-    """The stage of which a policy is the result."""
+    """The stage that trained a policy."""
     return next(stage for stage, name in STAGES.items() if name == policy)
 
 

@@ -1,4 +1,4 @@
-"""Fewer families and fewer held-out tasks, for policies whose episodes are expensive."""
+"""Selects fewer families and fewer held-out tasks, for policies whose episodes are expensive."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -6,14 +6,14 @@ from palaestra.trajectory import Episode, dump_episode
 
 
 def choose_families(examples: Mapping[str, Episode], paired: Collection[str], most: int) -> tuple[str, ...]:
-    """The families whose reference solutions are short: half of them from those with a refusal twin, if there are any.
+    """Choose families with short reference solutions, half of them from families with a refusal twin, if there are any.
 
-    The shortest families of all are often refusals. A policy that learns from those alone declines every request.
+    The shortest families of all are often refusals. A policy that learns only from refusals declines every request.
 
     Args:
         examples: A solved episode of each family.
         paired: The families that have a refusal twin.
-        most: How many families to choose at most.
+        most: Maximum number of families.
 
     Returns:
         The families in the order of `examples`.

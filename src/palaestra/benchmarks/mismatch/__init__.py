@@ -1,6 +1,6 @@
-"""How far an engine's log-probabilities are from a learner's of the same weights, by flow; and what equality costs.
+"""Differences of log-probabilities between engine and learner with equal weights, by flow; the cost of equality.
 
-Needs the extra `train`.
+It needs the extra `train`.
 """
 
 from palaestra.benchmarks.mismatch.flows import FLOW_PAIRS, FlowPair, find_flow_pairs

@@ -1,4 +1,4 @@
-"""The pairs of flows that are measured: what the engine draws with, and what the learner computes."""
+"""The measured pairs of flows: the engine's for sampling, and the learner's for training."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,27 +11,28 @@ from palaestra.trainers.flow import KeyValueFormat, PrecisionFlow, flow_of
 
 @record
 class FlowSide:
-    """What an engine, or a learner, is set to."""
+    """The settings of an engine or a learner."""
 
     precision: ResolvedPrecision
     keys_and_values: KeyValueFormat = "states"
     adapters: bool = False
-    """Whether adapters are trained: in NVFP4 they stand beside the weights that draw, and otherwise are worked in."""
+    """Whether adapters are trained: in NVFP4 they stay beside the engine's weights, otherwise they are merged into
+    them."""
 
     @property
     def name(self) -> str:
-        """Such as "bf16 + fp8 KV"."""
+        """A name such as "bf16 + fp8 KV"."""
         cache = "" if self.keys_and_values == "states" else f" + {self.keys_and_values} KV"
         return f"{self.precision}{cache}{' + adapters' if self.adapters else ''}"
 
     def flow(self, *, invariant: bool) -> PrecisionFlow:
-        """Its flow."""
+        """The flow of these settings."""
         return flow_of(self.precision, invariant=invariant, keys_and_values=self.keys_and_values)
 
 
 @record
 class FlowPair:
-    """An engine's flow and a learner's."""
+    """The flows of an engine and a learner."""
 
     rollouts: FlowSide
     training: FlowSide
@@ -39,18 +40,18 @@ class FlowPair:
 
     @property
     def is_unified(self) -> bool:
-        """Whether both compute the same."""
+        """Whether both sides compute the same."""
         return self.rollouts == self.training
 
     @property
     def flows(self) -> tuple[PrecisionFlow, PrecisionFlow]:
-        """Of the engine, and of the learner."""
+        """The flow of the engine, and the flow of the learner."""
         engine, learner = (one.flow(invariant=self.invariant) for one in (self.rollouts, self.training))
         return engine, learner
 
     @property
     def name(self) -> str:
-        """Such as "bf16 rollouts, fp32 training, free"."""
+        """A name such as "bf16 rollouts, fp32 training, free"."""
         sums = "invariant" if self.invariant else "free"
         if self.is_unified:
             return f"{self.rollouts.name} unified, {sums}"
@@ -58,7 +59,7 @@ class FlowPair:
 
     @property
     def with_keys_and_values_as_states(self) -> "FlowPair":
-        """The same with keys and values in the format of the states."""
+        """The same pair with keys and values in the format of the states."""
         sides = (replace(one, keys_and_values="states") for one in (self.rollouts, self.training))
         rollouts, training = sides
         return replace(self, rollouts=rollouts, training=training)
@@ -92,8 +93,9 @@ FLOW_PAIRS = (
         for side in (FlowSide(precision=precision, adapters=True) for precision in WITH_ADAPTERS)
     ),
 )
-"""Each precision in one flow, and each lower one with training in the next higher, then keys and values in FP8: free
-and invariant. Then adapters, which have no invariant mode."""
+"""First each precision with the same flow on both sides, and each lower precision with training in the next higher one;
+then keys and values in FP8. All of these are measured free and invariant. Adapters follow, which have no invariant
+mode."""
 
 
 def find_flow_pairs(names: Sequence[str]) -> tuple[FlowPair, ...]:

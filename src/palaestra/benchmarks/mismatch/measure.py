@@ -1,7 +1,8 @@
-"""Draw with an engine, score with a learner of the same weights, and compare; every pair of flows in every round.
+"""Samples with an engine, scores with a learner of the same weights, and compares, for all pairs of flows per round.
 
-Turns come in groups with one prompt, with an answer between a trajectory's turns, so prefixes are shared and contexts
-are taken in by parts. The learner takes a step with a learning rate of 0, so that all rounds have the same weights.
+Trajectories of a group have the same prompt, and there is an answer between the turns of a trajectory. So prefixes are
+shared and contexts are read in parts. The learner takes a step with learning rate 0, so that all rounds have the same
+weights.
 """
 
 import asyncio
@@ -33,17 +34,17 @@ from palaestra.trainers.products import Nvfp4Products
 from palaestra.trajectory import Span, Tokens
 
 SHAPE = DecoderShape(vocabulary=2048, hidden=128, layers=4, heads=4, kv_heads=2, head_dim=32, mlp=384, context=512)
-"""1.05 million parameters."""
+"""A shape with 1.05 million parameters."""
 _SPREAD = 0.01
-"""The standard deviation of the second weight of an adapter."""
+"""The standard deviation of the second matrix of an adapter."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MismatchScale:
-    """How much is measured."""
+    """The size of a measurement."""
 
     tokens: int = 10_000
-    """Drawn by each pair of flows, at least."""
+    """Minimum number of tokens that each pair of flows samples."""
     rounds: int = 3
     shape: DecoderShape = SHAPE
     group_size: int = 8
@@ -55,36 +56,36 @@ class MismatchScale:
 
     @property
     def groups(self) -> int:
-        """Of a round."""
+        """Number of groups in a round."""
         return -(-self.tokens // (self.rounds * self.group_size * self.turn * self.turns))
 
     @property
     def context(self) -> int:
-        """Tokens that a trajectory may have: those of the shape, or more where it needs them."""
+        """Maximum tokens of a trajectory: those of the shape, or more where needed."""
         return max(self.shape.context, self.prompt + self.turns * (self.turn + self.answer))
 
 
 @dataclass(slots=True, kw_only=True)
 class MismatchFigures:
-    """What a pair of flows came to."""
+    """The results of a pair of flows."""
 
     pair: FlowPair
     tokens: int = 0
     mismatch: Metrics = field(default_factory=dict[str, float])
     """See `mismatch_metrics`."""
     draw_seconds: list[float] = field(default_factory=list[float])
-    """Processor time of the draws of each round."""
+    """Processor seconds of sampling in each round."""
     step_seconds: list[float] = field(default_factory=list[float])
-    """Of each round's training step."""
+    """Processor seconds of the training step in each round."""
     cache_bytes: int = 0
-    """Bytes that the engine set aside for keys and values."""
+    """Bytes that the engine allocated for keys and values."""
     weight_bytes: int = 0
     """Bytes of the engine's weights."""
     update_bytes: int = 0
-    """Bytes of the new weights that a step gives to the engine."""
+    """Bytes of the new weights that a step sends to the engine."""
 
     def as_json(self) -> JsonObject:
-        """All of it."""
+        """The figures as plain JSON."""
         return {
             "pair": self.pair.name,
             "tokens": self.tokens,
@@ -97,11 +98,11 @@ class MismatchFigures:
         }
 
     def draw_price(self, other: "MismatchFigures") -> float:
-        """How many times as long the draws take as those of another flow: the median over rounds."""
+        """The relative duration of sampling, compared with another pair: the median over rounds."""
         return median(own / its for own, its in zip(self.draw_seconds, other.draw_seconds, strict=True))
 
     def step_price(self, other: "MismatchFigures") -> float:
-        """The same of training steps."""
+        """The relative duration of training steps, compared with another pair: the median over rounds."""
         return median(own / its for own, its in zip(self.step_seconds, other.step_seconds, strict=True))
 
 
@@ -128,7 +129,7 @@ class _Contestant:
             invariant=pair.invariant,
             lora=LoraConfig() if pair.training.adapters else None,
         )
-        if pair.training.precision == FOUR_BITS:  # engine and learner hold one copy then, as in a stage
+        if pair.training.precision == FOUR_BITS:  # then engine and learner share one copy, as in a stage
             model = model.share()
             model.freeze(Nvfp4Products())
         self._learner = Learner(model, config)
@@ -137,7 +138,7 @@ class _Contestant:
         self.figures.update_bytes = sum(weight.nbytes for weight in update.values())
 
     def play(self, round_: int) -> None:
-        """Draw a round, score it, and take a step on it."""
+        """Sample a round, score it, and take a step on it."""
         begun = time.process_time()
         tokens, stats = asyncio.run(_draw(self._model, self._engine, self._scale, round_))
         self.figures.draw_seconds.append(time.process_time() - begun)
@@ -160,13 +161,13 @@ def measure_mismatch(
     device: torch.device | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> list[MismatchFigures]:
-    """Measure pairs of flows side by side: everybody plays a round before anybody plays the next one.
+    """Measure pairs of flows side by side: all pairs play a round before the next round begins.
 
     Args:
-        pairs: Which.
-        scale: How much.
-        device: Where; the processor, if it is not given.
-        progress: Told the name of each pair that has played a round.
+        pairs: The pairs of flows.
+        scale: The size of the measurement.
+        device: The device; by default the processor.
+        progress: Receives the name of each pair that has played a round.
     """
     model = _sharp(replace(scale.shape, context=scale.context)).to(device or "cpu")
     contestants = [_Contestant(model, pair, scale) for pair in pairs]
@@ -181,7 +182,7 @@ def measure_mismatch(
 
 
 def _sharp(shape: DecoderShape) -> Decoder:
-    """A decoder whose distributions are neither even nor certain, with logits of a deviation of about 1.5."""
+    """A decoder whose distributions are neither uniform nor certain; its logits have a deviation of about 1.5."""
     model = fresh(shape, seed=0)
     generator = torch.Generator().manual_seed(0)
     with torch.no_grad():
@@ -193,10 +194,10 @@ def _sharp(shape: DecoderShape) -> Decoder:
 
 
 def _give_adapters(model: Decoder, learner: Learner) -> Decoder:
-    """Give a learner adapters that change its weights by about a twentieth of their size; the model to draw with."""
+    """Give a learner adapters that change its weights by about 5 %, and return the model for sampling."""
     state, generator = learner.state(), torch.Generator().manual_seed(1)
     for name, weight in state["weights"].items():
-        if ".lora_B." in name:  # they begin as 0
+        if ".lora_B." in name:  # initially 0
             weight.copy_(torch.empty(weight.shape).normal_(0.0, _SPREAD, generator=generator))
     learner.restore(state)
     weights = learner.rollout_weights()
@@ -210,7 +211,7 @@ def _give_adapters(model: Decoder, learner: Learner) -> Decoder:
 async def _draw(
     model: Decoder, config: NativeConfig, scale: MismatchScale, round_: int
 ) -> tuple[list[Tokens], EngineStats]:
-    """Trajectories, and how the engine did."""
+    """Sample trajectories; return them with the engine's statistics."""
     engine = NativeEngine(model, config)
     members = [(group, member) for group in range(scale.groups) for member in range(scale.group_size)]
     drawn = await asyncio.gather(*(_trajectory(engine, scale, (round_, *one)) for one in members))
@@ -249,7 +250,7 @@ async def _trajectory(engine: NativeEngine, scale: MismatchScale, who: tuple[int
 
 
 def _batch(tokens: Sequence[Tokens], scale: MismatchScale) -> TokenBatch:
-    """With returns of 0 and 1 in turn within each group."""
+    """Make a batch in which returns alternate between 0 and 1 within each group."""
     place = torch.arange(len(tokens))
     batch = replace(flatten_tokens(tokens), group_R=place // scale.group_size, return_R=(place % 2).to(torch.float32))
     return ComposedObjective().advantages(batch)

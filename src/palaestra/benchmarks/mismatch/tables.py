@@ -1,4 +1,4 @@
-"""The figures as tables."""
+"""Tables of the figures."""
 
 from collections.abc import Sequence
 
@@ -7,13 +7,13 @@ from palaestra.table import Table
 
 
 def mismatch_tables(figures: Sequence[MismatchFigures]) -> list[Table]:
-    """How far engine and learner are apart, what equality costs, and what keys and values in FP8 or NVFP4 save."""
+    """Tables of the mismatch, the cost of equality, and the savings of keys and values in FP8 and of NVFP4."""
     tables = (_mismatch(figures), _prices(figures), _keys_and_values(figures), _adapters(figures))
     return [table for table in tables if table.rows]
 
 
 def mismatch_markdown(figures: Sequence[MismatchFigures]) -> str:
-    """The same as a document to include."""
+    """The tables as a Markdown document."""
     parts = [
         part for table in mismatch_tables(figures) for part in (f"**{table.title}**", table.markdown(), table.note)
     ]

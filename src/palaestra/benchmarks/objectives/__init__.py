@@ -1,4 +1,4 @@
-"""Objectives on toys: a table in place of a model, and the same passes and updates; seconds on a processor."""
+"""Objectives on toys: a table instead of a model, with the same passes and updates; it takes seconds on a processor."""
 
 from palaestra.benchmarks.objectives.bandit import Bandit
 from palaestra.benchmarks.objectives.copying import Copying

@@ -1,4 +1,4 @@
-"""A contextual bandit: one turn, one token."""
+"""A contextual bandit: an episode has one turn of one token."""
 
 from dataclasses import dataclass
 
@@ -11,22 +11,24 @@ class Bandit:
     """A contextual bandit.
 
     - State: the context, which is the task.
-    - Actions: which arm to pull.
-    - Reward: 1 with a chance of `good` in a hundred for the best arms of the context, of `other` for all else.
+    - Actions: the number of an arm.
+    - Reward: 1 with a probability of `good` per cent for the best arms of the context, of `other` per cent for all
+      others.
     - End: after one turn.
-    - Success: one of the best arms was pulled, whatever it paid.
-    - Best arms: arm `1 + 3 context` (modulo the arms), and, with `modes` 2, the one behind it, which is just as good.
-    - Seeds: the world's stream decides what an arm pays, and nothing else.
+    - Success: the chosen arm is one of the best, whatever the reward.
+    - Best arms: arm `1 + 3 context` (modulo the number of arms), and, with `modes` 2, also the next arm, which is
+      equally good.
+    - Seeds: the world's stream decides only the reward of an arm.
     """
 
     tasks: int = 4
     arms: int = 4
     modes: int = 1
-    """How many arms tie for the best."""
+    """Number of equally good best arms."""
     good: int = 100
-    """The chance of being paid, in a hundred."""
+    """Probability of a reward for a best arm, in per cent."""
     other: int = 0
-    """And with any other arm."""
+    """Probability of a reward for any other arm, in per cent."""
     name: str = "bandit"
 
     def __post_init__(self) -> None:

@@ -1,6 +1,6 @@
-"""Episodes of a toy as a batch, with every column that comes with rollouts. Axes: T tokens, U turns, R trajectories.
+"""Episodes of a toy as a batch with all columns of rollouts. Axes: T tokens, U turns, R trajectories.
 
-A trajectory is a segment: a prompt of one token, and a token for each action.
+A trajectory is a segment: a prompt of one token, then one token per action.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,13 +20,13 @@ _PROMPT = 0
 def batch_of(
     episodes: Sequence[ToyEpisode], groups: Sequence[int], table: PolicyTable, *, version: int = 0
 ) -> TokenBatch:
-    """The batch, in float64.
+    """Make a batch in float64.
 
     Args:
-        episodes: In order.
-        groups: The group of each.
-        table: The policy that drew them.
-        version: Of its weights.
+        episodes: The episodes, in order.
+        groups: The group of each episode.
+        table: The policy that sampled the episodes.
+        version: The version of its weights.
     """
     turns = [turn for episode in episodes for turn in episode.turns]
     ids: list[int] = []
@@ -69,7 +69,7 @@ def batch_of(
 
 
 def _columns(episodes: Sequence[ToyEpisode], turns: Sequence[ToyTurn]) -> dict[str, Tensor]:
-    """One agent; every turn can be read, calls one tool and does no harm; its rubric has one expectation."""
+    """Columns of one agent: every turn is readable, calls one tool and does no harm; rubrics have one expectation."""
     zero_U = torch.zeros(len(turns), dtype=torch.float64)
     one_R = torch.ones(len(episodes), dtype=torch.float64)
     layers_UL = torch.zeros(len(turns), len(LAYERS), dtype=torch.float64)

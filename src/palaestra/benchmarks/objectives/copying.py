@@ -1,4 +1,4 @@
-"""A word to be copied: one turn of several tokens, all of which have to be right."""
+"""Copying a word: one turn of several tokens, all of which must be right."""
 
 from dataclasses import dataclass
 
@@ -8,23 +8,23 @@ from palaestra.seeding import Stream
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Copying:
-    """A word to be copied.
+    """Copying a word.
 
-    - State: the task, whose word it is, and the place in the word.
+    - State: the task, which determines the word, and the position in the word.
     - Actions: a letter.
-    - Reward: 1 with a chance of `good` in a hundred if all letters are right, of `other` if not.
+    - Reward: 1 with a probability of `good` per cent if all letters are right, otherwise of `other` per cent.
     - End: after one turn of `length` tokens.
-    - Success: all letters are right, whatever it paid; somebody who guesses has `letters ** -length`.
-    - Seeds: the world's stream decides what a word pays, and nothing else.
+    - Success: all letters are right, whatever the reward; a random policy has `letters ** -length`.
+    - Seeds: the world's stream decides only the reward of a word.
     """
 
     tasks: int = 4
     length: int = 3
     letters: int = 3
     good: int = 100
-    """The chance of being paid for the right word, in a hundred."""
+    """Probability of a reward for the right word, in per cent."""
     other: int = 0
-    """And for any other."""
+    """Probability of a reward for any other word, in per cent."""
     name: str = "copying"
 
     @property

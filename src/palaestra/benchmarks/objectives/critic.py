@@ -1,4 +1,4 @@
-"""A critic that is a table: one row of values for each state of a toy. Axes: T tokens, X states, H heads."""
+"""A critic that is a table with one row of values per state of a toy. Axes: T tokens, X states, H heads."""
 
 from collections.abc import Sequence
 
@@ -10,12 +10,12 @@ from palaestra.trainers.data.batch import TokenBatch
 
 
 class ValueTable:
-    """What is expected in each state, all 0 at first; float64.
+    """The expected return in each state, initially 0; float64.
 
     Args:
-        sizes: How many actions each state has; token ids say the state by the greatest of them.
-        heads: Kinds of values.
-        rate: How far a value moves towards the mean of what it should have been.
+        sizes: The number of actions of each state; a token id encodes its state with the largest of these numbers.
+        heads: Number of kinds of values.
+        rate: The fraction by which a value moves towards the mean of its targets.
     """
 
     def __init__(self, sizes: Sequence[int], *, heads: int, rate: float = 0.2) -> None:
@@ -24,16 +24,16 @@ class ValueTable:
         self.value_XH = torch.zeros(len(sizes), heads, dtype=torch.float64)
 
     def values(self, batch: TokenBatch) -> Tensor:
-        """What each head expects where each trained token is drawn, [T, H]; 0 elsewhere."""
+        """The value of each head at each trained token, [T, H]; 0 elsewhere."""
         return self.value_XH[batch.ids_T // self._width].masked_fill(~batch.trained_T[:, None], 0.0)
 
     def learn(self, batch: TokenBatch, reading: ValueReading, target: Tensor) -> None:
-        """A step towards what came, of the states that were read.
+        """Move the values of the read states towards their targets.
 
         Args:
             batch: Whole trajectories.
-            reading: Where values are read.
-            target: What they ought to have been, as the reading's column.
+            reading: The places where values are read.
+            target: The targets, in the shape of the reading's column.
         """
         off_TH = (reading.spread(target) - self.values(batch)).masked_fill(~reading.read_TH, 0.0)
         state_T = batch.ids_T // self._width

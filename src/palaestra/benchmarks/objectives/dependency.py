@@ -1,4 +1,4 @@
-"""Two turns, of which the first is only as good as what the second will do."""
+"""Two turns: the second turn decides whether the first was good."""
 
 from dataclasses import dataclass
 
@@ -6,22 +6,22 @@ from palaestra.benchmarks.objectives.toy import Choose, ToyEpisode, ToyTurn
 from palaestra.seeding import Stream
 
 SAFE, BOLD = 0, 1
-"""What can be done in the first turn."""
+"""The actions of the first turn."""
 KEY = 1
-"""What has to follow a bold turn."""
+"""The action that must follow a bold turn."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dependency:
     """Two turns.
 
-    - State: in the first turn 0; in the second 1 after a safe first turn and 2 after a bold one.
+    - State: 0 in the first turn; in the second turn 1 after a safe first turn and 2 after a bold one.
     - Actions: safe or bold; then one of `keys`.
-    - Reward: `safe` after a safe first turn, whatever follows; 1 after a bold one and the right key, else 0. Somebody
-      who guesses the key is better off safe, somebody who knows it is not.
+    - Reward: `safe` after a safe first turn, whatever follows; after a bold one, 1 for the right key and 0 otherwise. A
+      policy that guesses the key earns more with safe; a policy that knows the key earns more with bold.
     - End: after two turns.
-    - Success: bold, and the right key.
-    - Seeds: none; the world has no chances.
+    - Success: bold, followed by the right key.
+    - Seeds: none; the world is deterministic.
     """
 
     keys: int = 3

@@ -1,8 +1,8 @@
-"""Which toy each preset is tried on, how much it has to succeed there, and why some succeed less.
+"""The toys that each preset is tested on, the required success, and the reasons for exceptions.
 
-What no judge, teacher or further rollout says in training is said by the toy here (see `fill_given_columns`), so that
-every preset can be tried: recipes that read demonstrations get one in each group, played by somebody who knows the
-toy.
+In training, some columns come from judges, teachers or further rollouts. Here the toy provides them (see
+`fill_given_columns`), so that every preset can be tested. Recipes that read demonstrations get one in each group,
+played with the toy's best actions.
 """
 
 from collections.abc import Mapping
@@ -16,19 +16,19 @@ from palaestra.benchmarks.objectives.toy import Toy
 BANDIT: Toy = Bandit()
 COPYING: Toy = Copying()
 USUAL = 0.9
-"""What a preset has to succeed in; somebody who guesses has 1/4 on the bandit and 1/27 in copying."""
+"""The required final success of a preset; a random policy has 1/4 on the bandit and 1/27 in copying."""
 STEPS: Mapping[str, int] = MappingProxyType({BANDIT.name: 60, COPYING.name: 80})
-"""Batches of each toy."""
+"""Number of batches on each toy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
-    """What is asked of a preset on a toy."""
+    """The requirement for a preset on a toy."""
 
     above: float = USUAL
-    """The least final success."""
+    """The minimum final success."""
     why: str = ""
-    """Why that is less than usual."""
+    """The reason for a minimum below the usual one."""
 
 
 _ONE_WINNER = "only the sole winner of a group has an advantage, so that little is left to learn once two succeed"
@@ -54,5 +54,5 @@ FITS: Mapping[tuple[str, str], Fit] = MappingProxyType(
 
 
 def fit(toy: Toy, preset: str) -> Fit:
-    """What is asked of a preset on one of these toys."""
+    """The requirement for a preset on one of these toys."""
     return FITS.get((toy.name, preset), Fit())

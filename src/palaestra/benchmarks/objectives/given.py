@@ -1,6 +1,7 @@
-"""What judges, teachers and further rollouts would say of a toy's episodes. Axes: T tokens, U turns, R trajectories.
+"""Columns that judges, teachers and further rollouts would fill in. Axes: T tokens, U turns, R trajectories.
 
-Nobody but a toy can say all of this, for a toy knows what is best; what stands for what is told column by column.
+Only a toy can provide all of them, because it knows the best actions. Comments at the columns state how each is
+computed.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -12,9 +13,9 @@ from palaestra.benchmarks.objectives.toy import Toy, ToyEpisode
 from palaestra.trainers.data.batch import TokenBatch
 
 _DOUBT = 0.05
-"""Nobody is ever surer than this."""
+"""The minimum probability of the reference answer, and 1 minus its maximum."""
 _UNSURE = 0.5
-"""How likely the reference answer is before the first turn."""
+"""The probability of the reference answer before the first turn."""
 
 
 def needs_demonstration(requires: Collection[str]) -> bool:
@@ -31,14 +32,14 @@ def fill_given_columns(
     greedy: Mapping[int, float],
     shown: Sequence[bool],
 ) -> TokenBatch:
-    """The batch with those given columns that are required.
+    """Add the required given columns to a batch.
 
     Args:
-        batch: Of `episodes`.
-        requires: What is read of it.
-        episodes: In the batch's order.
-        toy: In which they were played.
-        greedy: The return of each task when the likeliest actions are taken.
+        batch: The batch of `episodes`.
+        requires: The names of the columns that are read.
+        episodes: The episodes, in the batch's order.
+        toy: The toy in which they were played.
+        greedy: The return of each task under the most likely actions.
         shown: Which episodes are demonstrations.
     """
     turns = [turn for episode in episodes for turn in episode.turns]
@@ -50,21 +51,21 @@ def fill_given_columns(
         "prompt_RF": lambda: torch.eye(toy.tasks, dtype=torch.float64)[batch.column("task_R")],
         "greedy_R": lambda: torch.tensor([greedy[episode.task] for episode in episodes], dtype=torch.float64),
         "label_U": lambda: torch.tensor([turn.good for turn in turns], dtype=torch.float64),
-        # The reference answer is as likely as the best is still within reach.
+        # The probability of the reference answer rises with the share of the best return that is still possible.
         "gold_U": lambda: torch.log(_DOUBT + (1 - 2 * _DOUBT) * hope_U),
         "gold_R": lambda: torch.log(_UNSURE * one_R),
         "potential_U": lambda: hope_U,
         "potential_R": lambda: one_R,
-        # Without the only agent nothing is done, and nothing paid.
+        # Without the only agent, nothing is done and nothing is earned.
         "counterfactual_R": lambda: 0 * one_R,
         "process_R": lambda: torch.tensor(
             [sum(turn.good for turn in episode.turns) / len(episode.turns) for episode in episodes],
             dtype=torch.float64,
         ),
-        # Answers to other tasks are taken to be as likely as under the reference.
+        # Answers to other tasks are assumed to be as likely as under the reference.
         "mismatched_R": lambda: 0 * one_R,
         "chosen_R": lambda: shown_R,
-        # The policy's own words are the solution's.
+        # The solution counts as a rephrasing in the policy's own words.
         "rephrased_R": lambda: shown_R,
         "expert_T": lambda: shown_R[batch.trajectory_T].masked_fill(~batch.trained_T, 0.0),
         "attention_T": lambda: batch.trained_T.to(torch.float64),

@@ -1,4 +1,4 @@
-"""A maze whose wrong turn leads out as well, only later."""
+"""A maze whose wrong turn also leads out, only later."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from palaestra.seeding import Stream
 
 JUNCTION, HALL = 0, 4
 RIGHT, WRONG, STAY = 0, 1, 2
-"""What can be done at the junction."""
+"""The actions at the junction."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -15,13 +15,13 @@ class Junction:
     """A maze.
 
     - State: the room: the junction (0), three rooms of a detour (1 to 3), the hall (4). All episodes begin at the
-      junction, and may come back to it; a room is what an anchor is.
-    - Actions: at the junction to the hall, into the detour, or to stay; in the detour on, or back to the junction; in
-      the hall out, or into a pit.
-    - Reward: 1 on the way out, whenever that is.
-    - End: outside, in the pit, or after `limit` turns, which cuts the episode short.
-    - Success: out by the shortest way, in two turns. Solved is every way out.
-    - Seeds: none; the world has no chances.
+      junction, and may return to it. The anchor is the room.
+    - Actions: at the junction, go to the hall, enter the detour or stay; in the detour, go on or return to the
+      junction; in the hall, leave or enter a pit.
+    - Reward: 1 for leaving, at any time.
+    - End: after leaving, in the pit, or after `limit` turns, which truncates the episode.
+    - Success: leaving by the shortest path, in two turns. The task is solved by any path out.
+    - Seeds: none; the world is deterministic.
     """
 
     limit: int = 8

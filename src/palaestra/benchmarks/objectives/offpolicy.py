@@ -1,8 +1,8 @@
-"""How objectives stand data that older weights drew: success against staleness, at each one's best learning rate.
+"""Robustness of objectives to stale data: success by staleness, at the best learning rate of each objective.
 
-The policy that draws stays frozen for `staleness` steps while the trained one moves on. Everything is fixed beforehand
-and the same for all: toys, batches, steps, optimiser and the grid of learning rates. A rate is chosen on seeds of its
-own, and what is reported comes from others, so that the choice does not flatter anybody.
+The behaviour policy stays frozen for `staleness` steps while the trained policy changes. Toys, batches, steps,
+optimiser and the grid of learning rates are fixed in advance and equal for all objectives. A rate is selected on
+separate seeds; the reported results come from other seeds, so that the selection does not bias them.
 """
 
 from collections.abc import Mapping
@@ -29,33 +29,33 @@ METHODS: Mapping[str, str] = {
     "VESPO": "vespo",
     "OAPL": "oapl",
 }
-"""What is compared, each the preset of that name."""
+"""The compared methods; each is the preset of that name."""
 CONTROL = "unclipped"
-"""Beside them: the product of a trajectory's ratios as it is, with GRPO's advantage."""
+"""The control: the unclipped product of a trajectory's ratios, with GRPO's advantage."""
 _CONTROL = Recipe(trust="unclipped", ratio=RatioConfig(granularity="product"))
 TOYS: tuple[Toy, ...] = (
     Bandit(tasks=3, arms=8, good=60, other=40, name="noisy bandit"),
     Copying(tasks=3, length=4, letters=2, good=80, other=20, name="noisy copying"),
 )
-"""One token, and a chain of four that all have to be right; both pay by chance, so that good data are much data."""
+"""A toy of one token, and a chain of four that must all be right. Both pay at random, so learning needs much data."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffPolicyScale:
-    """How much is done."""
+    """The size of the comparison."""
 
     stalenesses: tuple[int, ...] = (1, 4, 16, 64)
     rates: tuple[float, ...] = (0.02, 0.05, 0.15, 0.4)
-    """Learning rates of Adam, from which one is chosen for each method, staleness and toy."""
+    """Learning rates of Adam; one is selected for each method, staleness and toy."""
     steps: int = 192
     choosing: int = 2
-    """Seeds that a rate is chosen on."""
+    """Number of seeds on which a rate is selected."""
     seeds: int = FEWEST
-    """Other seeds, which are reported; fewer have no interval."""
+    """Number of other seeds, which are reported; fewer give no interval."""
     measure_every: int = 16
     """Steps between the points of a curve."""
     measured: int = 128
-    """Episodes of each task that a point of a curve is measured with."""
+    """Episodes of each task per point of a curve."""
 
 
 FULL = OffPolicyScale()
@@ -64,30 +64,30 @@ QUICK = OffPolicyScale(stalenesses=(1, 16), rates=(0.05, 0.15), steps=32, choosi
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffPolicyCell:
-    """One method at one staleness on one toy."""
+    """The results of one method at one staleness on one toy."""
 
     toy: str
     method: str
     staleness: int
     rate: float
-    """The learning rate of the grid that did best on the seeds it was chosen on."""
+    """The learning rate of the grid with the highest success on the selection seeds."""
     tried: dict[str, float]
-    """The mean final success of every rate, on the seeds it was chosen on; of equals the faster was chosen."""
+    """The mean final success of every rate on the selection seeds; of equal rates the smaller is selected."""
     success: tuple[float, ...]
     """The final success of each reported seed."""
     mean: float
     low: float | None
-    """Of the 95 % interval over seeds; `None` with too few of them."""
+    """The lower end of the 95 % interval over seeds; `None` with too few seeds."""
     high: float | None
     speed: float
-    """The mean success over the whole of a training, and over the reported seeds: what was learnt sooner counts."""
+    """The mean success over all points of training and over the reported seeds: earlier learning counts more."""
     ess: float
-    """The effective share of a batch's trajectories at that rate, the mean over batches and seeds."""
+    """The effective share of a batch's trajectories at that rate, as a mean over batches and seeds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OffPolicyReport:
-    """What a run of the comparison came to."""
+    """The results of the comparison."""
 
     command: str
     setting: JsonObject
@@ -101,10 +101,10 @@ class OffPolicyReport:
 
 
 def bench_objectives(*, scale: OffPolicyScale, bar: OpenProgressBar = silent) -> OffPolicyReport:
-    """Train every method at every staleness on every toy.
+    """Train with every method at every staleness on every toy.
 
     Args:
-        scale: How much.
+        scale: The size of the comparison.
         bar: Opens a progress bar.
     """
     methods = {**{name: ObjectiveConfig(preset=preset).recipe() for name, preset in METHODS.items()}, CONTROL: _CONTROL}
@@ -131,10 +131,10 @@ class _Runs:
         self._staleness, self._scale = staleness, scale
 
     def cell(self) -> OffPolicyCell:
-        """Choose a rate, and report others' seeds at it."""
+        """Select a rate, and measure success at that rate on other seeds."""
         scale = self._scale
         tried = {rate: fmean(self._run(rate, seed).final for seed in range(scale.choosing)) for rate in scale.rates}
-        rate = max(scale.rates, key=lambda one: tried[one])  # of equals the smallest
+        rate = max(scale.rates, key=lambda one: tried[one])  # of equal rates the first, which is the smallest
         runs = [self._run(rate, scale.choosing + seed) for seed in range(scale.seeds)]
         success = tuple(run.final for run in runs)
         seeds = [Observation(value=one, task="", training_seed=seed) for seed, one in enumerate(success)]

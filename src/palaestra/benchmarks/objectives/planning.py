@@ -1,4 +1,4 @@
-"""A key and a door: subgoals, each of which takes two turns of staying with it."""
+"""A key and a door: two subgoals, each of which needs two turns without a switch."""
 
 from dataclasses import dataclass
 
@@ -6,11 +6,11 @@ from palaestra.benchmarks.objectives.toy import Choose, ToyEpisode, ToyTurn
 from palaestra.seeding import Stream
 
 KEEP, SWITCH = 0, 1
-"""What a switch token says."""
+"""The values of a switch token."""
 NO_GOAL, KEY, DOOR = 0, 1, 2
-"""Subgoals; the token of one is its number less 1."""
+"""Subgoals; the token of a subgoal is its number minus 1."""
 PICK, OPEN = 0, 1
-"""What an action token says."""
+"""The values of an action token."""
 _EMPTY, _HALF_PICKED, _HELD, _HALF_OPEN, _OPENED = range(5)
 _WORLDS, _GOALS = 4, 3
 
@@ -19,17 +19,17 @@ _WORLDS, _GOALS = 4, 3
 class Planning:
     """A key and a door, for a policy that names its subgoals.
 
-    - State: of the world, whether the key is there, half picked, held, or the door half open; and the subgoal: none,
-      key or door. A switch token and an action token see both, a subgoal token sees the world. The first turn has no
-      subgoal.
-    - Actions: a turn is a switch token (keep or switch), a subgoal token where it switches, and an action token: to
-      pick, or to open.
-    - What comes of it: to pick is of use under the subgoal `key`, to open under `door` with the key held; each has to
-      be done twice, in turns that stay with the subgoal. To switch loses what was half done.
+    - State: the world (the key is on the floor, half picked or held, or the door is half open) and the subgoal (none,
+      key or door). A switch token and an action token depend on both, a subgoal token on the world. The first turn has
+      no subgoal.
+    - Actions: a turn is a switch token (keep or switch), a subgoal token if it switches, and an action token: pick or
+      open.
+    - Effects: pick works under the subgoal `key`, open under `door` with the key held. Each must be done twice, in
+      turns that keep the subgoal. A switch undoes what was half done.
     - Reward: `pays` when the door opens.
-    - End: the door opens, or after `limit` turns, which cuts the episode short. Four turns are enough.
+    - End: when the door opens, or after `limit` turns, which truncates the episode. Four turns are enough.
     - Success: the door opened.
-    - Seeds: none; the world has no chances.
+    - Seeds: none; the world is deterministic.
     """
 
     limit: int = 8
@@ -91,15 +91,15 @@ class Planning:
 
 
 def switch_state(world: int, goal: int) -> int:
-    """The state that a switch token is drawn in."""
+    """The state in which a switch token is sampled."""
     return world * _GOALS + goal
 
 
 def plan_state(world: int) -> int:
-    """The state that a subgoal token is drawn in."""
+    """The state in which a subgoal token is sampled."""
     return _WORLDS * _GOALS + world
 
 
 def action_state(world: int, goal: int) -> int:
-    """The state that an action token is drawn in."""
+    """The state in which an action token is sampled."""
     return _WORLDS * (_GOALS + 1) + world * _GOALS + goal

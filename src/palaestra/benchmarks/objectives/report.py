@@ -1,4 +1,4 @@
-"""The comparison as tables, and as a picture."""
+"""The comparison as tables and as a plot."""
 
 from collections.abc import Callable
 
@@ -8,13 +8,13 @@ from palaestra.benchmarks.statistics import FEWEST
 from palaestra.table import Table
 
 HIDDEN = "decoupled PPO"
-"""What the picture is without."""
+"""The method that the plot leaves out."""
 _PANELS: tuple[tuple[str, str, Callable[[OffPolicyCell], tuple[float, float, float]]], ...] = (
     ("final success", "share of episodes", lambda cell: (cell.mean, *_ends(cell))),
     ("mean over training", "share of episodes", lambda cell: (cell.speed, cell.speed, cell.speed)),
     ("ESS", "share of trajectories", lambda cell: (cell.ess, cell.ess, cell.ess)),
 )
-"""The title of a panel, its axis, and what of a cell stands in it: a mean and its interval's ends."""
+"""For each panel: its title, its axis, and the mean and interval ends that it shows of a cell."""
 _NOTE = (
     "Success: the mean over reported seeds after the last step. Over seeds: its 95 % interval with the number of "
     f"training seeds, or with fewer than {FEWEST} the value of each. Speed: the mean success over "
@@ -24,7 +24,7 @@ _NOTE = (
 
 
 def objectives_tables(report: OffPolicyReport) -> list[Table]:
-    """One table for each toy: a row for each method and staleness."""
+    """A table for each toy, with a row for each method and staleness."""
     return [
         Table(
             title=f"{toy}: final success after {report.setting['steps']} steps",
@@ -37,7 +37,7 @@ def objectives_tables(report: OffPolicyReport) -> list[Table]:
 
 
 def objectives_markdown(report: OffPolicyReport) -> str:
-    """The tables as a document to include: a row for each method, a column for each staleness."""
+    """The tables as a Markdown document: a row for each method, a column for each staleness."""
     stalenesses = sorted({cell.staleness for cell in report.cells})
     lines = [f"Made by `{report.command}` (torch {report.torch})."]
     for toy in _toys(report):
@@ -58,9 +58,9 @@ def objectives_markdown(report: OffPolicyReport) -> str:
 
 
 def objectives_panels(report: OffPolicyReport) -> list[Panel]:
-    """Three panels for each toy, over staleness, a colour for each method: final success, speed, ESS.
+    """Three panels for each toy, by staleness, with a colour for each method: final success, speed, ESS.
 
-    With one step a batch, decoupled PPO differs from TIS in its cap alone, and is left out.
+    With one step per batch, decoupled PPO differs from TIS only in its cap, and is left out.
     """
     shown = [cell for cell in report.cells if cell.method != HIDDEN]
     return [
@@ -81,7 +81,7 @@ def objectives_panels(report: OffPolicyReport) -> list[Panel]:
 
 
 def objectives_png(report: OffPolicyReport) -> bytes:
-    """The panels as a picture."""
+    """Render the panels as a PNG image."""
     return png(objectives_panels(report))
 
 
@@ -112,5 +112,5 @@ def _over_seeds(cell: OffPolicyCell) -> str:
 
 
 def _ends(cell: OffPolicyCell) -> tuple[float, float]:
-    """The ends of the interval; of none, the mean."""
+    """The ends of the interval; without an interval, the mean."""
     return cell.mean if cell.low is None else cell.low, cell.mean if cell.high is None else cell.high

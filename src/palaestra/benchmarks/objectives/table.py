@@ -1,6 +1,6 @@
-"""A policy that is a table: one row of logits for each state of a toy. Axes: T, N tokens, X states, A actions.
+"""A policy that is a table with one row of logits per state of a toy. Axes: T, N tokens, X states, A actions.
 
-It is what the updates of real training see as `TrainableModel`, so that toys go through the same code as models do.
+It implements `TrainableModel`, so that toys run through the same update code as models.
 """
 
 from bisect import bisect_right
@@ -18,18 +18,18 @@ from palaestra.trainers.objectives import Metrics, PreparedStep
 
 OptimiserName: TypeAlias = Literal["sgd", "adam"]
 _OUT = -1e9
-"""The logit of an action that a state does not have: its probability is 0, and products with it stay finite."""
+"""The logit of an action that a state does not have: its probability is 0, and products with the logit stay finite."""
 _KEPT, _KEPT_SQUARES, _EPSILON = 0.9, 0.999, 1e-8
 _TWO_64 = float(1 << 64)
 
 
 class PolicyTable:
-    """A softmax over a row of logits for each state, all 0 at first; float64.
+    """A softmax over a row of logits for each state, initially 0; float64.
 
     Args:
-        sizes: How many actions each state has.
+        sizes: The number of actions of each state.
         lr: The learning rate.
-        optimiser: Plain gradient descent, or Adam (arXiv:1412.6980) with its usual settings.
+        optimiser: Plain gradient descent ("sgd"), or Adam (arXiv:1412.6980) with its usual settings.
     """
 
     def __init__(self, sizes: Sequence[int], *, lr: float, optimiser: OptimiserName = "adam") -> None:
@@ -44,18 +44,18 @@ class PolicyTable:
         self._steps = 0
 
     def copy(self) -> "PolicyTable":
-        """A table of the same logits that has not learnt anything yet."""
+        """A table with the same logits and a fresh optimiser state."""
         other = object.__new__(PolicyTable)
         other = PolicyTable(self.sizes, lr=self._lr, optimiser=self._optimiser)
         other.logits_XA = self.logits_XA.clone()
         return other
 
     def logprobs(self) -> Tensor:
-        """Of every action in every state, [X, A]."""
+        """The log-probabilities of all actions in all states, [X, A]."""
         return (self.logits_XA + self._out_XA).log_softmax(-1)
 
     def encode(self, states: Sequence[int], actions: Sequence[int]) -> list[int]:
-        """Token ids: each says the state that it was drawn in, and the action."""
+        """Token ids; each encodes an action and the state in which it was sampled."""
         return [state * self.width + action for state, action in zip(states, actions, strict=True)]
 
     def step(self, prepared: PreparedStep, *, lr: float | None = None, temperature: float = 1.0) -> Metrics:
@@ -80,7 +80,7 @@ class PolicyTable:
         """See `TrainableModel`."""
         own_T = batch.trained_T
         id_N = batch.ids_T[own_T]
-        # The table is an output layer whose hidden states are its rows.
+        # The table acts as an output layer, with its rows as hidden states.
         row_NA = (self.logits_XA + self._out_XA)[id_N // self.width]
         eye_AA = torch.eye(self.width, dtype=torch.float64)
         found = statistics(
@@ -90,7 +90,7 @@ class PolicyTable:
         return {name: zero_T.masked_scatter(own_T, value_N) for name, value_N in found.items()}
 
     def gradient_norms(self, batch: TokenBatch, *, temperature: float = 1.0) -> Tensor:
-        """See `TrainableModel`: in closed form, for the gradient of log p(a | x) by row x is e_a - p."""
+        """See `TrainableModel`. Computed in closed form: the gradient of log p(a | x) by row x is e_a - p."""
         own_T = batch.trained_T
         id_N, owner_N = batch.ids_T[own_T], batch.trajectory_T[own_T]
         state_N = id_N // self.width
@@ -114,17 +114,17 @@ class PolicyTable:
 
 
 class ActionSampler:
-    """Draws actions from a table as it was when the dice were made.
+    """Samples actions from a table as it was when the sampler was made.
 
     Args:
-        table: Of which.
-        stream: Of the draws, one word for each.
+        table: The policy.
+        stream: Random stream; each sample takes one word.
     """
 
     def __init__(self, table: PolicyTable, stream: Stream) -> None:
         self._stream = stream
         p_XA: list[list[float]] = table.logprobs().exp().tolist()
-        # The last bound of a row is left out: what rounding leaves above it belongs to the last action.
+        # The last bound of a row is left out: the rounding error above it belongs to the last action.
         self._bounds = [list(accumulate(row[: size - 1])) for row, size in zip(p_XA, table.sizes, strict=True)]
 
     def __call__(self, state: int) -> int:
@@ -133,7 +133,7 @@ class ActionSampler:
 
 
 class Greedy:
-    """Takes the most likely action of each state, the first of several."""
+    """Takes the most likely action of each state; of equally likely actions, the first."""
 
     def __init__(self, table: PolicyTable) -> None:
         self._best: list[int] = table.logprobs().argmax(-1).tolist()

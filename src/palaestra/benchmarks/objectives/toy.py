@@ -1,4 +1,4 @@
-"""What a toy is: a world of a few states, whose episodes are played out in microseconds."""
+"""The interface of a toy: a world of a few states, whose episodes take microseconds."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,30 +7,30 @@ from typing import Protocol, TypeAlias
 from palaestra.seeding import Stream
 
 Choose: TypeAlias = Callable[[int], int]
-"""Says which action is taken in a state; each answer is a token."""
+"""Chooses the action in a state; each action is a token."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToyTurn:
-    """A turn: what was written in it, and what came of it."""
+    """A turn: its tokens and their results."""
 
     states: tuple[int, ...]
-    """In which each token was drawn."""
+    """The state in which each token was sampled."""
     actions: tuple[int, ...]
-    """What was drawn."""
+    """The sampled actions."""
     parts: tuple[str, ...] = ()
-    """What each token is part of, as in `palaestra.trainers.data.batch.PARTS`; nothing where there are none."""
+    """The part of each token, as in `palaestra.trainers.data.batch.PARTS`; empty where a turn has no parts."""
     reward: float = 0.0
     anchor: int = 0
-    """What the world showed before the turn, as a number."""
+    """The observation before the turn, as a number."""
     good: bool = True
     """Whether a judge who knows the toy would call the turn good."""
     hope: float = 1.0
-    """The greatest return that can still come, afterwards, as a share of the toy's greatest."""
+    """The highest return that is still possible after the turn, as a share of the toy's highest return."""
     switch: bool = False
-    """Whether it began a new subgoal."""
+    """Whether the turn began a new subgoal."""
     goal: int = 0
-    """Its subgoal, as a number."""
+    """The subgoal of the turn, as a number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,11 +42,11 @@ class ToyEpisode:
     passed: bool
     """Whether the task was solved."""
     success: bool
-    """Whether it was solved as it should be, which is what curves show."""
+    """Whether the task was solved in the intended way; curves show this share."""
     done: bool = True
-    """Whether the world ended it; an episode that ran out of turns was cut short."""
+    """Whether the world ended the episode; an episode that ran out of turns was truncated."""
     total: float = 1.0
-    """What the toy pays where the task is solved."""
+    """The reward of the toy for a solved task."""
 
     @property
     def total_reward(self) -> float:
@@ -59,29 +59,29 @@ class Toy(Protocol):
 
     @property
     def name(self) -> str:
-        """In tables."""
+        """The name of the toy in tables."""
         ...
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """How many actions each state has."""
+        """The number of actions of each state."""
         ...
 
     @property
     def tasks(self) -> int:
-        """How many there are; they are numbered from 0."""
+        """Number of tasks; they are numbered from 0."""
         ...
 
     def play(self, task: int, choose: Choose, luck: Stream) -> ToyEpisode:
-        """An episode.
+        """Play an episode.
 
         Args:
-            task: Which.
-            choose: Takes the actions.
-            luck: Of the world's own chances.
+            task: The number of the task.
+            choose: Chooses the actions.
+            luck: Random stream of the world.
         """
         ...
 
     def best(self, state: int) -> int:
-        """What somebody would do who knows the toy: demonstrations come from this."""
+        """The best action in a state; demonstrations consist of these actions."""
         ...

@@ -1,4 +1,4 @@
-"""A toy trained on with an objective: the same passes and updates as a model's training, on a table."""
+"""Trains a table on a toy with an objective, with the same passes and updates as the training of a model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,25 +26,25 @@ from palaestra.trainers.updates import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToyTraining:
-    """How a toy is trained on.
+    """The settings of a training on a toy.
 
     Raises:
-        ValueError: a number makes no sense; the message says which.
+        ValueError: a number is out of range; the message names it.
     """
 
     groups: int = 4
-    """Of a batch; tasks take turns."""
+    """Number of groups per batch; tasks take turns."""
     group_size: int = 8
     updates: int = 1
-    """Steps on each batch, on shares of it."""
+    """Number of steps on each batch; each step uses a share of it."""
     lr: float = 0.2
     optimiser: OptimiserName = "adam"
     staleness: int = 1
-    """For how many batches the policy that draws stays as it is; with 1 every batch is on policy."""
+    """Number of batches for which the behaviour policy stays unchanged; with 1, every batch is on policy."""
     measure_every: int = 1
-    """Batches between the curve's points."""
+    """Number of batches between the points of the curve."""
     measured: int = 64
-    """Episodes of each task that a point of the curve is the mean of."""
+    """Episodes of each task per point of the curve."""
 
     def __post_init__(self) -> None:
         for name in ("groups", "group_size", "updates", "staleness", "measure_every", "measured"):
@@ -56,15 +56,15 @@ class ToyTraining:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToyResult:
-    """What came of it."""
+    """The result of a training."""
 
     success: tuple[float, ...]
-    """The share of successes: before the first batch, and after every `measure_every`."""
+    """The share of successes before the first batch, and after every `measure_every` batches."""
     ess: float
-    """The effective share of a batch's trajectories (Kish), from the policy that drew them to the one that learns from
-    them; the mean over batches. 1 where every batch is on policy."""
+    """The effective share of a batch's trajectories (Kish), from the behaviour policy to the trained policy; the mean
+    over batches. 1 where every batch is on policy."""
     table: PolicyTable
-    """The policy that was learnt."""
+    """The trained policy."""
 
     @property
     def final(self) -> float:
@@ -73,7 +73,7 @@ class ToyResult:
 
     @property
     def area(self) -> float:
-        """The mean of the curve: what was learnt sooner counts more."""
+        """The mean of the curve: earlier learning counts more."""
         return sum(self.success) / len(self.success)
 
 
@@ -89,12 +89,12 @@ def train_toy(
     """Train a table on a toy.
 
     Args:
-        toy: In which.
-        objective: Towards what: the name of a preset, a recipe, or one that is built, whose memory goes on.
-        steps: Batches.
-        seed: Of everything that is drawn.
-        training: How.
-        start: What to begin with, which is also the reference; the even policy, if it is not given.
+        toy: The toy.
+        objective: The name of a preset, a recipe, or a built objective, whose state is kept.
+        steps: Number of batches.
+        seed: Random seed of all random choices.
+        training: The settings of the training.
+        start: The initial policy, which is also the reference; by default the uniform policy.
     """
     training = training or ToyTraining()
     built = _build(objective)
@@ -117,7 +117,7 @@ def _build(objective: str | Recipe | BuiltObjective) -> BuiltObjective:
 
 
 class _Run:
-    """A training under way."""
+    """A training in progress."""
 
     def __init__(
         self, toy: Toy, built: BuiltObjective, training: ToyTraining, root: Stream, table: PolicyTable
@@ -128,7 +128,7 @@ class _Run:
         self._critic = None if critic is None else ValueTable(toy.sizes, heads=critic.heads)
 
     def step(self, step: int) -> float:
-        """One batch and the updates on it; gives the effective share of its trajectories."""
+        """Sample one batch and update on it; return the effective share of its trajectories."""
         training, built = self._training, self._build
         if step % training.staleness == 0:
             self._behaviour = self._table.copy()
@@ -164,7 +164,7 @@ class _Run:
         return share
 
     def measure_success(self, step: int) -> float:
-        """How often the policy succeeds as it is now."""
+        """Measure the success rate of the current policy."""
         stream = self._root.split("measured", step)
         dice, luck = ActionSampler(self._table, stream.split("dice")), stream.split("luck")
         played = [

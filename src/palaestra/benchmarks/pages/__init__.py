@@ -1,4 +1,4 @@
-"""Pages: whether both renderers agree, episodes repeat and tasks hold, how often states recur, and play by hand."""
+"""Benchmarks of pages: agreement of renderers, repeatability, proof of tasks, recurrence of states, play by hand."""
 
 from palaestra.benchmarks.pages.anchors import (
     AnchorCell,

@@ -1,7 +1,8 @@
-"""How often states recur within a group of rollouts, which is what GiGPO's comparison of turns rests on.
+"""Measures how often states recur within a group of rollouts, on which GiGPO's comparison of turns depends.
 
-A turn's state is the key that `Gigpo` compares by (`anchor_U`): the task before the first turn, and after it the rows
-and the last observation. What came of a group is a line of a log, so a measurement that was interrupted goes on.
+The state of a turn is the key that `Gigpo` compares by (`anchor_U`): the task before the first turn, and after it the
+rows and the last observation. The result of each group is one line of a log, so an interrupted measurement can be
+resumed.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,9 +28,9 @@ if TYPE_CHECKING:
     from palaestra.benchmarks.curves import Panel
 
 GROUP_SIZE = 8
-"""Rollouts of a group."""
+"""Number of rollouts in a group."""
 RANDOM_PERCENT = 20
-"""How many turns in a hundred of the noisy oracle are random."""
+"""Percentage of random turns of the noisy oracle."""
 POLICIES = ("random", "noisy oracle")
 SURFACES = ("conventional", "generic", "pages")
 
@@ -46,26 +47,26 @@ class AnchorCell:
 
 @record
 class AnchorGroup:
-    """How often states recur in a group."""
+    """The recurrence of states in a group."""
 
     cell: AnchorCell
     turns: int
-    """Of all rollouts."""
+    """Number of turns of all rollouts."""
     shared: int
     """Turns whose state occurs in more than one rollout."""
     later_turns: int
-    """Turns after the first one, which begins at the same place in every rollout."""
+    """Turns after the first, which starts from the same state in every rollout."""
     later_shared: int
-    """Those whose state occurs in more than one rollout."""
+    """Later turns whose state occurs in more than one rollout."""
     passed: int
-    """Rollouts that passed."""
+    """Number of rollouts that passed."""
 
 
 _GROUP = TypeAdapter(AnchorGroup)
 
 
 class NoisyOracle:
-    """Plays a task's solution; before each of its calls it may make random ones.
+    """Plays a task's reference solution; before each of its calls it may make random ones.
 
     Args:
         env: The environment that is played in.
@@ -75,13 +76,13 @@ class NoisyOracle:
         self._env = env
 
     def reset(self, tools: Sequence[JsonSchema], *, seed: int) -> None:
-        """Begin a new episode, with a stream of random numbers that the seed names."""
+        """Begin a new episode, with a random stream for the seed."""
         del tools
         self._stream = Stream.root("noisy-oracle", seed)
         self._plan = iter(self._env.oracle())
 
     def act(self, messages: Sequence[Message]) -> Action:
-        """The next call of the solution, or a random one."""
+        """The next call of the solution, or a random call."""
         del messages
         call = None if self._stream.chance(RANDOM_PERCENT) else next(self._plan, None)
         if call is None:
@@ -90,12 +91,12 @@ class NoisyOracle:
 
 
 def anchor_cells(env_ids: Iterable[str], *, groups: int, split: str | None = None) -> list[AnchorCell]:
-    """The groups of all worlds, surfaces and policies: the first task of so many families.
+    """The groups of all worlds, surfaces and policies: the first tasks of several families.
 
     Args:
-        env_ids: The worlds; a surface that one lacks is left out.
-        groups: Families at most.
-        split: Of the tasks; the first one if `None`.
+        env_ids: The worlds; surfaces that a world lacks are left out.
+        groups: Maximum number of families.
+        split: The split of the tasks; by default the first split.
     """
     cells: list[AnchorCell] = []
     for env_id in env_ids:
@@ -125,12 +126,12 @@ def _make(env_id: str, surface: str) -> ToolEnv:
 def measure_anchors(
     cells: Sequence[AnchorCell], *, log: Path, step: Callable[[str], None] = lambda _: None
 ) -> list[AnchorGroup]:
-    """Play the groups that the log lacks, and give what came of all of them.
+    """Play the groups that the log lacks, and return the results of all groups.
 
     Args:
         cells: The groups.
-        log: A file of results, a line each.
-        step: Told the task of each group that is done.
+        log: The file of results, one per line.
+        step: Receives the task of each finished group.
 
     Raises:
         RecordError: the log cannot be read.
@@ -186,7 +187,7 @@ def _by_cell(groups: Sequence[AnchorGroup]) -> Mapping[tuple[str, str, str], lis
 
 
 def _share(groups: Sequence[AnchorGroup], *, later: bool) -> MeanEstimate | None:
-    """The mean share over groups, in percent; `None` where no group has such a turn."""
+    """The mean share over groups, in per cent; `None` where no group has such a turn."""
     parts = [
         (one.cell.task, *((one.later_shared, one.later_turns) if later else (one.shared, one.turns))) for one in groups
     ]
@@ -199,7 +200,7 @@ def _share(groups: Sequence[AnchorGroup], *, later: bool) -> MeanEstimate | None
 
 
 def anchors_table(groups: Sequence[AnchorGroup]) -> Table:
-    """How often states recur, by world, surface and policy."""
+    """The table of the recurrence of states, by world, surface and policy."""
     rows = [
         (
             *place,
@@ -229,7 +230,7 @@ def _text(share: MeanEstimate | None) -> str:
 
 
 def anchors_panels(groups: Sequence[AnchorGroup]) -> "list[Panel]":
-    """A panel for each policy: surfaces on lines, worlds in colours."""
+    """A panel for each policy, with a line for each surface and a colour for each world."""
     from palaestra.benchmarks.curves import Estimate, Panel  # noqa: PLC0415  needs matplotlib
 
     return [

@@ -1,8 +1,8 @@
-"""A task that a person does by hand, in a browser of their own, on pages that this process serves.
+"""A task that a person plays in their own browser, on pages that this process serves.
 
-What the person clicks and sends becomes the same actions that an agent takes, so the episode is an ordinary trajectory.
-The browser shows pages whole, so each page is scrolled to its end as soon as it is open. A page of the episode's own,
-beside the site's, holds the conversation and the tools that talk and end.
+The person's clicks and forms become the actions of an agent, so the episode is an ordinary trajectory. A browser shows
+a page as a whole, so each page is scrolled to its end as soon as it opens. One extra page, beside those of the site,
+holds the conversation and the tools for talking and ending.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,11 +30,11 @@ from palaestra.tools import CONTROL, Tool
 from palaestra.trajectory import Episode
 
 EPISODE = "/_episode"
-"""Where the conversation stands, and what talks and ends; no site has a page there."""
+"""The path of the page with the conversation and the tools for talking and ending; no site has this path."""
 _Action: TypeAlias = tuple[str, dict[str, Json]]
-"""A tool, and its arguments."""
+"""A tool and its arguments."""
 _LONGEST = 2_000_000
-"""Bytes of a form, at most."""
+"""Maximum bytes of a form."""
 
 
 class HandPlay:
@@ -63,9 +63,9 @@ class HandPlay:
             tool.name: tool for tool in world.toolbox if tool in CONTROL or tool.name == world.toolbox.prose_tool
         }
         self._refusal = ""
-        """Why the last action was refused; empty where it was not, or where the page itself says so."""
+        """The reason why the last action was refused; empty where it was not, or where the page shows the reason."""
         self._sent: tuple[str, Mapping[str, str]] | None = None
-        """The form that was sent last: a browser sends it again on a second click, or when its page is loaded anew."""
+        """The last form that was sent: a browser sends it again on a second click, or when its page is reloaded."""
         self._show_whole()
 
     @property
@@ -78,7 +78,7 @@ class HandPlay:
         return self._recorder.episode()
 
     def open(self, url: str) -> str:
-        """Answer a request for a page: take the action that it comes of, and give the page after it as HTML."""
+        """Answer a request for a page: take the action that leads to it, and return the page after it as HTML."""
         if read_address(url).path[:1] == (EPISODE[1:],):
             return self._episode_page(url)
         if not self.over and url != self._browser.session.tab.url:
@@ -87,7 +87,7 @@ class HandPlay:
         return self._site_page()
 
     def send(self, url: str, fields: Mapping[str, str]) -> str:
-        """Answer a form that was sent: enter what differs, send it, and give the page after it as HTML."""
+        """Answer a form: enter changed values, send the form, and return the page after it as HTML."""
         path = read_address(url).path
         if not self.over and path[:1] == (EPISODE[1:],) and len(path) == 2 and path[1] in self._speaking:
             self._speak(self._speaking[path[1]], fields)
@@ -102,13 +102,13 @@ class HandPlay:
             self._show_whole()
         return self._site_page()
 
-    # what a request comes of
+    # from requests to actions
 
     def _page(self) -> Page:
         return self._browser.page(self._world.episode.state)
 
     def _actions_of(self, url: str) -> Sequence[_Action]:
-        """The actions that lead to an address from where the browser stands."""
+        """The actions that lead to an address from the current page."""
         page, tab = self._page(), self._browser.session.tab
         for element in page.walk():
             if element.id and isinstance(element.activation, Follow) and element.activation.url == url:
@@ -132,7 +132,7 @@ class HandPlay:
             self._act_in_turn([*self._entries(page, values), ("click", {"element": button})])
 
     def _entries(self, page: Page, values: Mapping[str, str]) -> list[_Action]:
-        """The actions that enter values, where fields hold others."""
+        """The actions that enter values into fields that hold other values."""
         found: list[_Action] = []
         for element in page.walk():
             if element.role not in FIELDS or element.id not in values:
@@ -168,7 +168,7 @@ class HandPlay:
             self._said += [one for one in self._recorder.observation if one["role"] == "user"]
 
     def _show_whole(self) -> None:
-        """Scroll to the end of the page, which the person sees whole."""
+        """Scroll to the end of the page, because the person sees the whole page."""
         while not self.over:
             view = self._browser.view(self._world.episode.state)
             if self._browser.session.tab.scroll + VIEWPORT >= view.lines:
@@ -189,7 +189,7 @@ class HandPlay:
         return render_html(Page(url=page.url, title=page.title, elements=(bar, *others)), self._browser.session)
 
     def _episode_page(self, url: str) -> str:
-        """The conversation with links to what can be said; the form of one of them; or the outcome."""
+        """The conversation with links to the tools for talking; the form of one of these tools; or the outcome."""
         asked = read_address(url).path[1:]
         back = PageElement(
             role="link", id="site", name="The site", activation=Follow(url=self._browser.session.tab.url)
@@ -219,7 +219,7 @@ class HandPlay:
 
 
 def _refusal_in(observation: Sequence[Message]) -> str:
-    """The message of an answer that is a refusal; a page is none."""
+    """The message of an answer that is a refusal; empty for a page."""
     content = observation[-1]["content"] if observation else ""
     if not content.startswith('{"error"'):
         return ""
@@ -227,14 +227,14 @@ def _refusal_in(observation: Sequence[Message]) -> str:
 
 
 def _forms(page: Page) -> list[tuple[str, Submit]]:
-    """The buttons that send the forms of a page, and these."""
+    """The buttons that send forms of a page, each with its form."""
     return [
         (one.id, one.activation) for one in page.walk() if one.role == "button" and isinstance(one.activation, Submit)
     ]
 
 
 def _fits(form: Submit, fields: Mapping[str, str]) -> bool:
-    """Whether a form sends these fields; of several on a page, what they keep tells them apart."""
+    """Whether a form sends these fields; hidden values distinguish several forms on a page."""
     kept = dict(form.kept)
     names = {*kept, *(field.argument for field in form.fields)}
     return fields.keys() <= names and all(fields.get(name) == value for name, value in kept.items())
@@ -252,10 +252,10 @@ def _speaking_form(tool: Tool) -> list[PageElement]:
 
 
 def judge_by_replay(world: ToolEnv, episode: Episode) -> list[str]:
-    """Whether the proof accepts a trajectory, in sentences: it replays to the same rows and score, and lacks nothing.
+    """State whether the proof accepts a trajectory: the replay gives equal rows and score, and nothing is missing.
 
     Args:
-        world: An environment of the same kind; a fresh copy of it is played in.
+        world: An environment of the same kind; a fresh copy of it replays the trajectory.
         episode: The trajectory.
     """
     assert world.spec is not None, "it was made by Gymnasium"
@@ -267,7 +267,7 @@ def judge_by_replay(world: ToolEnv, episode: Episode) -> list[str]:
         record: StepRecord = fresh.step(calls)[4]["record"]
         if record.state_hash != turn.state_hash:
             return [f"Refused: turn {number} comes to other rows when it is replayed."]
-    replayed: Any = fresh.unwrapped  # any: what Palaestra's environments add to Gymnasium's interface
+    replayed: Any = fresh.unwrapped  # Any: methods that Palaestra's environments add to Gymnasium's interface
     if replayed.score(episode.end).points != episode.score.points:
         return ["Refused: the score of a replay is another."]
     met, violated = (turns[-1].met, turns[-1].violated) if turns else ((), ())
@@ -282,14 +282,14 @@ def judge_by_replay(world: ToolEnv, episode: Episode) -> list[str]:
 
 
 def serve_hand_play(play: HandPlay, *, port: int = 0) -> HTTPServer:
-    """A server of an episode's pages, on this machine alone; `serve_forever` answers until it is shut down.
+    """Make a server of an episode's pages, for this machine only; `serve_forever` answers until it is shut down.
 
     Args:
         play: The episode.
-        port: Where it listens; 0 takes a free one (`server_address`).
+        port: The port to listen on; 0 takes a free port (`server_address`).
 
     Raises:
-        OSError: the port is taken.
+        OSError: the port is in use.
     """
 
     class Handler(BaseHTTPRequestHandler):
@@ -309,7 +309,7 @@ def serve_hand_play(play: HandPlay, *, port: int = 0) -> HTTPServer:
                 self._page(lambda: play.send(self.path, fields))
 
         def _is_ours(self, *, sending: bool = False) -> bool:
-            """Refuse what other sites have a browser ask for."""
+            """Refuse requests that other sites make through the browser."""
             known = {f"{name}:{server.server_port}" for name in ("127.0.0.1", "localhost")}
             origin = self.headers.get("Origin")
             if self.headers.get("Host") in known and (not sending or origin in {f"http://{name}" for name in known}):
@@ -329,7 +329,7 @@ def serve_hand_play(play: HandPlay, *, port: int = 0) -> HTTPServer:
             html = "text/html" if status == HTTPStatus.OK else "text/plain"
             self.send_header("Content-Type", f"{html}; charset=utf-8")
             self.send_header("Content-Length", str(len(body)))
-            self.send_header("Cache-Control", "no-store")  # going back is an action, so it must reach the episode
+            self.send_header("Cache-Control", "no-store")  # going back is an action and must reach this server
             self.end_headers()
             self.wfile.write(body)
 

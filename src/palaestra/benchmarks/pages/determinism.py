@@ -1,7 +1,7 @@
-"""Whether equal actions give equal episodes: digests in several processes, and bytes of screenshots in fresh browsers.
+"""Checks that equal actions give equal episodes: digests in several processes, and screenshots in fresh browsers.
 
-What came of an episode in one process, or in one browser, is a line of a log, so a measurement that was interrupted
-goes on with those that are missing.
+The result of an episode in one process or browser is one line of a log, so an interrupted measurement resumes with the
+missing episodes.
 """
 
 import os
@@ -31,11 +31,11 @@ LOOKS: Sequence[Mapping[str, Any]] = (
     {"variation": "wizard", "disturbances": {"percent": 20, "seed": 5}},
     {"dialect": "browsergym", "budget": 1_500},
 )
-"""The settings of episodes in turn."""
+"""The surface settings that episodes use in turn."""
 ACTIONS = 40
-"""The most actions of an episode that is drawn at random."""
+"""Maximum number of actions of a random episode."""
 PICTURES = 8
-"""The most screenshots of an episode in a browser."""
+"""Maximum number of screenshots of an episode in a browser."""
 
 
 @record
@@ -45,23 +45,23 @@ class RepeatedEpisode:
     renderer: str
     """"process" or "chromium"."""
     copy: int
-    """The number of the process, or of the browser."""
+    """The number of the process or browser."""
     env_id: str
     number: int
     steps: int
     digest: str
-    """Of the digests after all its steps, or of all its screenshots."""
+    """The digest of the digests after all steps, or of all screenshots."""
 
 
 _EPISODE = TypeAdapter(RepeatedEpisode)
 
 
 def play_digests(env_ids: Sequence[str], numbers: Sequence[int], copy: int) -> Iterator[RepeatedEpisode]:
-    """Play episodes in this process: solutions and random actions in turn, under all looks.
+    """Play episodes in this process: solutions and random actions in turn, with all surface settings.
 
     Args:
         env_ids: The worlds, in turn.
-        numbers: The numbers of the episodes; they decide everything about them.
+        numbers: The numbers of the episodes; a number determines its episode.
         copy: The number of the process.
     """
     for number in numbers:
@@ -90,7 +90,7 @@ def play_digests(env_ids: Sequence[str], numbers: Sequence[int], copy: int) -> I
 def _begin(
     env_ids: Sequence[str], number: int, *, looks: Sequence[Mapping[str, Any]] = LOOKS
 ) -> tuple[ToolEnv, tuple[ToolCall, ...] | None]:
-    """The world of an episode, and its solution where it is played."""
+    """Begin an episode; return its environment, and its solution where the episode plays it."""
     env_id = env_ids[number % len(env_ids)]
     place = number // len(env_ids)
     env = gym.make(env_id, surface="pages", surface_settings=looks[place % len(looks)] or None).unwrapped
@@ -111,10 +111,10 @@ def measure_digests(
 
     Args:
         env_ids: The worlds.
-        episodes: How many each process plays.
-        processes: How many processes, one after the other.
-        log: A file of results, a line each.
-        step: Told the name of what is done, and how many episodes that is.
+        episodes: Number of episodes per process.
+        processes: Number of processes, which run one after another.
+        log: The file of results, one per line.
+        step: Receives the name of finished work, and its number of episodes.
 
     Raises:
         InfrastructureError: a process failed.
@@ -131,7 +131,7 @@ def measure_digests(
 
 
 def _in_process(env_ids: Sequence[str], numbers: Sequence[int], copy: int) -> Iterator[RepeatedEpisode]:
-    """The episodes, played in a process of their own."""
+    """Play episodes in a separate process."""
     code = (
         "import sys, orjson, palaestra\n"
         "from palaestra.benchmarks.pages.determinism import play_digests\n"
@@ -162,14 +162,14 @@ def measure_pictures(
     log: Path,
     step: Callable[[str, int], None] = lambda _, __: None,
 ) -> list[RepeatedEpisode]:
-    """Play each episode in two fresh browsers, with screenshots on the way.
+    """Play each episode in two fresh browsers, and take screenshots.
 
     Args:
         env_ids: The worlds.
-        episodes: How many.
+        episodes: Number of episodes.
         program: The path of Chromium.
-        log: A file of results, a line each.
-        step: Told the name of what is done, and how many episodes that is.
+        log: The file of results, one per line.
+        step: Receives the name of finished work, and its number of episodes.
 
     Raises:
         InfrastructureError: Chromium failed.
@@ -227,7 +227,7 @@ def _add(
 
 
 def unequal_episodes(played: Sequence[RepeatedEpisode]) -> list[str]:
-    """The episodes that came out differently in different processes or browsers, in words."""
+    """Describe the episodes that differ between processes or browsers."""
     digests: dict[tuple[str, int], set[str]] = {}
     for one in played:
         digests.setdefault((one.renderer, one.number), set()).add(f"{one.steps} {one.digest}")
@@ -239,7 +239,7 @@ def unequal_episodes(played: Sequence[RepeatedEpisode]) -> list[str]:
 
 
 def determinism_table(played: Sequence[RepeatedEpisode]) -> Table:
-    """How many episodes came out alike, by renderer."""
+    """The table of the number of equal episodes, by renderer."""
     rows: list[tuple[str, ...]] = []
     for renderer, name in (("process", "in process: digests and observations"), ("chromium", "Chromium: screenshots")):
         own = [one for one in played if one.renderer == renderer]

@@ -1,8 +1,8 @@
-"""The gate of tasks on pages: what is proved of them with tool calls holds in the browser too.
+"""The gate of tasks on pages: checks that what is proved with tool calls also holds in the browser.
 
-A row is a family in a split. Of each of its tasks the solution, the author's alternatives, the attacks and the agents
-that know nothing are played; of the first, wrong work and right work done otherwise as well. A finished row is a line
-of a log, so a gate that was interrupted goes on with the rows that are missing.
+A row is a family in a split. For each of its tasks, the gate plays the solution, the author's alternatives, the attacks
+and the baseline agents; for the first task also mutants and other correct routes. A finished row is one line of a log,
+so an interrupted gate resumes with the missing rows.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ from palaestra.table import Table
 
 @record
 class GateItem:
-    """What is tried: the listed tasks of a family in a split."""
+    """The tasks of a row: the listed tasks of a family in a split."""
 
     env_id: str
     split: str
@@ -33,40 +33,40 @@ class GateItem:
 
 @record
 class GateRow:
-    """What came of an item."""
+    """The results of an item."""
 
     item: GateItem
     oracles: int
-    """Tasks whose solution gets every point."""
+    """Number of tasks whose solution gets every point."""
     alternatives: CaseCounts
-    """The author's alternatives; hits are accepted."""
+    """The author's alternatives; hits are accepted alternatives."""
     attacks: Mapping[str, CaseCounts]
-    """By name: hits are attacks that passed, of those that tried something and are not right work."""
+    """Attacks by name: hits are attacks that passed, out of those that tried something and are not correct work."""
     right: int
-    """Attacks that came to do the right work."""
+    """Number of attacks that turned out to do the correct work."""
     agents: Mapping[str, CaseCounts]
-    """By agent that knows nothing: hits are tasks that it solved."""
+    """Baseline agents by name: hits are tasks that the agent solved."""
     mutants: Mapping[str, CaseCounts]
-    """By kind, of the first task: hits are rejected."""
+    """Mutants of the first task by kind: hits are rejected mutants."""
     routes: CaseCounts
-    """Other right work, of the first task: hits are accepted."""
+    """Other correct work on the first task: hits are accepted."""
     wrong: tuple[str, ...]
-    """What does not hold, in words."""
+    """Descriptions of checks that failed."""
     survivors: tuple[str, ...]
-    """Wrong work that passed, in words."""
+    """Descriptions of mutants that passed."""
     seconds: float
-    """Of the processor."""
+    """Processor seconds."""
 
 
 _ROW = TypeAdapter(GateRow)
 
 
 def gate_items(env_id: str, *, limit: int | None = None) -> list[GateItem]:
-    """A world's listed tasks in rows, the shortest rows first, so that a short run covers many families.
+    """The rows of a world's listed tasks, the shortest rows first, so that a short run covers many families.
 
     Args:
-        env_id: The world; it has the surface of pages.
-        limit: Tasks of a row at most.
+        env_id: The world; it must have the surface of pages.
+        limit: Maximum number of tasks in a row.
 
     Raises:
         CapabilityError: the world has no pages.
@@ -90,13 +90,13 @@ def run_gate(
     progress: Callable[[str], None] = lambda _: None,
     clock: Callable[[], float] = process_time,
 ) -> list[GateRow]:
-    """Run the items that the log lacks, and give what came of all of them.
+    """Run the items that the log lacks, and return the results of all items.
 
     Args:
-        items: What is tried.
-        log: A file of rows, a line each.
-        progress: Told each task that is done.
-        clock: The seconds that were used so far.
+        items: The items.
+        log: The file of rows, one per line.
+        progress: Receives each finished task.
+        clock: Returns the seconds used so far.
 
     Raises:
         RecordError: the log cannot be read.
@@ -145,7 +145,7 @@ def _run(env: ToolEnv, item: GateItem, progress: Callable[[str], None], clock: C
 
 
 def _wrong(proof: TaskProof) -> list[str]:
-    """What does not hold in a task, in words."""
+    """Describe the failed checks of a task."""
     task = proof.spec.id
     said: list[str] = []
     if not proof.solved:
@@ -179,12 +179,12 @@ def _sums(counts: Iterable[Mapping[str, CaseCounts]]) -> dict[str, CaseCounts]:
 
 
 def gate_faults(rows: Sequence[GateRow], *, whole: bool = True) -> list[str]:
-    """What does not hold, in words, by the rules of the gate: of each task, and on average over a world's.
+    """Describe violations of the gate's rules: of each task, and on average over the tasks of a world.
 
     Args:
-        rows: What came of the items.
-        whole: Whether these are all rows of their worlds; the means of attacks that know the solution are only then
-            held to what they may be.
+        rows: The results of the items.
+        whole: Whether these are all rows of their worlds; only then are the means of attacks that know the solution
+            compared with their limits.
     """
     found = [said for row in rows for said in row.wrong]
     for env_id in dict.fromkeys(row.item.env_id for row in rows):
@@ -203,7 +203,7 @@ _COLUMNS = ("tasks", "solutions", "alternatives", "attacks", "right after all", 
 
 
 def gate_tables(rows: Sequence[GateRow]) -> list[Table]:
-    """What was tried and what held: by world and split, by world and family, and by agent."""
+    """The tables of attempts and results: by world and split, by world and family, and by agent."""
     note = (
         "Solutions: tasks whose solution gets every point. Alternatives and routes: right work that is accepted; "
         "attacks: rejected, those that come to do the right work counted apart; agents: episodes of agents that know "
@@ -242,7 +242,7 @@ def gate_tables(rows: Sequence[GateRow]) -> list[Table]:
 def _groups(
     rows: Sequence[GateRow], key: Callable[[GateRow], tuple[str, ...]]
 ) -> list[tuple[tuple[str, ...], list[GateRow]]]:
-    """Rows of equal keys together, in order of keys, and all of them at the end."""
+    """Group rows by key, sorted by key, with the group of all rows at the end."""
     names = sorted({key(row) for row in rows})
     groups = [(name, [row for row in rows if key(row) == name]) for name in names]
     return [*groups, (("all", *[""] * (len(names[0]) - 1)), list(rows))] if names else []

@@ -1,4 +1,4 @@
-"""Whether every listed task can be done on pages: its solution, as actions of the browser, gets every point."""
+"""Checks that every listed task can be done on pages: its solution, as actions of the browser, gets every point."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -12,18 +12,18 @@ from palaestra.table import Table
 
 @record
 class OraclesOnPages:
-    """What came of playing the solutions."""
+    """The results of playing the solutions."""
 
     tasks: Mapping[str, int]
-    """By split: how many were played."""
+    """Number of played tasks by split."""
     actions: Mapping[str, int]
-    """By tool: how often it was used."""
+    """Number of uses by tool."""
     failed: Mapping[str, tuple[str, ...]]
-    """By split: the tasks whose solution misses points, each with what it came to."""
+    """Tasks whose solution misses points, by split, each with its result."""
 
     @property
     def failures(self) -> list[str]:
-        """Those of all splits."""
+        """The failed tasks of all splits."""
         return [said for own in self.failed.values() for said in own]
 
 
@@ -33,9 +33,9 @@ def play_oracles(
     """Play the solution of every listed task of every split on pages, in process.
 
     Args:
-        env_id: The world; it has the surface of pages.
-        limit: Tasks of each split at most.
-        progress: Told each task that is done.
+        env_id: The world; it must have the surface of pages.
+        limit: Maximum number of tasks of each split.
+        progress: Receives each finished task.
 
     Raises:
         CapabilityError: the world has no pages.
@@ -63,11 +63,11 @@ def play_oracles(
 
 
 def oracles_table(env_id: str, found: OraclesOnPages) -> Table:
-    """How many solutions get every point, by split.
+    """The table of solutions that get every point, by split.
 
     Args:
         env_id: The world.
-        found: What came of playing its solutions.
+        found: The results of playing its solutions.
     """
     rows = [
         (split, f"{count:,}", f"{count - len(found.failed.get(split, ())):,}") for split, count in found.tasks.items()

@@ -1,7 +1,7 @@
-"""Whether Chromium and the renderer in process agree: oracles and random actions, played in both.
+"""Checks that Chromium and the in-process renderer agree: oracles and random actions, played in both.
 
-An item is an oracle's episode or a run of random actions, in one world and under one look. What came of it is a line of
-a log, so a comparison that was interrupted goes on with the items that are missing.
+An item is an oracle's episode or a run of random actions, in one world with one look. Its result is one line of a log,
+so an interrupted comparison resumes with the missing items.
 """
 
 from collections import Counter
@@ -30,33 +30,33 @@ if TYPE_CHECKING:
     from palaestra.envs.surfaces.pages.chromium import Chromium, PageStep
 
 RUN = 200
-"""Random actions of one run, all in one episode."""
+"""Number of random actions of a run, all in one episode."""
 MOST_TOLD = 20
-"""The most differences of an item that are kept."""
+"""Maximum number of differences of an item that are kept."""
 ROUTE_EVERY, MOVE_EVERY = 8, 20
-"""Among so many random actions, one opens a route of the site, and one is a move that pages do not draw."""
+"""One in `ROUTE_EVERY` random actions opens a route of the site; one in `MOVE_EVERY` is a move of the browser."""
 LOOKS: Sequence[tuple[str, str]] = (
     ("", ""),
     *((family, "") for family in FAMILIES),
     *((str(seed), kind) for seed, kind in enumerate(KINDS)),
 )
-"""A variation, by its family or seed, and a disturbance, by its kind; empty for none."""
+"""Pairs of a variation (a family or a seed) and a kind of disturbance; empty for none."""
 _PERCENT = 20
-"""How many openings of pages in a hundred bring a disturbance, where there is one."""
+"""Percentage of page openings with a disturbance, where the look has one."""
 
 
 @record
 class ParityItem:
-    """What is played: an oracle, or random actions in a task's world."""
+    """The unit of the comparison: an oracle, or random actions in a task's world."""
 
     env_id: str
     task: str
     run: int | None = None
     """The number of a run of random actions; `None` for the oracle."""
     variation: str = ""
-    """A family of variations, or a seed; as the site was made where it is empty."""
+    """A family of variations, or a seed; empty for the original site."""
     disturbance: str = ""
-    """A kind of disturbances; none where it is empty."""
+    """A kind of disturbance; empty for none."""
 
     @property
     def look(self) -> str:
@@ -79,22 +79,22 @@ class ParityItem:
 
 @record
 class ParityResult:
-    """What came of an item."""
+    """The result of an item."""
 
     item: ParityItem
     steps: Mapping[str, int]
-    """By route and action, such as "/orders/* click": how many there were."""
+    """Number of steps by route and action, such as "/orders/* click"."""
     equal: Mapping[str, int]
-    """How many of them were equal in both."""
+    """Number of these steps that were equal in both renderers."""
     differences: tuple[str, ...]
-    """What differed, in words."""
+    """Descriptions of the differences."""
 
 
 _RESULT = TypeAdapter(ParityResult)
 
 
 def parity_items(envs: Sequence[ToolEnv], *, random_actions: int) -> list[ParityItem]:
-    """Runs of random actions, the worlds and looks in turn, and the first task of each family in each split."""
+    """Runs of random actions, cycling through worlds and looks, and the first task of each family in each split."""
     tasks = {env.env_id: _first_tasks(env) for env in envs}
     items: list[ParityItem] = []
     for run in range(-(-random_actions // RUN)):
@@ -130,17 +130,17 @@ def measure_parity(
     log: Path,
     step: Callable[[str], None] = lambda _: None,
 ) -> list[ParityResult]:
-    """Play the items that the log lacks, and give what came of all of them.
+    """Play the items that the log lacks, and return the results of all items.
 
     Args:
-        items: What is played; their worlds have the surface of pages.
+        items: The items; their worlds must have the surface of pages.
         program: The path of Chromium.
-        log: A file of results, a line each.
-        step: Told the name of each item that is done.
+        log: The file of results, one per line.
+        step: Receives the name of each finished item.
 
     Raises:
         CapabilityError: a world has no pages.
-        InfrastructureError: Chromium failed; what was played before is in the log.
+        InfrastructureError: Chromium failed; earlier results are in the log.
         RecordError: the log cannot be read.
     """
     from palaestra.envs.surfaces.pages.chromium import Chromium  # noqa: PLC0415  needs the extra `web`
@@ -175,9 +175,9 @@ def _play(env: ToolEnv, chromium: "Chromium", item: ParityItem) -> ParityResult:
     differences: list[str] = []
     with chromium.open(env) as pages:
         for call in env.oracle() if item.run is None else _random_actions(env, item.run):
-            if call.tool in env.world.toolbox:  # what talks and ends is no page
+            if call.tool in env.world.toolbox:  # talking and ending are not actions on pages
                 env.step({"tool": call.tool, "arguments": dict(call.arguments)})
-                pages.refresh()  # what was said stands on the ticket's page
+                pages.refresh()  # the ticket's page shows the message
                 continue
             kind = f"{_route(env)} {call.tool}"
             came = pages.act(call)
@@ -190,7 +190,7 @@ def _play(env: ToolEnv, chromium: "Chromium", item: ParityItem) -> ParityResult:
 
 
 def _random_actions(env: ToolEnv, run: int) -> Iterator[ToolCall]:
-    """Elements of the page in front, and in between every route of the site in turn and all moves of the browser."""
+    """Random actions on elements of the current page, mixed with routes of the site in turn and with browser moves."""
     stream, routes = Stream.root("parity", run), list_routes(env)
     for number in range(RUN):
         draw = stream.split(number)
@@ -238,7 +238,7 @@ def list_routes(env: ToolEnv) -> list[str]:
 
 
 def _describe(step: "PageStep") -> str:
-    """What differs, in words."""
+    """Describe the differences of a step."""
     sends = "" if step.sent == step.expected else f": sent {step.sent!r}, expected {step.expected!r}"
     pairs = zip_longest(step.shown, step.drawn)
     other = next((f": shows {shown}, expected {drawn}" for shown, drawn in pairs if shown != drawn), "")
@@ -252,7 +252,7 @@ def _browser(env: ToolEnv) -> PageBrowser:
 
 
 def _route(env: ToolEnv) -> str:
-    """The route of the page in front: its address without what it asks for, a star for an id."""
+    """The route of the current page: its address without the query, with a star for an id."""
     path = read_address(_browser(env).session.tab.url).path
     if path[:1] != (DO,):
         path = (*path[:1], *("*" for _ in path[1:]))
@@ -260,7 +260,7 @@ def _route(env: ToolEnv) -> str:
 
 
 def _kind(route: str) -> str:
-    """What kind of page a route is."""
+    """The kind of page of a route."""
     match route.strip("/").split("/"):
         case [""]:
             return "home"
@@ -275,7 +275,7 @@ def _kind(route: str) -> str:
 
 
 def parity_tables(results: Sequence[ParityResult]) -> list[Table]:
-    """How many steps were equal: by page and action, by world and look, and by world and route."""
+    """The tables of equal steps: by page and action, by world and look, and by world and route."""
     oracles = sum(result.item.run is None for result in results)
     note = (
         f"{oracles} oracles and {len(results) - oracles} runs of {RUN} random actions. Equal: Chromium sends what the "

@@ -1,4 +1,4 @@
-"""The record of results: runs, episodes, scores, verdicts, proofs and training curves in SQL, and back to the byte."""
+"""The record of results in SQL: runs, episodes, scores, verdicts, proofs and training curves; export is byte-exact."""
 
 from palaestra.benchmarks.record.database import RecordDatabase
 from palaestra.benchmarks.record.exporting import export_run

@@ -7,36 +7,36 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
 
 NAME_LENGTH = 500
-"""Characters of a name that are kept: PostgreSQL's indexes take no more than 2,700 bytes."""
+"""Number of characters of a name that are kept: an index entry in PostgreSQL holds at most 2,700 bytes."""
 
-BIG_KEY = BigInteger().with_variant(Integer, "sqlite")  # SQLite numbers rows by INTEGER alone
+BIG_KEY = BigInteger().with_variant(Integer, "sqlite")  # SQLite assigns row numbers only for the type INTEGER
 
 
 def clean_text(text: str) -> str:
-    """The text without what databases refuse: NUL, and halves of surrogate pairs."""
+    """Replace what databases refuse in a text: NUL, and halves of surrogate pairs."""
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
 
 class CleanText(TypeDecorator[str]):
-    """Text of any length, cleaned. Bytes that must stay as they are stand in the lines."""
+    """Text of any length, cleaned by `clean_text`. The exact bytes of a file are in the table `lines`."""
 
     impl = Text
     cache_ok = True
 
-    # Any: what SQLAlchemy declares.
+    # Any: SQLAlchemy declares this type.
     def process_bind_param(self, value: Any, dialect: Dialect) -> Any:
-        """Clean what is written and what is compared."""
+        """Clean values that are written or compared."""
         del dialect
         return None if value is None else clean_text(str(value))
 
 
 class NameText(TypeDecorator[str]):
-    """A name: cleaned, and cut after `NAME_LENGTH` characters."""
+    """A name, cleaned by `clean_text` and cut after `NAME_LENGTH` characters."""
 
     impl = String(NAME_LENGTH)
     cache_ok = True
 
     def process_bind_param(self, value: Any, dialect: Dialect) -> Any:
-        """Clean and cut what is written and what is compared."""
+        """Clean and cut values that are written or compared."""
         del dialect
         return None if value is None else clean_text(str(value))[:NAME_LENGTH]

@@ -1,7 +1,8 @@
-"""The database of a record: an SQLite file, or PostgreSQL by URL; transactions, and errors that name the way out.
+"""The database of a record: an SQLite file, or PostgreSQL by URL. Errors name a remedy.
 
-SQLite keeps its usual journal, not a write-ahead log: then one file is the whole record, which can be copied and read
-from a folder that nobody may write to. A commit returns once the disk has it (`synchronous=EXTRA`).
+SQLite keeps its default rollback journal instead of a write-ahead log. So one file is the whole record; it can be
+copied, and read from a folder without write permission. A commit returns once the data is on disk
+(`synchronous=EXTRA`).
 """
 
 import errno
@@ -30,27 +31,27 @@ from palaestra.errors import ConfigError, RecordError, StorageError
 
 _WRITES = "palaestra_writes"
 _WAIT = 60
-"""Seconds for which a writer waits for another one."""
+"""Seconds for which a writer waits for another writer."""
 _SCHEMES = frozenset({"postgresql", "postgres", "postgresql+psycopg", "sqlite"})
 
 
 class RecordDatabase:
-    """A record's database, open.
+    """An open database of a record.
 
     Args:
         place: The path of an SQLite file, or a URL of `postgresql`.
-        is_new: Make the file where it is missing.
+        is_new: Create the file where it is missing.
 
     Raises:
-        ConfigError: the URL cannot be read, or is of another kind of database.
-        RecordError: there is no such file, and it is not to be made.
-        StorageError: the folder of the file cannot be made.
+        ConfigError: the URL cannot be read, or names another kind of database.
+        RecordError: the file does not exist, and `is_new` is false.
+        StorageError: the folder of the file cannot be created.
     """
 
     def __init__(self, place: str, *, is_new: bool = True) -> None:
         url = _url_of(place)
         self.label = _hide_secrets(url).render_as_string(hide_password=True) if "://" in place else place
-        """Its place without a password."""
+        """The place of the database without a password."""
         self.is_file = url.get_backend_name() == "sqlite"
         if "://" not in place:
             path = Path(place).resolve()
@@ -70,7 +71,7 @@ class RecordDatabase:
 
     @contextmanager
     def read(self) -> Generator[Session]:
-        """A session that reads one state of the record.
+        """Open a session that reads one consistent state of the record.
 
         Raises:
             RecordError: the database cannot be read.
@@ -80,11 +81,11 @@ class RecordDatabase:
 
     @contextmanager
     def write(self) -> Generator[Session]:
-        """A session that is committed when the block ends well. Once this returns, no crash takes it back.
+        """Open a session that is committed when the block ends without an exception. A commit survives a crash.
 
         Raises:
-            StorageError: the database refuses; nothing of the block is kept.
-            RecordError: it is no database.
+            StorageError: the database refuses the write; nothing of the block is kept.
+            RecordError: the file is not a database.
         """
         with self._errors(), self.engine.connect() as connection:
             own = connection.execution_options(**{_WRITES: True})
@@ -93,7 +94,7 @@ class RecordDatabase:
 
     @contextmanager
     def connect(self) -> Generator[Connection]:
-        """A connection within a transaction that writes, for migrations; raises as `write` does."""
+        """Open a connection within a write transaction, for migrations. It raises as `write` does."""
         with self._errors(), self.engine.connect() as connection:
             own = connection.execution_options(**{_WRITES: True})
             with own.begin():
@@ -117,23 +118,23 @@ class RecordDatabase:
             if _state_of(error) in _REFUSALS:
                 raise _storage_error(self.label, error) from error
             if isinstance(error, ProgrammingError) and not self.is_file and _state_of(error) is None:
-                # No server has answered: the driver refuses what the URL says.
+                # No server has answered: the driver rejects the URL.
                 raise ConfigError(f"{self.label}: {_first_line(error.orig)}; {_WAY_OUT}") from error
             raise
 
 
 _WAY_OUT = "write postgresql://USER@HOST/DATABASE, or the path of an SQLite file"
 _REFUSALS = frozenset({"42501", "25006", "3D000", "28000", "28P01"})
-"""SQLSTATE of a missing right, a server that only reads, a missing database, and a user who is not let in."""
+"""SQLSTATE codes of a missing permission, a read-only server, a missing database and a rejected user."""
 _FILE_OPTIONS = frozenset({"uri", "mode", "cache", "immutable", "nolock", "vfs"})
-"""What a URL of SQLite may have behind `?`."""
+"""Options that an SQLite URL may have after `?`."""
 _SECRETS = frozenset(
     {"password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key", "passfile"}
 )
 
 
 def _hide_secrets(url: URL) -> URL:
-    """The URL without secrets among its options; SQLAlchemy hides the one before the host alone."""
+    """Hide secrets among the options of the URL; SQLAlchemy hides only the password before the host."""
     return url.set(query={name: "hidden" if name in _SECRETS else value for name, value in url.query.items()})
 
 
@@ -159,7 +160,7 @@ def _url_of(place: str) -> URL:
 
 
 def _check_options(url: URL) -> None:
-    """Refuse options that PostgreSQL's client does not have: it would say so only when it connects, or not at all."""
+    """Reject options that PostgreSQL's client does not have; it reports them when it connects, or not at all."""
     from psycopg.pq import Conninfo  # noqa: PLC0415  the extra `postgres`
 
     known = sorted(option.keyword.decode() for option in Conninfo.get_defaults())
@@ -173,7 +174,7 @@ def _check_options(url: URL) -> None:
 
 
 def _mask(place: str) -> str:
-    """A URL that cannot be read, without what may be a password."""
+    """Mask possible passwords in a URL that cannot be parsed."""
     shown = re.sub(r"(://[^:/@?]*:).*@", r"\1***@", place, flags=re.DOTALL)
     return re.sub(rf"\b({'|'.join(sorted(_SECRETS))})=[^&]*", r"\1=***", shown)
 
@@ -183,13 +184,13 @@ def _first_line(error: BaseException | None) -> str:
 
 
 def _state_of(error: DBAPIError) -> str | None:
-    """The SQLSTATE that a server gave; `None` where none has answered."""
+    """The SQLSTATE that a server returned; `None` where no server answered."""
     state: object = getattr(error.orig, "sqlstate", None)
     return state if isinstance(state, str) else None
 
 
 def _prepare(engine: Engine) -> None:
-    # Any: the connections of Python's sqlite3, as SQLAlchemy hands them out.
+    # Any: connections of Python's sqlite3, which SQLAlchemy passes without a type.
     @event.listens_for(engine, "connect")
     def configure(connection: Any, _: Any) -> None:  # pyright: ignore[reportUnusedFunction]
         connection.isolation_level = None  # the next listener begins transactions
@@ -198,7 +199,7 @@ def _prepare(engine: Engine) -> None:
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:  # pyright: ignore[reportUnusedFunction]
-        # A writer takes its lock at once: two that read first could each wait for the other.
+        # A writer takes its lock at once: two writers that read first could wait for each other.
         connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get(_WRITES) else "BEGIN")
 
 
@@ -216,7 +217,7 @@ def _storage_error(label: str, error: DBAPIError) -> StorageError:
 
 
 def _advice(said: str) -> str:
-    """What to do about what a server or its client says."""
+    """A remedy for an error message of a server or its client."""
     for words, advice in _ADVICE.items():
         if re.search(words, said):
             return advice
@@ -231,4 +232,4 @@ _ADVICE = {
     r"resolve host|Connection refused|No such file or directory|timeout expired|timed out": "check host and port, and "
     "that the server runs; what was acknowledged stays",
 }
-"""By words of PostgreSQL and its client."""
+"""Remedies by patterns in error messages of PostgreSQL and its client."""

@@ -1,4 +1,4 @@
-"""Writes a run's files as they were imported, to the byte, and makes the report of an evaluation again from them."""
+"""Writes a run's files as they were imported, byte for byte, and recreates an evaluation's report from them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,23 +15,23 @@ from palaestra.durable import explain_disk_errors, make_folder
 from palaestra.errors import RecordError, StorageError
 
 REPORTS = ("report.json", "report.md", "report.html")
-"""The files that are made from the others of an evaluation."""
+"""The files that are computed from the other files of an evaluation."""
 
 
 def export_run(database: RecordDatabase, name: str, folder: Path) -> list[Path]:
     """Write the files of a run to a new folder.
 
     Args:
-        database: Where from.
-        name: The run's.
-        folder: Is made; it must not exist, or be empty.
+        database: The record that holds the run.
+        name: The name of the run.
+        folder: The folder to create; it must not exist, or must be empty.
 
     Returns:
-        The files.
+        The paths of the files.
 
     Raises:
         UnknownNameError: there is no such run.
-        StorageError: the folder holds something, or the disk refuses.
+        StorageError: the folder is not empty, or writing to the disk failed.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise StorageError(17, f"{folder} holds something already; export into a new folder")
@@ -42,17 +42,17 @@ def export_run(database: RecordDatabase, name: str, folder: Path) -> list[Path]:
 
 
 def write_reports(folder: Path) -> list[Path]:
-    """Make the reports of an evaluation again, which a record does not hold; the same results give the same bytes.
+    """Recreate the reports of an evaluation, which a record does not hold; the same results give the same bytes.
 
     Args:
         folder: The files of a run.
 
     Returns:
-        The reports; none where the folder holds no evaluation that has ended.
+        The paths of the reports; empty where the folder holds no finished evaluation.
 
     Raises:
-        RecordError: a file of the evaluation cannot be read, so that its reports cannot be made.
-        StorageError: the disk refuses.
+        RecordError: a file of the evaluation cannot be read, so its reports cannot be written.
+        StorageError: writing to the disk failed.
     """
     if not all((folder / name).is_file() for name in (SETTINGS, OUTCOMES, TRAJECTORIES)):
         return []
@@ -76,5 +76,5 @@ def _write(session: Session, file: FileRow, folder: Path) -> Path:
 
 
 def file_bytes(session: Session, file: FileRow) -> Iterator[bytes]:
-    """A file as it was imported, in parts."""
+    """The content of a file as it was imported, in parts."""
     return (line.data for line in stored_lines(session, file.id))

@@ -1,4 +1,4 @@
-"""Imports runs while they grow: every few seconds what has come since, and runs that are new in the folders."""
+"""Imports runs while they grow: every few seconds the lines added since the last check, and new runs in the folders."""
 
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -13,7 +13,7 @@ from palaestra.durable import file_state
 from palaestra.errors import ConfigError, RecordError, StorageError
 
 INTERVAL = 3.0
-"""Seconds between two looks."""
+"""Seconds between two checks."""
 
 
 def follow(
@@ -24,29 +24,29 @@ def follow(
     say: Callable[[str], None],
     interval: float = INTERVAL,
 ) -> None:
-    """Import what is at these paths until `stop` is set. A fault is said once, and tried again with the next look.
+    """Import the runs at these paths until `stop` is set. An error is reported once and retried at the next check.
 
     Args:
-        database: Where to.
+        database: The record to import into.
         paths: Folders and files; a folder may still be empty.
-        stop: Ends it, between two pieces of a file.
-        say: Takes a line for people: what was added, and what is at fault.
-        interval: Seconds between two looks.
+        stop: Ends the import, between two pieces of a file.
+        say: Receives each line of output: what was added, or an error.
+        interval: Seconds between two checks.
     """
     follower = _Follower(database, stop, say)
     while not stop.is_set():
         begun = time.monotonic()
         follower.look(paths)
-        # Large files take long to compare; the machine has other work to do.
+        # Comparing large files takes long, and the machine has other work to do.
         stop.wait(max(interval, _IDLE * (time.monotonic() - begun)))
 
 
 _IDLE = 4.0
-"""Seconds of rest for a second of work."""
+"""Seconds of rest per second of work."""
 
 
 class _Follower:
-    """What a follower remembers from one look to the next."""
+    """The state that is kept between two checks."""
 
     def __init__(self, database: RecordDatabase, stop: Event, say: Callable[[str], None]) -> None:
         self._database, self._stop, self._say = database, stop, say
@@ -55,7 +55,7 @@ class _Follower:
         self._states: dict[str, object] = {}
 
     def look(self, paths: Sequence[Path]) -> None:
-        """Import what has come."""
+        """Import everything that was added since the last check."""
         self._former, self._faults = self._faults, set()
         for path in paths:
             with self._report_errors():
@@ -76,7 +76,7 @@ class _Follower:
 
     @contextmanager
     def _report_errors(self) -> Generator[None]:
-        """Say what is at fault, once."""
+        """Report each error once."""
         try:
             yield
         except (ConfigError, RecordError, StorageError) as error:
@@ -90,7 +90,7 @@ def _holds_anything(path: Path) -> bool:
 
 
 def import_sentence(summary: ImportSummary) -> str:
-    """What an import added, in words."""
+    """Describe in words what an import added."""
     if summary.is_empty:
         return f"{summary.run}: holds nothing yet, and is imported once it does"
     damaged = f", {summary.faults} of them damaged: kept, and not read" if summary.faults else ""

@@ -1,8 +1,8 @@
-"""Imports runs: every byte of their files, and the index of their lines. Importing again adds what has come since.
+"""Imports runs: every byte of their files, and an index of their lines. A repeated import adds what is new.
 
-A piece of a file is one transaction: lines, their index and the size of the file. So whatever is acknowledged is whole,
-an import that was killed goes on where it stopped, and two that import the same run take turns. A file that was
-rewritten is followed: lines from the first that differs are replaced.
+One transaction imports one piece of a file: its lines, their index and the file's size. So everything that is
+acknowledged is complete, an import that was killed continues where it stopped, and two imports of the same run take
+turns. If a file was rewritten, its lines are replaced from the first line that differs.
 """
 
 import time
@@ -33,19 +33,19 @@ _ENDS = {FileRole.SETTINGS, FileRole.CONFIG}
 
 @record
 class ImportSummary:
-    """What an import added."""
+    """The additions of an import."""
 
     run: str
     lines: int
-    """Lines that are new or were replaced; a document is one."""
+    """Number of lines that are new or were replaced; a document counts as one line."""
     faults: int
-    """Those of them that cannot be read."""
+    """Number of these lines that cannot be read."""
     is_empty: bool = False
     """Whether the files hold nothing yet, so that the record has no such run."""
 
 
 Acknowledge = Callable[[str, int], None]
-"""Is given a file's name and its bytes that are in the record and stay there."""
+"""A callback that receives a file's name and how many of its bytes are stored durably in the record."""
 
 
 def import_run(
@@ -55,18 +55,18 @@ def import_run(
     clock: Callable[[], float] = time.time,
     acknowledge: Acknowledge = lambda name, size: None,
 ) -> ImportSummary:
-    """Import a run, or what has come to it since.
+    """Import a run, or what was added to it since the last import.
 
     Args:
-        database: Where to.
-        source: What.
-        clock: Gives the seconds since 1970.
-        acknowledge: Is called after each commit.
+        database: The record to import into.
+        source: The run to import.
+        clock: Returns the seconds since 1970.
+        acknowledge: Called after each commit.
 
     Raises:
         ConfigError: the record has another run of this name.
         RecordError: a file cannot be read.
-        StorageError: the database refuses; what was acknowledged stays.
+        StorageError: the database refuses the write; acknowledged data stays.
     """
     if not _register(database, source, clock()):
         return ImportSummary(run=source.name, lines=0, faults=0, is_empty=True)
@@ -79,12 +79,12 @@ def import_run(
 
 
 def _register(database: RecordDatabase, source: SourceRun, now: float) -> bool:
-    """Note the run where it is new; hold it to what is known of it where it is not. `False`: there is nothing to note.
+    """Add the run where it is new; otherwise check that it is the same run. `False`: there is nothing to import.
 
-    A file of episodes that is empty is no run. One that became empty is followed.
+    An empty file of episodes is not a run. A known file that became empty is imported.
     """
     place = str(source.path.resolve())
-    with database.read() as session:  # a record that may only be read has nothing to note where nothing is new
+    with database.read() as session:  # a read-only record needs no write where nothing is new
         known = session.scalars(select(RunRow).where(RunRow.name == source.name)).one_or_none()
         if known is not None and (known.kind, known.source) == (source.kind, place):
             return True
@@ -107,12 +107,12 @@ def _register(database: RecordDatabase, source: SourceRun, now: float) -> bool:
 
 
 def lock_run(session: Session, name: str) -> RunRow:
-    """The run of this name, whose rows nobody else writes until the transaction ends."""
+    """Lock the run of this name and return it: no other writer changes its rows until the transaction ends."""
     return session.scalars(select(RunRow).where(RunRow.name == name).with_for_update()).one()
 
 
 def _check_same(session: Session, run: RunRow, file: SourceFile) -> None:
-    """Refuse another run that has the name of one from elsewhere: it would replace that one."""
+    """Reject a different run from another place that has the same name: its import would replace the known run."""
     row = _file_row(session, run, file.name)
     if row is None or file.role is FileRole.PROGRESS:
         return
@@ -129,7 +129,7 @@ def _file_row(session: Session, run: RunRow, name: str) -> FileRow | None:
 
 
 def _drop_superseded(database: RecordDatabase, source: SourceRun) -> None:
-    """Remove files whose content now stands in others: the journal of a finished evaluation, and former saves."""
+    """Remove files whose content is now in other files: the journal of a finished evaluation, and earlier saves."""
     roles = {file.role for file in source.files}
     paths = [f"{file.stage}/{PROGRESS}" for file in source.files if file.role is FileRole.METRICS]
     if FileRole.OUTCOMES in roles:
@@ -153,12 +153,12 @@ class _FileImport:
     ) -> None:
         self._database, self._source, self._file, self._clock = database, source, file, clock
         self._digest = sha256()
-        """Of the bytes that the file was read up to."""
+        """The hash of the file's bytes up to the current position."""
         self._at: tuple[int, str] | None = None
-        """Size and digest of the record's file as the last piece left them."""
+        """Size and digest of the record's file after the last piece."""
 
     def run(self, acknowledge: Acknowledge) -> Iterator[tuple[int, int]]:
-        """Import piece after piece; gives how many lines each added, and how many of these are faulty."""
+        """Import the file piece by piece; yield the number of lines that each piece added, and how many are faulty."""
         try:
             with self._file.path.open("rb") as opened:
                 while (added := self._piece(opened)) is not None:
@@ -166,7 +166,7 @@ class _FileImport:
                     acknowledge(self._file.name, self._at[0])
                     yield added
         except FileNotFoundError:
-            return  # an evaluation that ended just now has removed its journal
+            return  # an evaluation that has just ended removed its journal
         except OSError as error:
             if error.filename != str(self._file.path):
                 raise
@@ -194,9 +194,9 @@ class _FileImport:
         return added
 
     def _is_unchanged(self, opened: BinaryIO) -> bool:
-        """Whether the record has all of the file, so that nothing is to be written.
+        """Whether the record already has the whole file, so that nothing is written.
 
-        Where the file only goes on, it is then behind what the record has, and need not be read once more.
+        If the file only grew, this moves the read position behind the imported part, so that it is not read again.
         """
         if self._at is not None:
             return False
@@ -222,7 +222,7 @@ class _FileImport:
         return row
 
     def _go_behind(self, session: Session, run: RunRow, file: FileRow, opened: BinaryIO) -> None:
-        """Take out what the file no longer holds, and a last line that may go on; the file is then behind the rest."""
+        """Remove what the file no longer holds, and an unfinished last line; move the read position behind the rest."""
         opened.seek(0)
         digest = hash_prefix(opened, file.size)
         is_equal = digest is not None and digest.hexdigest() == file.digest
@@ -250,7 +250,7 @@ class _FileImport:
             file.size = size
 
     def _before_open_line(self, session: Session, file: FileRow) -> tuple[int, int]:
-        """How many lines have an end, and how many bytes these are."""
+        """The number of lines that have an end, and their size in bytes."""
         last = session.execute(
             select(LineRow.number, LineRow.is_ended, LineRow.content)
             .where(LineRow.file_id == file.id)
@@ -288,7 +288,7 @@ class _FileImport:
         return len(lines), sum(isinstance(one, str) for one in found)
 
     def _read(self, line: FileLine, number: int) -> LineIndex | str | None:
-        """What a line says, or why it says nothing; `None` for a last line that may still be written."""
+        """Parse a line. Give its index, why it is unreadable, or `None` for a last line that may be unfinished."""
         try:
             return read_line(line.content, self._file.role, stage=self._file.stage, number=number)
         except LineFault as fault:
@@ -297,7 +297,7 @@ class _FileImport:
 
 
 def describe(session: Session, run: RunRow, file: FileRow, found: Sequence[LineIndex]) -> None:
-    """Note in the run what its settings say."""
+    """Copy facts from the run's settings into its row."""
     if file.role not in _ENDS or not found:
         return
     settings = found[0].settings
@@ -324,7 +324,7 @@ def _count_episodes(settings: JsonObject, suite: JsonObject) -> int | None:
 
 
 def remove_run(database: RecordDatabase, name: str) -> None:
-    """Remove a run with all that was imported of it. Its folder stays.
+    """Remove a run with everything that was imported from it. Its folder stays.
 
     Raises:
         UnknownNameError: there is no such run.
@@ -334,7 +334,7 @@ def remove_run(database: RecordDatabase, name: str) -> None:
 
 
 def rebuild_index(database: RecordDatabase) -> None:
-    """Read every line again, such as after a migration that made new tables."""
+    """Parse every line again, for example after a migration that added tables."""
     with database.read() as session:
         names = session.scalars(select(RunRow.name)).all()
     for name in names:
@@ -356,5 +356,5 @@ def _rebuild(session: Session, run: RunRow, file: FileRow) -> None:
         try:
             found = read_line(content, role, stage=stage, number=number)
         except LineFault:
-            continue  # a last line that is not whole
+            continue  # an unfinished last line
         index_lines(session, run, stage, [(id_, found)])

@@ -1,6 +1,6 @@
 """Writes the index of lines: rows of episodes, scores, verdicts, transcripts, figures, events and proofs.
 
-Whoever calls holds the lock of the run, so that nobody else writes its rows meanwhile.
+The caller holds the lock of the run, so that no other writer changes its rows meanwhile.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,19 +27,19 @@ from palaestra.benchmarks.record.models import (
 from palaestra.benchmarks.record.reading import IndexedEpisode, LineIndex
 
 _AT_ONCE = 500
-"""Values in one condition: SQLite takes up to 32,766, PostgreSQL 65,535."""
+"""Number of values in one condition: SQLite allows up to 32,766, PostgreSQL 65,535."""
 T = TypeVar("T")
 Rows: TypeAlias = list[dict[str, Any]]  # Any: values of columns
 
 
 def index_lines(session: Session, run: RunRow, stage: str, lines: Iterable[tuple[int, LineIndex]]) -> None:
-    """Write what lines say.
+    """Write the index rows of lines.
 
     Args:
-        session: Its transaction.
-        run: Whose lines they are.
-        stage: The training stage whose file they are from.
-        lines: Ids of lines, each with what it says.
+        session: The session whose transaction is used.
+        run: The run that the lines belong to.
+        stage: The training stage whose file holds the lines.
+        lines: Line ids, each with the parsed content of its line.
     """
     episodes: list[tuple[int, IndexedEpisode]] = []
     figures: Rows = []
@@ -93,7 +93,7 @@ def _write_episodes(session: Session, run: RunRow, episodes: Sequence[tuple[int,
         ],
     )
     known = [{"id": ids[digest], **own} for digest, own in described.items() if digest in ids]
-    if known:  # each with the columns that this line knows of
+    if known:  # each row has only the columns that its line gives
         for row in known:
             session.execute(update(EpisodeRow).where(EpisodeRow.id == row.pop("id")).values(**row))
     ids |= _ids(session, run, missing)
@@ -119,7 +119,7 @@ def _ids(session: Session, run: RunRow, digests: Iterable[str]) -> dict[str, int
 
 
 def _description(one: IndexedEpisode, run: RunRow) -> dict[str, Any]:
-    """What a line knows of an episode; an outcome knows less than its transcript, and must not take that back."""
+    """The columns of an episode that a line gives. An outcome has fewer than a transcript and must not erase any."""
     known: dict[str, Any] = {"stage": one.stage, "step": one.step}
     if one.episode is not None:
         task = one.episode.task
@@ -157,7 +157,7 @@ def _verdicts(episode: int, line: int, one: IndexedEpisode) -> Rows:
 
 
 def _replace(session: Session, table: type[ScoreRow | VerdictRow | TranscriptRow], rows: dict[int, Rows]) -> None:
-    """Write rows of episodes in place of those that other lines gave."""
+    """Replace the rows of these episodes, including rows from other lines."""
     for some in _parts(rows):
         session.execute(delete(table).where(table.episode_id.in_(some)))
     _insert(session, table, [row for own in rows.values() for row in own])
@@ -171,7 +171,7 @@ def drop_index(session: Session, file: FileRow) -> None:
 
 
 def drop_orphans(session: Session, run: RunRow) -> None:
-    """Remove the episodes of which no line says anything any more."""
+    """Remove the episodes that no line describes any more."""
     scored = exists().where(ScoreRow.episode_id == EpisodeRow.id)
     read = exists().where(TranscriptRow.episode_id == EpisodeRow.id)
     session.execute(delete(EpisodeRow).where(EpisodeRow.run_id == run.id, ~scored, ~read))

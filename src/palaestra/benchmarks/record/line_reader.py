@@ -1,4 +1,4 @@
-"""Reads a file in pieces of whole lines, so that a file that grows can be read further from where one stopped."""
+"""Reads a file in pieces of whole lines, so that reading a growing file can continue where it stopped."""
 
 from collections.abc import Iterator
 from hashlib import sha256
@@ -12,9 +12,9 @@ if TYPE_CHECKING:
     from hashlib import _Hash
 
 PIECE = 4 * 2**20
-"""Bytes after which a piece ends with its line."""
+"""Number of bytes after which a piece ends, at the end of the current line."""
 MOST_LINE = 500 * 2**20
-"""Bytes of a line: databases hold values of up to 1 GB."""
+"""Maximum bytes of a line: databases hold values of up to 1 GB."""
 
 
 @record
@@ -22,13 +22,13 @@ class FileLine:
     """A line, or a whole document."""
 
     content: bytes
-    """Without the line's end."""
+    """The bytes of the line without its line end."""
     is_ended: bool
-    """Whether the line's end is there."""
+    """Whether the line has its line end."""
 
     @property
     def size(self) -> int:
-        """Bytes in the file."""
+        """Number of bytes in the file."""
         return len(self.content) + self.is_ended
 
     @property
@@ -38,7 +38,7 @@ class FileLine:
 
 
 def read_piece(file: BinaryIO, path: Path) -> list[FileLine]:
-    """The next lines, up to `PIECE` bytes and the end of a line; none at the end of the file.
+    """Read the next lines, up to the end of the line that exceeds `PIECE` bytes; none at the end of the file.
 
     Raises:
         RecordError: a line is too long for a database.
@@ -58,7 +58,7 @@ def read_piece(file: BinaryIO, path: Path) -> list[FileLine]:
 
 
 def hash_prefix(file: BinaryIO, size: int) -> "_Hash | None":
-    """The hash of the first bytes of a file, which is then behind them; `None` where it has fewer."""
+    """Hash the first `size` bytes of a file and leave the position behind them; `None` where the file is shorter."""
     digest = sha256()
     left = size
     while left:
@@ -71,7 +71,7 @@ def hash_prefix(file: BinaryIO, size: int) -> "_Hash | None":
 
 
 def count_equal(file: BinaryIO, lines: Iterator[FileLine]) -> tuple[int, int]:
-    """How many of these lines a file begins with, and how many bytes they are."""
+    """Count how many of these lines a file begins with, and their bytes."""
     file.seek(0)
     count = size = 0
     for line in lines:

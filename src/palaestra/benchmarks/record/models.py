@@ -1,7 +1,7 @@
 """The tables of a record of results.
 
 `runs`, `files` and `lines` hold every imported byte. All other tables are an index of the lines: each of their rows
-names the line that it was read from, and goes with it.
+names the line that it was read from, and is deleted with it.
 """
 
 from sqlalchemy import BigInteger, Double, ForeignKey, Index, LargeBinary, MetaData, String, UniqueConstraint
@@ -33,13 +33,13 @@ class RunRow(RecordTable):
     kind: Mapped[str] = mapped_column(String(20))
     """A `RunKind`."""
     source: Mapped[str] = mapped_column(CleanText)
-    """The path that it was imported from last."""
+    """The path of the last import."""
     agent: Mapped[str] = mapped_column(NameText, default="")
     suite: Mapped[str] = mapped_column(NameText, default="")
     expected: Mapped[int | None] = mapped_column(default=None)
-    """Episodes of an evaluation, or steps of a training run, once it is done; `None` where nobody knows."""
+    """Number of episodes of an evaluation, or steps of a training run, once it is done; `None` where unknown."""
     updated: Mapped[float] = mapped_column(Double)
-    """When something was added last, in seconds since 1970."""
+    """Time of the last addition, in seconds since 1970."""
 
 
 class FileRow(RecordTable):
@@ -51,17 +51,17 @@ class FileRow(RecordTable):
     id: Mapped[int] = mapped_column(primary_key=True)
     run_id: Mapped[int] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
     path: Mapped[str] = mapped_column(NameText)
-    """Within the run's folder."""
+    """The path of the file within the run's folder."""
     role: Mapped[str] = mapped_column(String(20))
     """A `FileRole`."""
     size: Mapped[int] = mapped_column(BigInteger, default=0)
-    """Bytes that are imported."""
+    """Number of bytes that are imported."""
     digest: Mapped[str] = mapped_column(String(64))
-    """SHA-256 of these bytes."""
+    """SHA-256 of the imported bytes."""
 
 
 class LineRow(RecordTable):
-    """A line of a file, to the byte; a JSON document is one line."""
+    """A line of a file, with its exact bytes; a JSON document is one line."""
 
     __tablename__ = "lines"
     __table_args__ = (UniqueConstraint("file_id", "number"),)
@@ -69,17 +69,17 @@ class LineRow(RecordTable):
     id: Mapped[int] = mapped_column(BIG_KEY, primary_key=True)
     file_id: Mapped[int] = mapped_column(ForeignKey("files.id", ondelete="CASCADE"))
     number: Mapped[int]
-    """From 1."""
+    """The number of the line in its file, from 1."""
     content: Mapped[bytes] = mapped_column(LargeBinary, deferred=True)
-    """Without the line's end."""
+    """The bytes of the line without its line end."""
     is_ended: Mapped[bool]
-    """Whether the end of the line was there. A last line without one is read again with the next import."""
+    """Whether the line had its line end. A last line without a line end is read again at the next import."""
     fault: Mapped[str | None] = mapped_column(CleanText, default=None)
-    """Why it cannot be read, where it cannot; it is kept and exported all the same."""
+    """Why the line cannot be read; `None` where it can. A faulty line is kept and exported as well."""
 
 
 class EpisodeRow(RecordTable):
-    """An episode: what it played."""
+    """An episode: its key, and the task, agent and training step that it belongs to."""
 
     __tablename__ = "episodes"
     __table_args__ = (UniqueConstraint("run_id", "digest"), Index(None, "task"), Index(None, "family"))
@@ -87,7 +87,7 @@ class EpisodeRow(RecordTable):
     id: Mapped[int] = mapped_column(BIG_KEY, primary_key=True)
     run_id: Mapped[int] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
     key: Mapped[str] = mapped_column(NameText)
-    """Its name within the run: "CELL/TASK/SAMPLE", or its place in files."""
+    """The name of the episode within the run: "CELL/TASK/SAMPLE", or its place in files."""
     digest: Mapped[str] = mapped_column(String(64))
     """SHA-256 of the key, which may be long."""
     stage: Mapped[str] = mapped_column(NameText, default="")
@@ -101,46 +101,46 @@ class EpisodeRow(RecordTable):
 
 
 class ScoreRow(RecordTable):
-    """What came of an episode."""
+    """The outcome of an episode."""
 
     __tablename__ = "scores"
 
     episode_id: Mapped[int] = mapped_column(BIG_KEY, ForeignKey("episodes.id", ondelete="CASCADE"), primary_key=True)
     line_id: Mapped[int] = mapped_column(BIG_KEY, ForeignKey("lines.id", ondelete="CASCADE"), index=True)
     points: Mapped[int] = mapped_column(BigInteger)
-    """Of 100; 0 where there is a fault."""
+    """Points out of 100; 0 where there is a fault."""
     solved: Mapped[bool]
     harmed: Mapped[bool]
     fault: Mapped[str | None] = mapped_column(NameText, default=None)
-    """Whose fault it is that there is no score; `None` where there is one."""
+    """The source of the fault that prevented a score; `None` where there is a score."""
     end: Mapped[str | None] = mapped_column(String(40), default=None)
-    """An `EndReason`; `None` for an episode that was stopped before."""
+    """An `EndReason`; `None` for an episode that was stopped before it ended."""
     turns: Mapped[int] = mapped_column(BigInteger, default=0)
 
 
 class VerdictRow(RecordTable):
-    """Whether a criterion counts in an episode: is met, or violated where it forbids."""
+    """Whether a criterion counts in an episode: an expectation that is met, or a prohibition that is violated."""
 
     __tablename__ = "verdicts"
     __table_args__ = (Index(None, "criterion", "counts"),)
 
     episode_id: Mapped[int] = mapped_column(BIG_KEY, ForeignKey("episodes.id", ondelete="CASCADE"), primary_key=True)
     place: Mapped[int] = mapped_column(primary_key=True)
-    """Among the episode's criteria, from 0."""
+    """The position among the episode's criteria, from 0."""
     line_id: Mapped[int] = mapped_column(BIG_KEY, ForeignKey("lines.id", ondelete="CASCADE"), index=True)
     criterion: Mapped[str] = mapped_column(NameText)
     counts: Mapped[bool]
 
 
 class TranscriptRow(RecordTable):
-    """Where an episode stands turn by turn."""
+    """The line that holds the turns of an episode."""
 
     __tablename__ = "transcripts"
 
     episode_id: Mapped[int] = mapped_column(BIG_KEY, ForeignKey("episodes.id", ondelete="CASCADE"), primary_key=True)
     line_id: Mapped[int] = mapped_column(BIG_KEY, ForeignKey("lines.id", ondelete="CASCADE"), index=True)
     place: Mapped[int]
-    """Among the episodes of the line, from 0."""
+    """The position among the episodes of the line, from 0."""
 
 
 class FigureRow(RecordTable):
@@ -159,7 +159,7 @@ class FigureRow(RecordTable):
 
 
 class TrainingEventRow(RecordTable):
-    """Something that a training run said in words, such as an alarm."""
+    """A message of a training run, such as an alarm."""
 
     __tablename__ = "training_events"
 
@@ -173,7 +173,7 @@ class TrainingEventRow(RecordTable):
 
 
 class ProofRow(RecordTable):
-    """What a proof of tasks came to."""
+    """The result of a proof of tasks."""
 
     __tablename__ = "proofs"
 
@@ -186,4 +186,4 @@ class ProofRow(RecordTable):
 
 
 LINES = frozenset({"runs", "files", "lines"})
-"""The tables that hold what was imported; the others are their index."""
+"""The tables that hold the imported bytes; all other tables are their index."""

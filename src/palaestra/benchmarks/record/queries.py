@@ -1,4 +1,4 @@
-"""What is asked of a record: runs with counts, episodes by what they are, curves, results of evaluations."""
+"""Queries of a record: runs with counts, episodes by filters, curves, and results of evaluations."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
@@ -30,12 +30,12 @@ from palaestra.trainers.stage_kinds import stage_names
 from palaestra.trajectory import Episode
 
 _MOST_NAMES = 500
-"""Names that a list of suggestions holds."""
+"""Maximum number of names in a list of suggestions."""
 
 
 @record
 class RunSummary:
-    """A run, with counts."""
+    """A run with its counts."""
 
     id: int
     name: str
@@ -45,7 +45,7 @@ class RunSummary:
     episodes: int
     expected: int | None
     scored: int
-    """Episodes with a score."""
+    """Number of episodes with a score."""
     solved: int
     harmed: int
     points: float | None
@@ -53,13 +53,13 @@ class RunSummary:
     steps: int | None
     """The last step of a training run."""
     faults: int
-    """Lines that cannot be read."""
+    """Number of lines that cannot be read."""
     updated: float
 
 
 @record
 class EpisodeSummary:
-    """An episode, in a line."""
+    """An episode as one row of a list."""
 
     id: int
     run: str
@@ -88,7 +88,7 @@ OutcomeChoice: TypeAlias = Literal["", "solved", "failed", "harmed", "fault"]
 
 @record
 class EpisodeFilter:
-    """Which episodes are asked for; what is empty does not count."""
+    """A filter of episodes; empty fields do not restrict."""
 
     run: int | None = None
     task: str = ""
@@ -96,15 +96,15 @@ class EpisodeFilter:
     family: str = ""
     """Part of a family's name."""
     criterion: str = ""
-    """A criterion's id."""
+    """The id of a criterion."""
     verdict: VerdictChoice = ""
-    """Whether the criterion is met, or violated where it forbids; of any criterion where none is named."""
+    """Whether the criterion counts: is met, or violated if it is a prohibition. Without `criterion`, any criterion."""
     outcome: OutcomeChoice = ""
 
 
 @record
 class CriterionCount:
-    """In how many episodes a criterion counts: is met, or violated where it forbids."""
+    """Number of episodes in which a criterion counts: is met, or violated if it is a prohibition."""
 
     criterion: str
     episodes: int
@@ -113,7 +113,7 @@ class CriterionCount:
 
 @record
 class TrainingEvent:
-    """Something that a training run said in words."""
+    """A message of a training run."""
 
     stage: str
     step: int
@@ -125,7 +125,7 @@ def run_named(session: Session, name: str) -> RunRow:
     """The run of this name.
 
     Raises:
-        UnknownNameError: there is none.
+        UnknownNameError: there is no such run.
     """
     run = session.scalars(select(RunRow).where(RunRow.name == name)).one_or_none()
     if run is None:
@@ -135,7 +135,7 @@ def run_named(session: Session, name: str) -> RunRow:
 
 
 def run_summaries(session: Session, *, run: int | None = None) -> list[RunSummary]:
-    """All runs, the one that changed last first; or one run."""
+    """All runs, the most recently changed first; or the run with this number."""
     rows = select(RunRow).order_by(RunRow.updated.desc(), RunRow.name)
     counts = {row.run_id: row for row in session.execute(_of_run(_COUNTS, EpisodeRow.run_id, run))}
     last_step = select(FigureRow.run_id, func.max(FigureRow.step)).group_by(FigureRow.run_id)
@@ -168,7 +168,7 @@ def run_summaries(session: Session, *, run: int | None = None) -> list[RunSummar
 
 
 def is_unfinished(session: Session, run: RunSummary) -> bool:
-    """Whether the settings of a run ask for more than the record has; files of episodes and proofs ask for nothing."""
+    """Whether the settings of a run ask for more than the record has; episode files and proofs ask for nothing."""
     if run.kind == RunKind.EVALUATION:
         return run.expected is not None and run.episodes < run.expected
     content = document_of(session, run.id, FileRole.CONFIG) if run.kind == RunKind.TRAINING else None
@@ -179,17 +179,17 @@ def is_unfinished(session: Session, run: RunSummary) -> bool:
     own = settings.get(stage)
     steps = own.get("steps") if isinstance(own, dict) else None
     if not isinstance(steps, int):
-        return True  # nobody knows its end
+        return True  # the number of steps is unknown
     last = select(func.max(FigureRow.step)).where(FigureRow.run_id == run.id, FigureRow.stage == stage)
     return (session.scalar(last) or 0) < steps
 
 
 def _by_run(session: Session, rows: Any) -> dict[int, int]:
-    found: Any = session.execute(rows).all()  # Any: pairs, which the select does not say
+    found: Any = session.execute(rows).all()  # Any: pairs; the select does not state their type
     return dict(found)
 
 
-def _count_if(condition: ColumnElement[bool]) -> ColumnElement[Any]:  # Any: sums of integers differ by database
+def _count_if(condition: ColumnElement[bool]) -> ColumnElement[Any]:  # Any: types of sums differ by database
     return func.sum(case((condition, 1), else_=0))
 
 
@@ -209,20 +209,20 @@ _COUNTS = (
 
 
 def _of_run(rows: Any, column: InstrumentedAttribute[int], run: int | None) -> Any:
-    # Any: a select, of whatever columns.
+    # Any: a select of arbitrary columns.
     return rows if run is None else rows.where(column == run)
 
 
 def find_episodes(
     session: Session, wanted: EpisodeFilter, *, limit: int, offset: int = 0
 ) -> tuple[list[EpisodeSummary], int]:
-    """Episodes in the order in which they came, and how many there are in all.
+    """Find the episodes that match a filter, in the order of their import, and count all matches.
 
     Args:
-        session: Whose record.
-        wanted: Which.
-        limit: How many are given at most.
-        offset: How many are passed over.
+        session: A session of the record.
+        wanted: The filter.
+        limit: Maximum number of episodes that are returned.
+        offset: Number of episodes that are skipped.
     """
     total = session.scalar(_matching(select(func.count()).select_from(EpisodeRow), wanted)) or 0
     rows = _matching(_EPISODES, wanted).order_by(EpisodeRow.run_id.desc(), EpisodeRow.id).limit(limit).offset(offset)
@@ -236,7 +236,7 @@ _EPISODES = (
 )
 
 
-def _matching(rows: Any, wanted: EpisodeFilter) -> Any:  # Any: a select, of whatever columns
+def _matching(rows: Any, wanted: EpisodeFilter) -> Any:  # Any: a select of arbitrary columns
     rows = rows.join(ScoreRow, ScoreRow.episode_id == EpisodeRow.id, isouter=True)
     if wanted.run is not None:
         rows = rows.where(EpisodeRow.run_id == wanted.run)
@@ -288,10 +288,10 @@ def _summary(row: Any) -> EpisodeSummary:  # Any: a row of `_EPISODES`
 
 
 def episode_summary(session: Session, episode: int) -> EpisodeSummary:
-    """An episode.
+    """The episode with this number.
 
     Raises:
-        UnknownNameError: there is none of this number.
+        UnknownNameError: there is no episode with this number.
     """
     rows = _EPISODES.join(ScoreRow, ScoreRow.episode_id == EpisodeRow.id, isouter=True)
     row = session.execute(rows.where(EpisodeRow.id == episode)).first()
@@ -301,7 +301,7 @@ def episode_summary(session: Session, episode: int) -> EpisodeSummary:
 
 
 def read_transcript(session: Session, episode: int) -> Episode | None:
-    """An episode turn by turn; `None` where only its outcome was kept."""
+    """Read an episode with its turns; `None` where only its outcome was kept."""
     row = session.execute(
         select(LineRow.content, FileRow.role, TranscriptRow.place)
         .join(LineRow, LineRow.id == TranscriptRow.line_id)
@@ -314,19 +314,19 @@ def read_transcript(session: Session, episode: int) -> Episode | None:
 
 
 def episode_names(session: Session, column: InstrumentedAttribute[str], run: int | None = None) -> list[str]:
-    """The values of a column of episodes, by name; the first 500."""
+    """The distinct values of a column of episodes, sorted; at most 500."""
     rows = select(column).where(column != "").distinct().order_by(column).limit(_MOST_NAMES)
     return [*session.scalars(_of_run(rows, EpisodeRow.run_id, run))]
 
 
 def criterion_names(session: Session) -> list[str]:
-    """The criteria of all episodes, by name; the first 500."""
+    """The criteria of all episodes, sorted by name; at most 500."""
     column = VerdictRow.criterion
     return [*session.scalars(select(column).distinct().order_by(column).limit(_MOST_NAMES))]
 
 
 def criterion_counts(session: Session, run: int) -> list[CriterionCount]:
-    """In how many episodes of a run each criterion counts, by name."""
+    """For each criterion, the number of episodes of a run in which it counts; sorted by name."""
     rows = (
         select(VerdictRow.criterion, func.count().label("episodes"), _count_if(VerdictRow.counts.is_(True)))
         .join(EpisodeRow, EpisodeRow.id == VerdictRow.episode_id)
@@ -341,7 +341,7 @@ def criterion_counts(session: Session, run: int) -> list[CriterionCount]:
 
 
 def figure_names(session: Session, run: int) -> dict[str, list[str]]:
-    """The names of the curves of a training run, by stage, in the order in which they came."""
+    """The names of the curves of a training run by stage, in the order of their import."""
     rows = select(FigureRow.stage, FigureRow.name, func.min(FigureRow.id).label("first"))
     rows = rows.where(FigureRow.run_id == run).group_by(FigureRow.stage, FigureRow.name)
     found: dict[str, list[str]] = {}
@@ -351,14 +351,14 @@ def figure_names(session: Session, run: int) -> dict[str, list[str]]:
 
 
 def curve(session: Session, run: int, stage: str, name: str) -> list[tuple[int, float]]:
-    """A curve: steps and values, in order."""
+    """The steps and values of a curve, in order."""
     rows = select(FigureRow.step, FigureRow.value)
     rows = rows.where(FigureRow.run_id == run, FigureRow.stage == stage, FigureRow.name == name)
     return [(step, value) for step, value in session.execute(rows.order_by(FigureRow.step, FigureRow.id))]
 
 
 def training_events(session: Session, run: int) -> list[TrainingEvent]:
-    """What a training run said in words, in order."""
+    """The messages of a training run, in order."""
     rows = select(TrainingEventRow).where(TrainingEventRow.run_id == run).order_by(TrainingEventRow.id)
     return [
         TrainingEvent(stage=row.stage, step=row.step, name=row.name, text=row.text) for row in session.scalars(rows)
@@ -366,12 +366,12 @@ def training_events(session: Session, run: int) -> list[TrainingEvent]:
 
 
 def proof_sentences(session: Session, run: int) -> list[str]:
-    """What the proofs of a run came to."""
+    """The result sentences of the proofs of a run."""
     return [*session.scalars(select(ProofRow.sentence).where(ProofRow.run_id == run))]
 
 
 def document_of(session: Session, run: int, role: FileRole) -> bytes | None:
-    """A document of a run; `None` where it has none."""
+    """The content of a document of a run; `None` where the run has no such document."""
     return next(iter(_contents(session, run, role)), None)
 
 
@@ -382,7 +382,7 @@ def _contents(session: Session, run: int, role: FileRole) -> Sequence[bytes]:
 
 
 def file_digests(session: Session, run: int) -> tuple[str, ...]:
-    """Hashes of the files of a run: while they stay, so does all that is computed from them."""
+    """Hashes of the files of a run. Results computed from the files stay valid while the hashes are the same."""
     return tuple(session.scalars(select(FileRow.digest).where(FileRow.run_id == run).order_by(FileRow.id)))
 
 
@@ -390,7 +390,7 @@ def results_of_run(session: Session, run: int) -> Results:
     """The results of an evaluation, without episodes.
 
     Raises:
-        RecordError: it is none, or its settings cannot be read.
+        RecordError: the run is not an evaluation, or its settings cannot be read.
     """
     settings = document_of(session, run, FileRole.SETTINGS)
     if settings is None:

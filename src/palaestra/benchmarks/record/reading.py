@@ -1,4 +1,4 @@
-"""A line of a file becomes rows: what the index of a record knows of it. The same bytes give the same rows."""
+"""Parses a line of a file into the rows of a record's index. The same bytes give the same rows."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
@@ -24,27 +24,27 @@ _NOTHING = EpisodeCost(prompt_tokens=None, completion_tokens=None)
 
 
 class LineFault(ValueError):  # noqa: N818  the line is at fault
-    """A line is not what its file holds; the message says where."""
+    """A line does not have the format of its file; the message locates the error."""
 
 
 @record
 class IndexedEpisode:
-    """What a line says of an episode."""
+    """The content of a line about an episode."""
 
     key: str
     stage: str = ""
     step: int | None = None
     episode: Episode | None = None
-    """`None` where the line holds its outcome alone."""
+    """`None` where the line holds only the outcome."""
     outcome: EpisodeOutcome | None = None
-    """`None` where another file has the word over it."""
+    """`None` where another file decides the outcome."""
     place: int = 0
-    """Among the episodes of the line."""
+    """The position among the episodes of the line."""
 
 
 @record
 class IndexedEvent:
-    """Something that a training run said in words."""
+    """A message of a training run."""
 
     step: int
     name: str
@@ -53,7 +53,7 @@ class IndexedEvent:
 
 @record
 class IndexedProof:
-    """What a proof came to."""
+    """The result of a proof."""
 
     is_proved: bool
     tasks: int
@@ -63,25 +63,25 @@ class IndexedProof:
 
 @record
 class LineIndex:
-    """All that is known of a line."""
+    """Everything that was parsed from a line."""
 
     episodes: tuple[IndexedEpisode, ...] = ()
     figures: tuple[tuple[int, str, float], ...] = ()
-    """Step, name and value."""
+    """Step, name and value of each figure."""
     events: tuple[IndexedEvent, ...] = ()
     proof: IndexedProof | None = None
     settings: JsonObject = field(default_factory=dict[str, Any])
-    """Of a document of settings."""
+    """The content of a document of settings."""
 
 
 def read_line(content: bytes, role: FileRole, *, stage: str, number: int) -> LineIndex:
-    """What a line says.
+    """Parse a line.
 
     Args:
-        content: The line, without its end.
-        role: What its file holds.
-        stage: The training stage whose file it is.
-        number: The line's, which names episodes that have no other name.
+        content: The line, without its line end.
+        role: The role of the file.
+        stage: The training stage that the file belongs to.
+        number: The number of the line; it names episodes that have no other name.
 
     Raises:
         LineFault: the line cannot be read.
@@ -100,7 +100,7 @@ def read_line(content: bytes, role: FileRole, *, stage: str, number: int) -> Lin
 
 
 def _check_numbers(found: LineIndex) -> None:
-    """JSON holds integers of any size, and databases do not."""
+    """Check that all integers fit into a database column; JSON holds integers of any size."""
     for one in found.episodes:
         own = one.outcome
         numbers = [one.step] + ([] if own is None else [own.points, own.turns, own.sample])
@@ -111,7 +111,7 @@ def _check_numbers(found: LineIndex) -> None:
 
 
 def episode_at(content: bytes, role: FileRole, place: int) -> Episode:
-    """An episode of a line, to be read turn by turn."""
+    """Parse one episode of a line, with its turns."""
     if role is FileRole.JOURNAL:
         return _BLOCK.validate_json(content).episodes[place]
     if role is FileRole.BATCHES:
@@ -149,7 +149,7 @@ def _episode(content: bytes, stage: str, number: int) -> LineIndex:
 
 
 def _index_episode(episode: Episode, key: str, stage: str, step: int | None, place: int) -> IndexedEpisode:
-    """An episode that no evaluation has judged: its outcome is what an evaluation would have made of it."""
+    """Index an episode without an evaluation: its outcome is computed as an evaluation would compute it."""
     where = EpisodeKey(cell="", task=episode.task.id, sample=0, seed=0)
     outcome = outcome_of(Attempt(episode_key=where, came=episode, spent=_NOTHING, begun=True))
     if not episode.valid_for_baseline:
@@ -163,7 +163,7 @@ def _batch(content: bytes, stage: str, number: int) -> LineIndex:
     episodes = (_EPISODE.validate_python(one) for one in _recorded_episodes(batch))
     return LineIndex(
         episodes=tuple(
-            # A step may be recorded twice, since its batch was quarantined; both are kept.
+            # A step may be recorded twice, because its batch was quarantined; both records are kept.
             _index_episode(episode, f"{stage}/line {number}/{place}", stage, step, place)
             for place, episode in enumerate(episodes)
         )
@@ -171,7 +171,7 @@ def _batch(content: bytes, stage: str, number: int) -> LineIndex:
 
 
 def _recorded_episodes(batch: Any) -> list[Any]:  # Any: JSON that the trainer wrote
-    """The episodes of a batch, of whole groups first and of continuations then."""
+    """The episodes of a batch: first those of whole groups, then continuations."""
     groups: list[Any] = [*batch["groups"], *(batch.get("branches") or [])]
     return [episode for group in groups for episode in group["episodes"]]
 

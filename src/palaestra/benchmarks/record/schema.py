@@ -1,6 +1,6 @@
-"""The version of a record's tables: which one a database has, and how it becomes another one, up or down.
+"""The version of a record's tables: which version a database has, and its migration to another version.
 
-Alembic runs the migrations; it comes with the extra `serve` and is imported where a migration is run.
+Alembic runs the migrations. It comes with the extra `serve` and is imported only where a migration runs.
 """
 
 from importlib.resources import files
@@ -14,7 +14,7 @@ from palaestra.benchmarks.record.importing import rebuild_index
 from palaestra.errors import RecordError
 
 REVISIONS = ("0001", "0002")
-"""From the oldest on."""
+"""All versions, the oldest first."""
 NEWEST = REVISIONS[-1]
 EMPTY = "base"
 """The version of a database without tables."""
@@ -24,7 +24,7 @@ def revision_of(database: RecordDatabase) -> str:
     """The version of a database; `EMPTY` where it holds nothing.
 
     Raises:
-        RecordError: it holds tables of something else.
+        RecordError: the database holds other tables.
     """
     with database.read() as session:
         return _revision(session, database.label)
@@ -40,10 +40,10 @@ def _revision(session: Session, label: str) -> str:
 
 
 def check_schema(database: RecordDatabase) -> None:
-    """Check that the tables are those of this version.
+    """Check that the tables have this version.
 
     Raises:
-        RecordError: there are none, or those of an older or newer version.
+        RecordError: there are no tables, or they have an older or newer version.
     """
     found = revision_of(database)
     if found == NEWEST:
@@ -61,10 +61,10 @@ def check_schema(database: RecordDatabase) -> None:
 
 
 def migrate(database: RecordDatabase, revision: str = NEWEST) -> tuple[str, str]:
-    """Bring the tables to a version, in one transaction.
+    """Migrate the tables to a version, in one transaction.
 
     Args:
-        database: Whose tables.
+        database: The database to migrate.
         revision: One of `REVISIONS`, or `EMPTY`.
 
     Returns:
@@ -72,7 +72,7 @@ def migrate(database: RecordDatabase, revision: str = NEWEST) -> tuple[str, str]
 
     Raises:
         RecordError: the database was made by a newer version, or holds something else.
-        StorageError: the database refuses; it stays as it was.
+        StorageError: the database refuses the migration; it stays unchanged.
     """
     known = (EMPTY, *REVISIONS)
     if revision not in known:
@@ -89,7 +89,7 @@ def migrate(database: RecordDatabase, revision: str = NEWEST) -> tuple[str, str]
         if not database.is_file:
             connection.execute(text("SELECT pg_advisory_xact_lock(5038230)"))  # one migration at a time
         with Session(connection) as session:
-            before = _revision(session, database.label)  # once more: now nobody else migrates
+            before = _revision(session, database.label)  # read again: from here on no other migration runs
         config.attributes["connection"] = connection
         upwards = known.index(revision) >= known.index(before)
         (command.upgrade if upwards else command.downgrade)(config, revision)
@@ -99,7 +99,7 @@ def migrate(database: RecordDatabase, revision: str = NEWEST) -> tuple[str, str]
 
 
 def prepare(database: RecordDatabase) -> None:
-    """Make the tables where there are none, and check those that are there; raises as `check_schema` does."""
+    """Create the tables where there are none, and check existing ones. It raises as `check_schema` does."""
     if revision_of(database) == EMPTY:
         migrate(database)
     check_schema(database)

@@ -1,4 +1,4 @@
-"""What can be imported: evaluations, training runs, loose episodes and proofs, as they lie in folders."""
+"""Finds what can be imported from folders: evaluations, training runs, files of episodes and proofs."""
 
 from collections.abc import Iterator
 from enum import StrEnum
@@ -22,28 +22,28 @@ _PROOF_KEYS = frozenset({"verdict", "faults", "by_task"})
 
 
 class RunKind(StrEnum):
-    """What a run is."""
+    """The kind of a run."""
 
     EVALUATION = "evaluation"
-    """The folder of `palaestra eval`."""
+    """The output folder of `palaestra eval`."""
     TRAINING = "training"
-    """The folder of `palaestra train`."""
+    """The output folder of `palaestra train`."""
     EPISODES = "episodes"
-    """A file of trajectories, one a line."""
+    """A file of trajectories, one per line."""
     PROOF = "proof"
     """A proof of tasks as JSON."""
 
 
 class FileRole(StrEnum):
-    """What a file of a run holds."""
+    """The role of a file in a run."""
 
     SETTINGS = "settings"
-    """What an evaluation was asked for. A document."""
+    """The settings of an evaluation. A document."""
     OUTCOMES = "outcomes"
     JOURNAL = "journal"
-    """Outcomes and episodes of an evaluation that goes on."""
+    """Outcomes and episodes of an unfinished evaluation."""
     TRAJECTORIES = "trajectories"
-    """Episodes of an evaluation whose outcomes stand elsewhere."""
+    """Episodes of an evaluation whose outcomes are in another file."""
     CONFIG = "config"
     """The settings of a training run. A document."""
     METRICS = "metrics"
@@ -52,7 +52,7 @@ class FileRole(StrEnum):
     BATCHES = "batches"
     EPISODES = "episodes"
     PROOF = "proof"
-    """A document."""
+    """The result of a proof. A document."""
 
     @property
     def is_document(self) -> bool:
@@ -69,12 +69,12 @@ class SourceFile:
 
     path: Path
     name: str
-    """Within its run, with "/" between folders."""
+    """The name of the file within its run, with "/" between folders."""
     role: FileRole
 
     @property
     def stage(self) -> str:
-        """The training stage whose file it is; "" for those of a whole run."""
+        """The training stage that the file belongs to; "" for files of a whole run."""
         return stage_of(self.name)
 
 
@@ -88,19 +88,19 @@ class SourceRun:
     """A run that can be imported."""
 
     name: str
-    """As the record calls it."""
+    """The name of the run in the record."""
     kind: RunKind
     path: Path
     files: tuple[SourceFile, ...]
-    """In the order in which they are read."""
+    """The files in the order in which they are read."""
 
 
 def find_sources(path: Path, *, name: str | None = None) -> list[SourceRun]:
-    """The runs at a path, or in the folders below it.
+    """Find the runs at a path or in the folders below it.
 
     Args:
         path: A folder or a file.
-        name: What the run is called in the record; its path where it is left out.
+        name: The name of the run in the record; by default its path.
 
     Raises:
         RecordError: there is nothing to import, or there are several runs for one name.
@@ -125,7 +125,7 @@ def _name_of(path: Path) -> str:
 
 
 def _walk(path: Path) -> Iterator[Path]:
-    """Runs at a path and below it, by name; what lies within a run belongs to it."""
+    """Paths of the runs at a path and below it, sorted by name. Files inside a run belong to that run."""
     if path.is_file() or _kind_of_folder(path) is not None:
         if path.is_dir() or _kind_of_file(path) is not None:
             yield path
@@ -160,13 +160,13 @@ def _is_proof(path: Path) -> bool:
 
 @lru_cache(maxsize=4_096)
 def _holds_proof(path: Path, changed: int, size: int) -> bool:
-    """Whether a document is a proof; whoever follows a folder asks again every few seconds."""
+    """Whether a document is a proof. The result is cached: following a folder asks again every few seconds."""
     del changed, size
     return _document(path).keys() >= _PROOF_KEYS
 
 
 def _document(path: Path) -> JsonObject:
-    """A document; an empty one where it cannot be read."""
+    """Read a JSON document; an empty one where it cannot be read."""
     try:
         read: object = orjson.loads(path.read_bytes())
     except (OSError, orjson.JSONDecodeError):
@@ -183,7 +183,7 @@ def _source(path: Path, name: str) -> SourceRun:
     if _kind_of_folder(path) is RunKind.TRAINING:
         return SourceRun(name=name, kind=RunKind.TRAINING, path=path, files=tuple(_of_training(path)))
     roles = {SETTINGS: FileRole.SETTINGS}
-    if (path / JOURNAL).exists():  # which has the word over the final files while it is there
+    if (path / JOURNAL).exists():  # while the journal exists, it takes precedence over the final files
         roles |= {JOURNAL: FileRole.JOURNAL}
     else:
         roles |= {OUTCOMES: FileRole.OUTCOMES, TRAJECTORIES: FileRole.TRAJECTORIES}

@@ -1,4 +1,4 @@
-"""The lines of a file in the record, in order, a few at a time: a line may be large, and a file may have many."""
+"""Reads the lines of a stored file in order, a few at a time: lines may be large, and files may have many lines."""
 
 from collections.abc import Iterator
 
@@ -9,14 +9,14 @@ from palaestra.benchmarks.record.line_reader import PIECE, FileLine
 from palaestra.benchmarks.record.models import LineRow
 
 _MOST = 1_000
-"""Lines that are read at once, where they are small."""
+"""Maximum number of small lines that are read at once."""
 
 
 def stored_lines(session: Session, file: int) -> Iterator[FileLine]:
     """The lines of a file.
 
     Args:
-        session: Whose record.
+        session: A session of the record.
         file: The number of the file.
     """
     last, count = 0, 1

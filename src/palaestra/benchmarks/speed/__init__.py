@@ -1,4 +1,4 @@
-"""Speed: what a step, a reset, a copy and a live world cost, and how that compares with other ways to do it."""
+"""Speed benchmarks: the cost of steps, resets, copies and live worlds, and comparisons with other implementations."""
 
 from palaestra.benchmarks.speed.bench import SECTIONS, bench_env
 from palaestra.benchmarks.speed.figures import (

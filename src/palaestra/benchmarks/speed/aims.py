@@ -1,4 +1,4 @@
-"""What the engine aims at. A figure is shown beside its aim; no run fails for missing one, since machines differ."""
+"""Target values of the engine, which tables show beside the figures; a run never fails, because machines differ."""
 
 from palaestra.benchmarks.speed.copies import COPIES, WRITES, timing_name
 
@@ -7,15 +7,15 @@ AIMS: dict[str, float] = {
     "reset, warm": 50.0,
     **{timing_name(copy, WRITES): 20.0 for copy in COPIES},
 }
-"""Microseconds that a thing should take at most, on average, by the name of its timing."""
+"""Maximum mean in microseconds, by the name of the timing."""
 
 LIVE_BYTES = 64 * 1024
-"""Bytes that a live environment should weigh at most, beyond what all share."""
+"""Maximum bytes of a live environment beyond what all environments share."""
 
 LIVE_WORLDS = 10_000
-"""How many environments one process should hold at once."""
+"""Number of environments that one process should hold at once."""
 
 
 def judge_aim(here: float, at_most: float) -> str:
-    """The aim and whether it was met, as tables show it."""
+    """The target and whether it was met, as tables show it."""
     return f"{at_most:,.0f}, {'met' if here <= at_most else 'not met'}"

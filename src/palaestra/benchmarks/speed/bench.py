@@ -1,4 +1,4 @@
-"""`palaestra bench env`: what a world costs, measured in one run so that its ratios mean something on any machine."""
+"""`palaestra bench env`: measures the cost of a world in one run, so that its ratios are comparable across machines."""
 
 import gc
 import os
@@ -43,7 +43,7 @@ SECTIONS = (
     "vectors",
     "memory",
 )
-"""What is measured, in this order; `progress` is told each name when it is done."""
+"""The measured sections, in this order; `progress` receives each name when its section is done."""
 
 
 def bench_env(
@@ -53,13 +53,13 @@ def bench_env(
     seed: int = 0,
     progress: Callable[[str], None] = lambda _: None,
 ) -> SpeedReport:
-    """Measure a world: the oracle's mix of split train, copies, memory, vectors, and other ways to do the same.
+    """Measure a world: the oracle's episodes of split train, copies, memory, vectors, and other implementations.
 
     Args:
         env_id: The world.
-        scale: How much is measured.
-        seed: Draws the order of the tasks.
-        progress: Told the name of each of `SECTIONS` when it is done.
+        scale: The size of the run.
+        seed: Random seed of the order of the tasks.
+        progress: Receives the name of each of `SECTIONS` when it is done.
     """
     run = _Run(env=make_env(env_id), env_id=env_id, scale=scale, seed=seed, machine=_machine())
     for name in SECTIONS:
@@ -70,7 +70,7 @@ def bench_env(
 
 @dataclass(slots=True, kw_only=True)
 class _Run:
-    """A run under way: the world, and what was found so far."""
+    """A run in progress: the world, and the results so far."""
 
     env: ToolEnv
     env_id: str
@@ -104,7 +104,7 @@ class _Run:
         train = len(env.world.seeds["train"])
         few = task_ids[: scale.places]
         return {
-            # One task more than there are worlds: then one world at least is met again, warm.
+            # One task more than there are worlds, so that at least one world is reset a second time, warm.
             "cold resets": lambda watch: time_cold_resets(watch, env, task_ids[: max(scale.cold, train + 1)]),
             "episodes": lambda watch: _time_warm_episodes(watch, env, task_ids, scale.episodes),
             "copies": lambda watch: time_copies(watch, make_env(self.env_id, max_turns=100_000), few),
@@ -128,7 +128,7 @@ class _Run:
 
         try:
             process = time_server(self.watch, self.env, task_ids, self.scale.served)
-        except TaskError as error:  # it serves tools of the Storefront
+        except TaskError as error:  # the server has only the Storefront's tools
             self._leave_out(SERVER, f"not measured: {error}")
             return
         if process is not None:
@@ -145,7 +145,7 @@ class _Run:
         self.unmeasured.append(MissingFigure(section=section, why=why))
 
     def report(self) -> SpeedReport:
-        """Everything that was found."""
+        """The report of all results."""
         assert self.memory is not None, "memory is one of SECTIONS"
         timings = self.watch.timings()
         return SpeedReport(
@@ -164,14 +164,14 @@ class _Run:
 
 
 def make_env(env_id: str, *, max_turns: int | None = None) -> ToolEnv:
-    """The environment of that id as it is, unwrapped."""
+    """The environment with that id, without wrappers."""
     env = gym.make(env_id, max_turns=max_turns)
     assert isinstance(env, ToolEnv), f"{env_id} is wrapped, or no environment of Palaestra's"
     return env
 
 
 def _time_warm_episodes(watch: Stopwatch, env: ToolEnv, task_ids: Sequence[str], episodes: int) -> None:
-    time_episodes(Stopwatch(), env, task_ids, min(episodes, len(task_ids)))  # indexes are built when first used
+    time_episodes(Stopwatch(), env, task_ids, min(episodes, len(task_ids)))  # indexes are built at first use
     gc.collect()
     time_episodes(watch, env, task_ids, episodes)
 

@@ -1,4 +1,4 @@
-"""Code as an action beside the same call by JSON: what a fresh interpreter in a sandbox costs."""
+"""Code actions beside the same call as JSON: the cost of a fresh interpreter in a sandbox."""
 
 from collections.abc import Sequence
 
@@ -10,11 +10,11 @@ from palaestra.tools import FORMATS
 BY_JSON = "action by JSON, one call"
 BY_CODE = "action by code, one call"
 MANY = 20
-"""Calls of the program that shows what a call inside of code costs."""
+"""Number of calls in the program that measures the cost of one call inside code."""
 
 
 def time_code_actions(watch: Stopwatch, env_id: str, task_ids: Sequence[str]) -> None:
-    """Time each call of some oracles as JSON and as code, and programs of no call and of many.
+    """Time each call of some oracles as JSON and as code, and programs without calls and with many calls.
 
     Raises:
         CapabilityError: this machine cannot run code in a sandbox.

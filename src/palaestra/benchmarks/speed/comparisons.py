@@ -1,4 +1,4 @@
-"""Which timings are compared with which, in names that people understand."""
+"""The pairs of timings that are compared, with readable names."""
 
 from collections.abc import Iterator, Sequence
 
@@ -31,7 +31,7 @@ _PAIRS = (
 
 
 def ratios(timings: Sequence[Timing]) -> tuple[TimeRatio, ...]:
-    """Every comparison of which both sides were measured."""
+    """All comparisons whose two timings were measured."""
     return tuple(_ratios(timings))
 
 

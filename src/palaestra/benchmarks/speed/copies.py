@@ -1,4 +1,4 @@
-"""Copies of a running episode and hashes of where it stands, before the first write and after some."""
+"""Times copies of a running episode and hashes of its state, before the first write and after several."""
 
 from collections.abc import Sequence
 
@@ -7,17 +7,17 @@ from palaestra.envs import ToolEnv
 from palaestra.errors import TaskError
 
 WRITES = 10
-"""After how many writes copies are measured, besides before the first."""
+"""Number of writes before the second measurement; the first takes place before any write."""
 
 COPIES = ("snapshot", "restore", "fork")
-"""The copies that are measured; hashes come beside them."""
+"""The measured kinds of copies; hashes are measured as well."""
 
 _REPEATS = 5
 _DRAWS = 256
 
 
 def timing_name(copy: str, writes: int, *, cold: bool = False) -> str:
-    """What the timing of a copy is called: cold is the first at a place, warm every later one."""
+    """The name of the timing of a copy. The first copy at a state is cold, all later copies are warm."""
     return f"{copy}, {writes} writes, cold" if cold else f"{copy}, {writes} writes"
 
 
@@ -43,10 +43,10 @@ def _time_at(watch: Stopwatch, env: ToolEnv, writes: int) -> None:
 
 
 def write(env: ToolEnv, count: int) -> None:
-    """Make calls that write until the episode has written `count` rows or more.
+    """Play random legal calls until the episode has written at least `count` rows.
 
     Raises:
-        TaskError: none of many legal calls writes.
+        TaskError: none of many legal calls writes a row.
     """
     while len(env.journal) < count:
         here, written = env.snapshot(), len(env.journal)

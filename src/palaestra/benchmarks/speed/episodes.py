@@ -1,4 +1,4 @@
-"""The oracle's episodes: resets, cold and warm, and every step of the mix of tools that solves the tasks."""
+"""Times the oracle's episodes: cold and warm resets, and every step of the tool calls that solve the tasks."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -14,13 +14,13 @@ from palaestra.tools import CONTROL, Tool
 
 TALK = "talk or finish"
 CLASSES = ("search", "read", "compute", "write", TALK)
-"""What kinds of tools there are, by what a call of them does."""
+"""The classes of tools, by the effect of a call."""
 
 _CONTROL = frozenset(tool.name for tool in CONTROL)
 
 
 def class_of(tool: Tool) -> str:
-    """Which of `CLASSES` a tool belongs to."""
+    """The class in `CLASSES` that a tool belongs to."""
     if tool.name in _CONTROL:
         return TALK
     if tool.writes:
@@ -31,14 +31,14 @@ def class_of(tool: Tool) -> str:
 
 
 def mix(env: ToolEnv, seed: int) -> list[str]:
-    """Every task that split train lists, in an order drawn from `seed`."""
+    """All tasks of split train, in a random order that `seed` determines."""
     return Stream.root("bench-env", seed).permutation(env.task_set.ids("train"))
 
 
 def time_cold_resets(watch: Stopwatch, env: ToolEnv, task_ids: Sequence[str]) -> None:
-    """Time the first reset to each task: in a world of which there are rows already, and in one that must be made."""
+    """Time the first reset to each task: in a world whose rows exist already, and in a world that must be generated."""
     warm = env.task_set
-    # A world and task set that nobody has used, whatever this process did before.
+    # A fresh world and task set, so that nothing that this process did before is reused.
     stated = (family for family in warm.families.values() if family.twin_of is None)
     env.task_set = TaskSet(replace(warm.world), stated)
     known: set[int] = set()
@@ -53,7 +53,7 @@ def time_cold_resets(watch: Stopwatch, env: ToolEnv, task_ids: Sequence[str]) ->
 
 
 def time_episodes(watch: Stopwatch, env: ToolEnv, task_ids: Sequence[str], count: int) -> None:
-    """Time the resets and steps of `count` episodes that the oracle plays, each task in turn."""
+    """Time the resets and steps of `count` episodes that the oracle plays, cycling through the tasks."""
     kinds = {tool.name: f"step, {class_of(tool)}" for tool in env.world.toolbox}
     for task_id, actions in _play(env, task_ids, count):
         watch.time("reset, warm", env.reset, seed=0, options={"task": task_id})

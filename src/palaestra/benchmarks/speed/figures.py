@@ -1,4 +1,4 @@
-"""What a measurement says: timings, comparisons, memory, scaling, and the report that holds them."""
+"""Records of measurements: timings, comparisons, memory, scaling, and the report that holds them."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -9,7 +9,7 @@ from palaestra.records import JsonObject
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timing:
-    """How long one thing takes, in microseconds."""
+    """The durations of one operation, in microseconds."""
 
     name: str
     mean: float
@@ -19,7 +19,7 @@ class Timing:
 
     @classmethod
     def of(cls, name: str, nanoseconds: Iterable[int]) -> "Timing":
-        """The timing that single measurements amount to. Percentiles are measured values (nearest rank).
+        """Summarise single measurements. Percentiles are measured values (nearest rank).
 
         Raises:
             ValueError: there is no measurement.
@@ -42,81 +42,81 @@ def _rank(values: list[int], percent: int) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeRatio:
-    """How many times as long one thing takes as another, in the same run."""
+    """The ratio of the durations of two operations in the same run."""
 
     name: str
     of: str
-    """The name of the timing above the line."""
+    """The name of the timing in the numerator."""
     to: str
-    """The name of the timing below it."""
+    """The name of the timing in the denominator."""
     means: float
-    """By their means, which rare slow calls move."""
+    """The ratio of the means, which are sensitive to rare slow calls."""
     medians: float
-    """By their medians, which they do not."""
+    """The ratio of the medians, which are not sensitive to rare slow calls."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MissingFigure:
-    """What this run did not measure, and why."""
+    """A section that this run did not measure, and the reason."""
 
     section: str
     why: str
-    """In words, with the way out: what to install."""
+    """The reason in words, with the remedy: what to install."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnvironmentMemory:
-    """What live environments weigh beyond what all environments share."""
+    """Memory of live environments beyond what all environments share."""
 
     worlds: int
-    """How many lived at once."""
+    """Number of environments alive at once."""
     written_rows: float
-    """How many rows each had written, on average."""
+    """Mean number of rows that an environment has written."""
     traced_bytes: float
-    """Bytes for each, as `tracemalloc` counts what Python allocated."""
+    """Bytes per environment, by the allocations that `tracemalloc` counts."""
     resident_bytes: float | None
-    """Bytes for each, by how much the process grew; `None` where the system does not tell.
+    """Bytes per environment, by the growth of the process; `None` where the system does not report it.
 
-    The process grows by whole arenas and first fills the holes it has, so of few worlds this is the rougher figure.
+    A process grows by whole arenas and first fills its free blocks, so with few environments this figure is less exact.
     """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessMemory:
-    """What a world weighs that is a process of its own."""
+    """Memory of a world that runs in a process of its own."""
 
     name: str
     resident_bytes: float
-    """Bytes that such a process holds, libraries included: nothing of it is shared by the next one."""
+    """Resident bytes of such a process, with its libraries; processes share none of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Throughput:
-    """How fast a vector of environments plays the oracle's mix, resets included."""
+    """The speed at which a vector of environments plays the oracle's episodes, resets included."""
 
     name: str
-    """How it runs."""
+    """The kind of vector."""
     processes: int
-    """How many processes step environments."""
+    """Number of processes that step environments."""
     envs: int
-    """How many environments there are in all."""
+    """Total number of environments."""
     steps_per_second: float
-    """Steps of single environments, summed over all of them, in the fastest of several passes."""
+    """Steps per second, summed over all environments, in the fastest of several passes."""
     scaling: float
-    """How many times as fast as the same with one process, in this run."""
+    """The speed relative to the same kind of vector with one process, in this run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpeedReport:
-    """The figures of one run."""
+    """The results of one run."""
 
     env_id: str
     episodes: int
     seed: int
     machine: JsonObject
-    """Python, processor and system that the run was made on, and how many processes wanted to run before it began."""
+    """Python, processor and system of the machine, and its load average before the run."""
     method: str
-    """How it was measured, in words."""
+    """The method of measurement, in words."""
     timings: tuple[Timing, ...]
     ratios: tuple[TimeRatio, ...]
     memory: EnvironmentMemory
@@ -128,7 +128,7 @@ class SpeedReport:
         """The timing of that name.
 
         Raises:
-            UnknownNameError: there is none.
+            UnknownNameError: there is no such timing.
         """
         for timing in self.timings:
             if timing.name == name:
@@ -141,7 +141,7 @@ class SpeedReport:
 
 
 def ratio(name: str, timings: Iterable[Timing], of: str, to: str) -> TimeRatio:
-    """The ratio of two of `timings`."""
+    """The ratio of the timing `of` to the timing `to`."""
     named = {t.name: t for t in timings}
     above, below = named[of], named[to]
     return TimeRatio(name=name, of=of, to=to, means=above.mean / below.mean, medians=above.p50 / below.p50)

@@ -1,7 +1,7 @@
-"""The baseline: a world as plain dictionaries of rows, copied whole for each episode and searched row by row.
+"""The baseline: a world as plain dictionaries of rows, copied as a whole for each episode and searched row by row.
 
-This is how many environments hold their data. The same tool functions run on it, and it keeps no journal, so it can
-neither take back a refused call nor be forked, hashed or compared.
+Many environments hold their data in this way. The same tool functions run on it. It keeps no journal, so it cannot undo
+a refused call, and cannot be forked, hashed or compared.
 """
 
 import copy
@@ -21,7 +21,7 @@ Tables = dict[str, dict[str, Row]]
 
 
 def tables_of(overlay: Overlay) -> Tables:
-    """Every row of an overlay, by table and key."""
+    """All rows of an overlay, by table and key."""
     return {info.name: {row.id: row for row in overlay.find(info.kind)} for info in overlay.base.schema}
 
 
@@ -30,7 +30,7 @@ class NaiveState:
 
     Args:
         schema: The tables.
-        tables: The rows; copied whole.
+        tables: The rows; they are copied as a whole.
     """
 
     def __init__(self, schema: Schema, tables: Tables) -> None:

@@ -1,4 +1,4 @@
-"""What many registered worlds cost those who use one: an import, the command's help, an environment."""
+"""The cost of many registered worlds for a program: importing Palaestra, the command's help, making an environment."""
 
 import os
 import resource
@@ -22,16 +22,16 @@ PROGRAMS: Mapping[str, str] = {
     ),
     "gym.make of one": _MAKE,
 }
-"""By name: what a fresh interpreter runs."""
+"""The programs that a fresh interpreter runs, by name."""
 
 
 @record
 class RegisteredCost:
-    """One program with one world registered and with many, in processor time and peak memory."""
+    """The processor time and peak memory of a program with one registered world and with many."""
 
     name: str
     one_seconds: float
-    """The median over runs, user and system together."""
+    """Median over runs of user and system time together."""
     many_seconds: float
     ratio: float
     """The median of the ratios of paired runs."""
@@ -42,18 +42,18 @@ class RegisteredCost:
 def bench_registered(
     *, worlds: int = 300, runs: int = 15, progress: Callable[[str], None] = lambda _: None
 ) -> list[RegisteredCost]:
-    """Run each program in turn with one installed world pack more and with `worlds` of them.
+    """Run each program in turn with one additional installed world pack and with `worlds` additional packs.
 
     Args:
-        worlds: How many packs an installed distribution offers.
-        runs: Pairs of each program.
-        progress: Told each program when it is done.
+        worlds: Number of packs that an installed distribution offers.
+        runs: Number of paired runs of each program.
+        progress: Receives the name of each program when it is done.
     """
     with tempfile.TemporaryDirectory() as directory:
         sites = {count: _site(Path(directory) / str(count), count) for count in (1, worlds)}
         found: list[RegisteredCost] = []
         for name, program in PROGRAMS.items():
-            for site in sites.values():  # the files are read once before it counts
+            for site in sites.values():  # untimed runs, so that the files are in the disk cache
                 _measure(program, site)
             pairs = [(_measure(program, sites[1]), _measure(program, sites[worlds])) for _ in range(runs)]
             found.append(_cost(name, pairs))
@@ -62,7 +62,7 @@ def bench_registered(
 
 
 def _site(folder: Path, count: int) -> Path:
-    """A folder that looks as if a distribution with so many packs were installed there."""
+    """Create a folder in which a distribution with `count` packs appears to be installed."""
     info = folder / "many_worlds-1.0.dist-info"
     info.mkdir(parents=True)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: many-worlds\nVersion: 1.0\n")
@@ -72,7 +72,7 @@ def _site(folder: Path, count: int) -> Path:
 
 
 def _measure(program: str, site: Path) -> tuple[float, float]:
-    """Processor seconds and peak megabytes of a fresh interpreter."""
+    """Run a program in a fresh interpreter; return its processor seconds and peak megabytes."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(site), *sys.path])}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     run = subprocess.run(  # noqa: S603  our own program

@@ -1,4 +1,4 @@
-"""How much a run measures: enough to publish, or enough to see that everything can be measured."""
+"""The size of a run: large enough to publish, or small enough to check that every measurement works."""
 
 from dataclasses import dataclass
 
@@ -7,28 +7,28 @@ from palaestra.benchmarks.speed.aims import LIVE_WORLDS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """How much of each thing is measured."""
+    """The number of measurements of each kind."""
 
     runs: int = 5
-    """How often each section is done over; the quietest counts."""
+    """Repetitions of each section; the fastest repetition counts."""
     episodes: int = 1_000
-    """How many episodes the oracle plays in a run."""
+    """Episodes that the oracle plays in a run."""
     cold: int = 200
-    """To how many tasks the first reset is timed."""
+    """Tasks whose first reset is timed."""
     places: int = 12
-    """At how many tasks copies, hashes and other stores are measured."""
+    """Tasks at which copies, hashes and other stores are measured."""
     copies: int = 20
-    """How often a world's rows are copied."""
+    """Copies of a world's rows."""
     served: int = 12
-    """How many episodes are played through a server process each."""
+    """Episodes that are played through a server process each."""
     peer_tasks: int = 40
-    """How many of a peer's own tasks are played."""
+    """Tasks of a peer that are played."""
     played: int = 24
-    """How many tasks a pass of a vector of environments plays."""
+    """Tasks that one pass of a vector of environments plays."""
     processes: tuple[int, ...] = (1, 2, 4)
-    """Over how many processes vectors run."""
+    """Numbers of processes over which vectors run."""
     worlds: int = LIVE_WORLDS
-    """How many environments live at once when they are weighed."""
+    """Environments that are alive at once while memory is measured."""
 
     def __post_init__(self) -> None:
         for name in ("runs", "episodes", "places", "copies", "served", "peer_tasks", "played", "worlds"):
@@ -37,7 +37,7 @@ class Scale:
 
 
 FULL = Scale()
-"""What figures to publish come from: a few minutes."""
+"""The scale of published figures; a run takes a few minutes."""
 
 QUICK = Scale(
     runs=1,
@@ -51,4 +51,4 @@ QUICK = Scale(
     processes=(1, 2),
     worlds=50,
 )
-"""Everything, a little of each: under half a minute."""
+"""A few measurements of each kind; a run takes less than half a minute."""

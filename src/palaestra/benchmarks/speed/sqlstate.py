@@ -1,4 +1,4 @@
-"""A world that is read through SQL: every read of a tool is a query, and every write is followed by the projection."""
+"""A world that is read through SQL: every read of a tool is a query, and the projection follows every write."""
 
 from typing import Any
 
@@ -8,10 +8,10 @@ from palaestra.records import Json, Row
 
 
 class SqlState:
-    """Rows answered by the SQL projection alone, kept in step by the journal. It implements `protocols.State`.
+    """Rows that only the SQL projection answers; the journal keeps it in step. It implements `protocols.State`.
 
     Args:
-        overlay: Where writes go; what is read comes from the projection.
+        overlay: Receives the writes; all reads use the projection.
     """
 
     def __init__(self, overlay: Overlay) -> None:
@@ -41,20 +41,20 @@ class SqlState:
         return row
 
     def update(self, row: R, /, **changes: Any) -> R:
-        """Replace columns of a row that stands and return the new row."""
+        """Replace columns of an existing row and return the new row."""
         new = self._overlay.update(row, **changes)
         self._rows.sync(self._overlay)
         return new
 
     def delete(self, row: Row) -> None:
-        """Remove a row that stands."""
+        """Remove an existing row."""
         self._overlay.delete(row)
         self._rows.sync(self._overlay)
 
     def next_id(self, kind: type[Row]) -> str:
-        """An id that no row of this kind has had in this episode or before."""
+        """An id that no row of this kind has had, in this episode or before."""
         return self._overlay.next_id(kind)
 
     def close(self) -> None:
-        """Let the database go."""
+        """Close the database."""
         self._rows.close()

@@ -1,4 +1,4 @@
-"""Taking the time: nanoseconds of single calls, collected by name, of the quietest of several runs."""
+"""Measures single calls in nanoseconds, collected by name, and keeps the fastest of several runs."""
 
 import gc
 from collections.abc import Callable
@@ -18,42 +18,42 @@ METHOD = (
 
 
 class Stopwatch:
-    """Measurements by name, in the order in which names first came up."""
+    """Measurements by name, in the order of the first measurement of each name."""
 
     def __init__(self) -> None:
         self._taken: dict[str, list[int]] = {}
 
     def time(self, name: str, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
-        """Call `function`, note under `name` how long it took, and return what it returned."""
+        """Call `function`, record its duration under `name`, and return its result."""
         start = perf_counter_ns()
         result = function(*args, **kwargs)
         self.add(name, perf_counter_ns() - start)
         return result
 
     def add(self, name: str, nanoseconds: int) -> None:
-        """Note a measurement that was taken elsewhere."""
+        """Record a measurement that was taken elsewhere."""
         self._taken.setdefault(name, []).append(nanoseconds)
 
     def time_empty(self, name: str, count: int) -> None:
-        """Measure what measuring itself costs."""
+        """Measure the overhead of a measurement."""
         for _ in range(count):
             self.time(name, _nothing)
 
     def quietest(self, measure: "Callable[[Stopwatch], None]", runs: int) -> None:
-        """Do the same work `runs` times, and keep what was measured in the run that took least in all.
+        """Repeat the same work `runs` times, and keep the measurements of the run with the least total time.
 
-        One run is kept whole, so that the parts of a thing still add up to it.
+        One run is kept as a whole, so that the durations of its parts add up to its total.
         """
         watches = [_run(measure) for _ in range(runs)]
         for name, taken in min(watches, key=Stopwatch.total)._taken.items():
             self._taken.setdefault(name, []).extend(taken)
 
     def total(self) -> int:
-        """Nanoseconds of all measurements together."""
+        """Total nanoseconds of all measurements."""
         return sum(map(sum, self._taken.values()))
 
     def timings(self) -> tuple[Timing, ...]:
-        """All measurements so far."""
+        """The timings of all measurements so far."""
         return tuple(Timing.of(name, taken) for name, taken in self._taken.items())
 
 

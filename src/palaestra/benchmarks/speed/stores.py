@@ -1,4 +1,4 @@
-"""Other ways to hold a world's rows under the same tools: plain dictionaries, SQL, a copy of all rows at each reset."""
+"""Alternative stores for a world's rows under the same tools: plain dictionaries, SQL, a full copy at each reset."""
 
 import copy
 import pickle
@@ -19,16 +19,16 @@ _READS = 200
 
 
 def time_functions(watch: Stopwatch, env: ToolEnv, task_ids: Sequence[str]) -> None:
-    """Time the tools' functions alone on the oracle's calls: their arguments are validated and nothing is recorded."""
+    """Time only the tool functions on the oracle's calls, without validation of arguments and without a record."""
     for task_id in task_ids:
         time_calls(watch, "bare function", env, task_id)
 
 
 def time_stores(watch: Stopwatch, env: ToolEnv, task_ids: Sequence[str]) -> None:
-    """Time the same functions on the overlay, on plain dictionaries and through SQL, and each way to begin an episode.
+    """Time the same functions on the overlay, on plain dictionaries and through SQL, and an episode's start in each.
 
     Raises:
-        AssertionError: an answer differs from the overlay's.
+        AssertionError: an answer differs from the overlay's answer.
     """
     for task_id in task_ids:
         settled = env.task_set.instance(task_id).initial_state
@@ -44,10 +44,10 @@ def time_stores(watch: Stopwatch, env: ToolEnv, task_ids: Sequence[str]) -> None
 
 
 def time_calls(watch: Stopwatch, name: str, env: ToolEnv, task_id: str, state: State | None = None) -> list[bytes]:
-    """Time the functions of the oracle's calls, on `state` in place of the episode's own rows if it is given.
+    """Time the functions of the oracle's calls, on `state` instead of the episode's own rows where it is given.
 
     Returns:
-        Their answers as canonical JSON.
+        The answers as canonical JSON.
     """
     env.reset(seed=0, options={"task": task_id})
     context = env.episode.context
@@ -66,7 +66,7 @@ def time_calls(watch: Stopwatch, name: str, env: ToolEnv, task_id: str, state: S
 
 
 def time_reads(watch: Stopwatch, env: ToolEnv, task_id: str) -> None:
-    """Time reading rows by key: from the overlay, and through SQL from the projection of the same rows."""
+    """Time reads of rows by key: from the overlay, and through SQL from the projection of the same rows."""
     settled = env.task_set.instance(task_id).initial_state
     projection = SqlProjection(settled)
     rows: list[Row] = [row for info in env.world.schema for row in settled.find(info.kind)]
@@ -78,7 +78,7 @@ def time_reads(watch: Stopwatch, env: ToolEnv, task_id: str) -> None:
 
 
 def time_row_copies(watch: Stopwatch, env: ToolEnv, task_id: str, count: int) -> None:
-    """Time what an environment pays at reset that copies its rows: `copy.deepcopy`, and `pickle.loads`."""
+    """Time the reset of an environment that copies its rows: `copy.deepcopy`, and `pickle.loads`."""
     tables = tables_of(env.task_set.instance(task_id).initial_state)
     pickled = pickle.dumps(tables, protocol=pickle.HIGHEST_PROTOCOL)
     for _ in range(count):

@@ -1,10 +1,10 @@
-"""Generated worlds: what compiling, resets, steps and copies cost beside the Storefront and a server of each world.
+"""Generated worlds: the cost of compilation, resets, steps and copies, beside the Storefront and servers of the worlds.
 
-Every world is measured in each round, one after another, so that what else the machine does falls on all of them. The
+Every round measures every world, one after another, so that other load on the machine affects all of them alike. Each
 server is generated from the tools of the same world (`server/generated_program.py`) and plays the same solutions.
 
-Times are of the processor: what this process takes, and for a server what its process takes too. Waiting does not
-count, which favours the server. Where the system does not tell the time of another process, only ours counts.
+Times are processor times: of this process, and for a server also of the server's process. Waiting does not count, which
+favours the server. Where the system does not report the time of another process, only this process counts.
 """
 
 import gc
@@ -39,17 +39,17 @@ WHOLE = ("generate", "check", "compile", "make")
 EPISODE = ("reset, new population", "reset, new task", "reset", "step, read", "step, write", "snapshot", "restore")
 WORK = (*WHOLE, *EPISODE, "fork", "live episode, KiB")
 _TASKS = 6
-"""Tasks of a world that are played in a round."""
+"""Number of tasks of a world that are played in a round."""
 
 
 @record
 class SynthesisScale:
-    """How much is measured."""
+    """The size of a run."""
 
     worlds: tuple[int, ...] = (17, 40, 123)
     rounds: int = 5
     served: int = 2
-    """Episodes on a server for each world and round."""
+    """Episodes on a server per world and round."""
     live: int = 1_000
     """Episodes that are alive at once while memory is measured."""
 
@@ -65,13 +65,13 @@ class SynthesisFigure:
     kind: str
     work: str
     median: float
-    """Microseconds of a call; KiB of a live episode."""
+    """Microseconds per call; KiB per live episode."""
     low: float
     """The lower quartile."""
     high: float
     """The upper quartile."""
     count: int
-    """Medians of a world in a round, of which these are quartiles."""
+    """Number of values behind the quartiles: one median per world and round."""
 
 
 class _Rounds:
@@ -94,7 +94,7 @@ class _Rounds:
         self._medians.setdefault((kind, work), []).append(value)
 
     def close(self) -> None:
-        """A world is measured in this round: keep the median of its calls."""
+        """End the measurement of a world in this round: keep the median of its calls."""
         for (kind, work), taken in self._calls.items():
             self.add(kind, work, statistics.median(taken))
         self._calls.clear()
@@ -114,8 +114,8 @@ def bench_synthesis(
     """Measure generated worlds, the Storefront, and a server of each generated world.
 
     Args:
-        scale: How much.
-        progress: Told each round when it is done, and memory at last.
+        scale: The size of the run.
+        progress: Receives the name of each round when it is done, and of the memory measurement at the end.
 
     Raises:
         AssertionError: a server lists other rows than the world.
@@ -152,7 +152,7 @@ def _storefront() -> ToolEnv:
 
 
 def _time_whole(rounds: _Rounds, number: int) -> None:
-    """Time what is done once for a world."""
+    """Time the work that is done once per world."""
     blueprint = rounds.time(GENERATED, "generate", generate_blueprint, number)
     rounds.time(GENERATED, "check", check_blueprint, blueprint)
     rounds.time(GENERATED, "compile", compile_afresh, blueprint)
@@ -169,7 +169,7 @@ def _tasks(env: ToolEnv) -> list[str]:
 def _time_episodes(rounds: _Rounds, kind: str, env: ToolEnv, number: int) -> None:
     tasks = _tasks(env)
     known = env.task_set
-    # A world and tasks that nobody has used: the first reset populates, the second makes its task only.
+    # A fresh world and fresh tasks: the first reset of a seed populates the world, the next only makes its task.
     env.task_set = TaskSet(replace(env.world), (family for family in known.families.values() if family.twin_of is None))
     seeds: set[int] = set()
     for task in tasks:
@@ -216,12 +216,12 @@ def _time_server(rounds: _Rounds, env: ToolEnv, episodes: int) -> None:
 
 
 def _both(served: ServerProcess) -> int:
-    """Nanoseconds of the processor that this process and the server have taken."""
+    """Processor nanoseconds of this process and the server together."""
     return process_time_ns() + (served.processor_ns() or 0)
 
 
 def _specification(instance: Instance, played: Sequence[tuple[Any, Any]]) -> JsonObject:
-    """What the server is generated from: the tools of the world, and the changes of the solution's writes."""
+    """The input of the server's generator: the tools of the world, and the changes that the solution's writes make."""
     writes: dict[str, Any] = {}
     for call, done in played:
         key = json.dumps([call.tool, dict(call.arguments)], sort_keys=True)
@@ -245,7 +245,7 @@ def _check_rows(ours: Json, theirs: Json, tool: str) -> None:
 
 
 def _ids(answer: Json) -> set[str]:
-    """The ids of the rows that an answer holds."""
+    """The ids of the rows in an answer."""
     if isinstance(answer, list):
         return set[str]().union(*map(_ids, answer))
     if not isinstance(answer, dict):
@@ -255,7 +255,7 @@ def _ids(answer: Json) -> set[str]:
 
 
 def _weigh(env: ToolEnv, count: int) -> float:
-    """KiB that Python allocates for each of so many episodes, each forked behind the first write of a solution."""
+    """KiB that Python allocates per episode, for `count` episodes forked behind the first write of a solution."""
     places: list[ToolEnv] = []
     for task in _tasks(env):
         env.reset(seed=0, options={"task": task})
@@ -275,7 +275,7 @@ def _weigh(env: ToolEnv, count: int) -> float:
 
 
 def synthesis_table(figures: Sequence[SynthesisFigure]) -> Table:
-    """The figures as a table: a kind of work a line."""
+    """The figures as a table with one row per kind of work."""
     by = {(one.kind, one.work): one for one in figures}
     rows: list[tuple[str, ...]] = []
     for work in WORK:

@@ -1,4 +1,4 @@
-"""A speed report as tables, to read and to paste."""
+"""Tables of a speed report, for the terminal and as Markdown."""
 
 import rich.table
 from rich import box
@@ -22,7 +22,7 @@ def speed_tables(report: SpeedReport) -> list[Table]:
 
 
 def speed_markdown(report: SpeedReport) -> str:
-    """The report's tables as a document to include."""
+    """The report's tables as a Markdown document."""
     machine = ", ".join(f"{key}: {value}" for key, value in report.machine.items())
     lines = [f"Measured by `palaestra bench env` on one machine ({machine})."]
     for table in speed_tables(report):
@@ -31,7 +31,7 @@ def speed_markdown(report: SpeedReport) -> str:
 
 
 def times_table(report: SpeedReport) -> Table:
-    """How long things take, beside what is aimed at."""
+    """The table of durations beside their targets."""
     return Table(
         title=f"What things cost in {report.env_id}, in microseconds",
         columns=("what", "mean", "p50", "p99", "count", "aim at most"),
@@ -51,7 +51,7 @@ def times_table(report: SpeedReport) -> Table:
 
 
 def comparisons_table(report: SpeedReport) -> Table:
-    """The same work done otherwise, and through peers, by means in microseconds; what is missing says why."""
+    """The table of other implementations and peers, by means in microseconds, with reasons for missing figures."""
     return Table(
         title="The same work in other ways, in microseconds",
         columns=("what", "mean", "compared with", "its mean", "times", "by medians"),
@@ -75,7 +75,7 @@ def comparisons_table(report: SpeedReport) -> Table:
 
 
 def vectors_table(report: SpeedReport) -> Table:
-    """How many environments play at once, and how fast."""
+    """The table of vectors of environments and their speed."""
     return Table(
         title="Vectors of environments from gymnasium.make_vec, resets included",
         columns=("how", "processes", "environments", "steps a second", "times one process"),
@@ -88,7 +88,7 @@ def vectors_table(report: SpeedReport) -> Table:
 
 
 def memory_table(report: SpeedReport) -> Table:
-    """What a live world weighs."""
+    """The table of the memory of a live world."""
     memory = report.memory
     resident = "-" if memory.resident_bytes is None else f"{memory.resident_bytes:,.0f}"
     traced = f"{memory.traced_bytes:,.0f}"
@@ -112,5 +112,5 @@ def memory_table(report: SpeedReport) -> Table:
 
 
 def figure(microseconds: float) -> str:
-    """A time as tables show it."""
+    """A time in microseconds as tables show it."""
     return f"{microseconds:,.0f}" if microseconds >= 1_000 else f"{microseconds:.2f}"

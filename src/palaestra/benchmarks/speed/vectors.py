@@ -1,7 +1,7 @@
-"""How fast vectors of environments play: `gymnasium.make_vec` in one process and over several, and rollout workers.
+"""The speed of vectors of environments: `gymnasium.make_vec` in one process and in several, and rollout workers.
 
-Every environment of a vector plays the same tasks in step, so that what is compared is the way to run them and not
-the luck of the draw.
+All environments of a vector play the same tasks in step, so that the comparison covers only the ways to run them and
+not the choice of tasks.
 """
 
 import multiprocessing as mp
@@ -23,22 +23,22 @@ VectorPlay: TypeAlias = tuple[str, list[Action]]
 
 PROCESSES = (1, 2, 4)
 _ENVS = 8
-"""How many environments a process holds that holds several."""
+"""Environments per process, where a process holds several."""
 _PASSES = 4
 _GO, _END = "go", "end"
 _CONTEXT: Literal["spawn"] = "spawn"
-"""How processes start: nothing of this one's memory is theirs, as with workers on other machines."""
+"""The start method of processes: they share no memory with this process, as workers on other machines."""
 
 
 def plays(env: ToolEnv, task_ids: Sequence[str]) -> list[VectorPlay]:
-    """What the oracle does on each task."""
+    """The oracle's actions on each task."""
     return [(task_id, [as_action(call) for call in env.task_set.instance(task_id).oracle]) for task_id in task_ids]
 
 
 def measure_vectors(
     env_id: str, played: Sequence[VectorPlay], processes: Sequence[int] = PROCESSES
 ) -> list[Throughput]:
-    """The throughput of each way to run a vector, over each number of processes."""
+    """Measure the throughput of each kind of vector, with each number of processes."""
     alone = _measure(env_id, "sync", _ENVS, played)
     name = "SyncVectorEnv"
     found = [Throughput(name=name, processes=1, envs=_ENVS, steps_per_second=alone, scaling=1.0)]
@@ -59,7 +59,7 @@ def _scale(name: str, rates: dict[int, float], envs: int) -> list[Throughput]:
 def _make_vector(env: str | EnvSpec, mode: str, envs: int) -> Any:
     options: dict[str, Any] = {"copy": False}
     if mode == "async":
-        # Text has no place in shared memory that would not be a guess at its length.
+        # Text has no fixed length, so shared memory would need a guess.
         options |= {"shared_memory": False, "context": _CONTEXT}
     return gym.make_vec(env, num_envs=envs, vectorization_mode=mode, vector_kwargs=options)
 
@@ -79,7 +79,7 @@ def _rate(vector: Any, played: Sequence[VectorPlay]) -> float:
 
 
 def _play(vector: Any, played: Sequence[VectorPlay]) -> int:
-    """Play every task in every environment of `vector`; give how many steps of single environments that was."""
+    """Play every task in every environment of `vector`; return the number of steps of single environments."""
     steps = 0
     for task_id, actions in played:
         vector.reset(options={"task": task_id})
@@ -90,7 +90,7 @@ def _play(vector: Any, played: Sequence[VectorPlay]) -> int:
 
 
 def _workers(env_id: str, played: Sequence[VectorPlay], count: int) -> float:
-    """Steps a second of `count` processes that each run a vector of their own, beginning together in each pass."""
+    """Steps per second of `count` processes that each run a vector of their own; all start each pass together."""
     context = mp.get_context(_CONTEXT)
     pipes: list[Connection] = []
     started: list[Any] = []
@@ -120,8 +120,8 @@ def _time_pass(pipes: Sequence[Connection]) -> float:
 
 
 def _work(pipe: Connection, spec: EnvSpec, played: Sequence[VectorPlay]) -> None:
-    """What a worker does: make a vector, play once to warm up, then once for each time that it is asked to."""
-    vector = _make_vector(spec, "sync", _ENVS)  # the spec says where a pack is, which a new process does not know
+    """The main function of a worker: make a vector, play once to warm up, then once per request."""
+    vector = _make_vector(spec, "sync", _ENVS)  # the spec locates the pack, which a new process does not know
     pipe.send(_play(vector, played))
     while pipe.recv() == _GO:
         pipe.send(_play(vector, played))

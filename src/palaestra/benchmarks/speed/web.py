@@ -1,4 +1,4 @@
-"""What pages cost: steps, resets and forks in process, the same in Chromium, and peers beside them in one run."""
+"""The cost of pages: steps, resets and forks in process, the same in Chromium, and peers in the same run."""
 
 import json
 import subprocess
@@ -20,18 +20,18 @@ from palaestra.table import Table
 
 _RUNS = 3
 _CONTEXTS = 4
-"""Further contexts whose memory is measured."""
+"""Number of additional contexts whose memory is measured."""
 _PEER_TIMEOUT = 600.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebScale:
-    """How much is measured."""
+    """The size of a run."""
 
     tasks: int = 60
-    """In process."""
+    """Number of tasks in process."""
     browsed: int = 6
-    """In Chromium."""
+    """Number of tasks in Chromium."""
     peer_episodes: int = 8
 
 
@@ -41,26 +41,26 @@ WEB_QUICK = WebScale(tasks=4, browsed=1, peer_episodes=1)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebPeer:
-    """Where BrowserGym and MiniWoB++'s pages are."""
+    """The location of BrowserGym and of MiniWoB++'s pages."""
 
     python: Path
-    """An interpreter that has `browsergym-miniwob`."""
+    """The path of an interpreter that has `browsergym-miniwob`."""
     pages: Path
     """The folder of MiniWoB++'s pages."""
 
 
 @record
 class WebReport:
-    """What was measured."""
+    """The results of a run."""
 
     timings: tuple[Timing, ...]
     megabytes: float | None
-    """Of each further context of Chromium (proportional set size); `None` where Chromium was not measured."""
+    """Megabytes per additional context of Chromium (proportional set size); `None` without Chromium."""
     missing: tuple[str, ...]
-    """What was not measured, and why."""
+    """Parts that were not measured, each with the reason."""
 
     def mean(self, name: str) -> float | None:
-        """Microseconds of a timing in the mean; `None` where it was not measured."""
+        """Mean microseconds of a timing; `None` where it was not measured."""
         return next((timing.mean for timing in self.timings if timing.name == name), None)
 
 
@@ -70,7 +70,7 @@ PEER_RESET, PEER_STEP = "reset, BrowserGym", "step, BrowserGym"
 PEER_USUAL = "step, BrowserGym with its usual delay"
 OPENAPPS_RESET, OPENAPPS_ROWS, OPENAPPS_STEP = "reset, OpenApps", "reset of its rows alone, OpenApps", "step, OpenApps"
 AIMS = {RESET: 200.0, STEP: 300.0, FORK: 50.0, CHROMIUM_RESET: 75_000.0, CHROMIUM_STEP: 60_000.0}
-"""Microseconds, at most; in the mean, of forks in the median."""
+"""Maximum microseconds, for the mean; for forks, for the median."""
 MOST_MEGABYTES = 65.0
 
 
@@ -83,15 +83,15 @@ def bench_web(
     openapps: Path | None = None,
     progress: Callable[[str], None] = lambda _: None,
 ) -> WebReport:
-    """Measure pages of a world.
+    """Measure the pages of a world.
 
     Args:
-        env_id: The world; it has the surface of pages.
-        scale: How much.
-        chromium: Chromium's path; without one neither it nor the peers are measured.
-        peer: BrowserGym; left out without one.
-        openapps: An interpreter that has OpenApps; left out without one.
-        progress: Told the name of each part that is done.
+        env_id: The world; it must have the surface of pages.
+        scale: The size of the run.
+        chromium: The path of Chromium; without it, neither Chromium nor the peers are measured.
+        peer: The location of BrowserGym; without it, BrowserGym is not measured.
+        openapps: The path of an interpreter that has OpenApps; without it, OpenApps is not measured.
+        progress: Receives the name of each part when it is done.
 
     Raises:
         CapabilityError: the world has no pages.
@@ -149,7 +149,7 @@ def _make_env(env_id: str) -> ToolEnv:
 
 def _measure_in_process(env: ToolEnv, tasks: list[str], watch: Stopwatch) -> None:
     for task in tasks:
-        env.reset(seed=0, options={"task": task})  # the first one makes task and world
+        env.reset(seed=0, options={"task": task})  # the first reset makes the task and its world
         watch.time(RESET, env.reset, seed=0, options={"task": task})
         for call in env.oracle():
             watch.time(STEP, env.step, {"tool": call.tool, "arguments": dict(call.arguments)})
@@ -168,7 +168,7 @@ def _measure_chromium(env: ToolEnv, tasks: list[str], program: str, watch: Stopw
                 pages.begin_again()
                 watch.add(CHROMIUM_RESET, perf_counter_ns() - start)
                 for call in env.oracle():
-                    if call.tool not in env.world.toolbox:  # what talks and ends is no page
+                    if call.tool not in env.world.toolbox:  # talking and ending are not actions on pages
                         watch.time(CHROMIUM_STEP, pages.act, call)
                     else:
                         env.step({"tool": call.tool, "arguments": dict(call.arguments)})
@@ -192,7 +192,7 @@ def _run_peer(name: str, program: list[str], arguments: list[str], *, install: s
 
 
 def web_tables(report: WebReport) -> list[Table]:
-    """The figures beside their aims, and the ratios to the peer."""
+    """The tables of figures beside their targets, and of ratios to the peers."""
     rows = [
         (
             timing.name,

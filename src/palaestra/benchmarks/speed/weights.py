@@ -1,4 +1,4 @@
-"""What live environments weigh, each at a place of its own in the oracle's work."""
+"""The memory of live environments, each at a different point of the oracle's work."""
 
 import gc
 import os
@@ -16,8 +16,8 @@ from palaestra.seeding import Stream
 
 
 def weigh(env_id: str, task_ids: Sequence[str], worlds: int) -> EnvironmentMemory:
-    """Keep `worlds` environments alive, twice: once to see the process grow, once to trace what Python allocates."""
-    _live(env_id, task_ids, min(worlds, len(task_ids)))  # what is made once and shared is made now
+    """Keep `worlds` environments alive, twice: to measure the process's growth, and to trace Python's allocations."""
+    _live(env_id, task_ids, min(worlds, len(task_ids)))  # creates what is made once and shared
     gc.collect()
     before = _resident()
     envs = _live(env_id, task_ids, worlds)
@@ -49,7 +49,7 @@ def _live(env_id: str, task_ids: Sequence[str], count: int) -> list[ToolEnv]:
 
 
 def _standing(env_id: str, task_id: str, stream: Stream) -> ToolEnv:
-    """An environment somewhere in the oracle's work: after its first write and before its end."""
+    """An environment at a random point of the oracle's work: after its first write and before its end."""
     env = gym.make(env_id, task=task_id).unwrapped
     assert isinstance(env, ToolEnv), f"{env_id} is no environment of Palaestra's"
     env.reset(seed=0)
@@ -62,6 +62,6 @@ def _standing(env_id: str, task_id: str, stream: Stream) -> ToolEnv:
 
 
 def _resident() -> int | None:
-    """Bytes of memory that the process holds, where the system tells."""
+    """Resident bytes of the process; `None` where the system does not report them."""
     statm = Path("/proc/self/statm")
     return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if statm.exists() else None

@@ -1,4 +1,4 @@
-"""How sure a figure is: units of resampling, estimates with intervals, tests, and a simulation of their coverage."""
+"""Uncertainty of figures: units of resampling, estimates with intervals, tests, and a simulation of their coverage."""
 
 if __name__ != "palaestra.benchmarks.statistics":
     raise ImportError(

@@ -1,7 +1,8 @@
-"""How often intervals hold the truth: samples are drawn from populations whose mean is known.
+"""Simulates how often intervals contain the true value: samples come from populations with a known mean.
 
-Populations resemble what evaluations find. Scores are rewards of episodes that solve, harm or do neither, with chances
-that differ from family to family. Shares are counts of successes, with chances that are all or nothing, uneven or even.
+Populations resemble the results of evaluations. Scores are rewards of episodes that solve, harm or do neither, with
+probabilities that differ between families. Shares are counts of successes, with probabilities that are all or nothing,
+uneven or even.
 """
 
 import math
@@ -24,20 +25,20 @@ from palaestra.table import Table
 
 _Array = NDArray[np.float64]
 _EPISODES = 24
-"""Of a family: 3 tasks with 8 samples, as the demo plays them."""
+"""Episodes of a family: 3 tasks with 8 samples, as in the demo."""
 _POINTS = np.array([100.0, -80.0, 20.0])
-"""An episode that solves, one that harms, and one that looks things up."""
+"""Points of an episode that solves, one that harms, and one that only looks things up."""
 _CHANCES = np.array([0.27, 0.30, 0.43])
 
 
 @record
 class CoverageScale:
-    """How much is simulated."""
+    """The size of the simulation."""
 
     samples: int = 2_000
-    """Intervals of each row; a coverage of 95 % then has a standard error of 0.5 points."""
+    """Intervals of each row; a coverage of 95 % then has a standard error of 0.5 percentage points."""
     sizes: tuple[int, ...] = (8, 12, 21, 63)
-    """Units: the fewest, worlds of a suite, the demo's families, and its tasks."""
+    """Numbers of units: the minimum, the worlds of a suite, the demo's families, and its tasks."""
 
 
 FULL = CoverageScale()
@@ -46,16 +47,16 @@ QUICK = CoverageScale(samples=200, sizes=(8, 21))
 
 @record
 class CoverageRow:
-    """One method on one population."""
+    """The coverage of one method on one population."""
 
     method: str
     population: str
     units: int
     truth: float
     covered: float
-    """Percent of the intervals that hold the truth."""
+    """Percentage of intervals that contain the true value."""
     width: float
-    """In the mean."""
+    """Mean width of the intervals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,16 +64,16 @@ class _Case:
     method: str
     population: str
     truth: Callable[[int], float]
-    """By the number of units."""
+    """The true value by the number of units."""
     draw: Callable[[np.random.Generator, int], MeanEstimate]
 
 
 def simulate_coverage(scale: CoverageScale = FULL, *, seed: int = 0) -> tuple[CoverageRow, ...]:
-    """Draw samples, and count the intervals that hold the truth.
+    """Draw samples, and count the intervals that contain the true value.
 
     Args:
-        scale: How much.
-        seed: Of the draws; equal seeds give equal rows.
+        scale: The size of the simulation.
+        seed: Random seed; equal seeds give equal rows.
     """
     rows: list[CoverageRow] = []
     for number, case in enumerate(_cases()):
@@ -97,7 +98,7 @@ def _row(case: _Case, size: int, found: Sequence[MeanEstimate]) -> CoverageRow:
 
 
 def coverage_table(rows: Sequence[CoverageRow]) -> Table:
-    """A row for each method, population and number of units."""
+    """The table of coverage: a row for each method, population and number of units."""
     return Table(
         title="Coverage of 95 % intervals",
         columns=("method", "population", "units", "true value", "covered, %", "mean width"),
@@ -145,7 +146,7 @@ def _always(truth: float) -> Callable[[int], float]:
 
 
 def _observations(values: _Array, unit: Unit) -> list[Observation]:
-    """One value a unit."""
+    """Make one observation per unit."""
     keys = [f"{unit} {number}" for number in range(len(values))]
     return [
         Observation(value=float(value), task=key, family=key, world=key)
@@ -154,13 +155,13 @@ def _observations(values: _Array, unit: Unit) -> list[Observation]:
 
 
 def _scores(rng: np.random.Generator, size: int) -> _Array:
-    """The mean score of each family's episodes."""
+    """Draw the mean score of each family's episodes."""
     chances = rng.dirichlet(2 * _CHANCES, size)
     return np.asarray(rng.multinomial(_EPISODES, chances) @ _POINTS / _EPISODES, dtype=np.float64)
 
 
 def _rates(rng: np.random.Generator, size: int, share: float, evenness: float) -> _Array:
-    """The percentage of each unit's episodes that succeed; units are the more alike, the higher `evenness` is."""
+    """Draw the percentage of each unit's successful episodes; a higher `evenness` makes units more alike."""
     if evenness == 0:
         return np.where(rng.random(size) < share, 100.0, 0.0)
     chances = rng.beta(share * evenness, (1 - share) * evenness, size)
@@ -208,15 +209,15 @@ def _draw_apart_shares(rng: np.random.Generator, size: int) -> MeanEstimate:
 
 
 _CENTRES = np.array([-40.0, 75.0, 10.0, -10.0, 40.0, 0.0])
-"""Mean scores of families that are the same in every sample, in turn."""
+"""Mean scores of families, which are the same in every sample; families use them in turn."""
 _LUCK, _LUCK_CHANCES = np.array([-30.0, 5.0, 40.0]), np.array([0.5, 0.3, 0.2])
-"""What a task adds to them."""
+"""Amounts that a task adds to its family's mean, with their probabilities."""
 _RATES = np.array([0.05, 0.8, 0.3, 0.1, 0.5, 0.15])
-"""Shares of such families, in turn."""
+"""Shares of such families, used in turn."""
 
 
 def _families(tasks: int) -> NDArray[np.intp]:
-    """The family of each task, three to a family."""
+    """The family of each task; a family has three tasks."""
     return np.arange(tasks) // 3
 
 

@@ -1,7 +1,7 @@
 """Quantiles and tails of the beta distribution and of Student's t, from the regularised incomplete beta function.
 
-The continued fraction is that of DLMF 8.17.22 (https://dlmf.nist.gov/8.17), evaluated by Lentz's method as Thompson and
-Barnett (1986, J. Comput. Phys. 64:490-509) modify it. Quantiles come from bisection, so that they are equal on every
+The continued fraction is DLMF 8.17.22 (https://dlmf.nist.gov/8.17), evaluated by Lentz's method as modified by Thompson
+and Barnett (1986, J. Comput. Phys. 64:490-509). Quantiles are computed by bisection, so that they are equal on every
 machine up to the last bits of `math.lgamma` and `math.exp`.
 """
 
@@ -45,7 +45,7 @@ def t_two_sided_p(t: float, df: float) -> float:
 
 @lru_cache(maxsize=4096)
 def t_quantile(p: float, df: float) -> float:
-    """The value that Student's t with `df` degrees of freedom stays below with probability `p`, from 0.5 up."""
+    """The value that Student's t with `df` degrees of freedom stays below with probability `p`, at least 0.5."""
     ratio = beta_quantile(2 * (1 - p), df / 2, 0.5)  # df / (df + t**2)
     return math.sqrt(df * (1 - ratio) / ratio)
 
@@ -68,5 +68,5 @@ def _fraction(x: float, a: float, b: float) -> float:
 
 
 def _away(value: float) -> float:
-    """The value, or a tiny one in place of 0."""
+    """Replace 0 by a tiny value."""
     return value if abs(value) > _TINY else _TINY

@@ -1,16 +1,17 @@
 """Means, shares and differences with 95 % intervals, by the unit that a claim is about.
 
-With fewer than `FEWEST` units there is no interval: the units' values are listed instead. With more:
+With fewer than `FEWEST` units there is no interval: the units' values are listed instead. With more units:
 
-- A mean has Student's t interval on the means of its units. Tasks are strata by family (Cochran 1977, "Sampling
+- A mean has Student's t interval on the means of its units. Tasks are stratified by family (Cochran 1977, "Sampling
   Techniques", section 5.4), with the degrees of freedom of Satterthwaite (1946, Biometrics Bulletin 2:110-114).
 - A share has Wilson's score interval (1927, J. Am. Stat. Assoc. 22:209-212) at the effective sample size of its units
-  (Korn and Graubard 1998, Survey Methodology 24:193-201), with t for the normal quantile. At 0 and 100 % it has the
-  exact one (Clopper and Pearson 1934, Biometrika 26:404-413).
-- A difference of shares joins the intervals of its sides (Newcombe 1998, Stat. Med. 17:873-890 and 2635-2650).
+  (Korn and Graubard 1998, Survey Methodology 24:193-201), with t instead of the normal quantile. At 0 and 100 % it has
+  the exact interval (Clopper and Pearson 1934, Biometrika 26:404-413).
+- The interval of a difference of shares combines the intervals of its sides (Newcombe 1998, Stat. Med. 17:873-890 and
+  2635-2650).
 
-`palaestra bench intervals` simulates how often these intervals hold the truth; docs/statistics.md has the figures.
-A percentile bootstrap is not used: with 8 units it holds the truth in 78 to 89 % of samples.
+`palaestra bench intervals` simulates how often these intervals contain the true value; docs/statistics.md has the
+figures. A percentile bootstrap is not used: with 8 units it contains the true value in 78 to 89 % of samples.
 """
 
 import math
@@ -23,10 +24,10 @@ from palaestra.benchmarks.statistics.units import Observation, Unit, mean, strat
 from palaestra.record import record
 
 FEWEST = 8
-"""Units that an interval takes at least."""
+"""Minimum number of units for an interval."""
 _RARE = 4.0
-"""How much the variance of a share leans on that of yes-or-no units: this, divided by the units that count as the
-rarer answer. A few units that are wholly solved may be missing from a sample, and the sample does not show it."""
+"""Weight of the variance of yes-or-no units in the variance of a share: this number divided by the number of units that
+count as the rarer answer. A sample may miss the few units that are wholly solved, and the sample does not show it."""
 
 
 @record
@@ -36,22 +37,22 @@ class MeanEstimate:
     mean: float
     unit: Unit
     units: int
-    """How many; of an independent difference, on the side that has fewer."""
+    """Number of units; for an independent difference, on the smaller side."""
     low: float | None = None
-    """Of the 95 % interval; `None` with fewer than `FEWEST` units, and where all units have one and the same value."""
+    """Lower end of the 95 % interval; `None` with fewer than `FEWEST` units, and where all units have equal values."""
     high: float | None = None
     values: Mapping[str, float] = field(default_factory=dict[str, float])
-    """Each unit's own value, where there are too few for an interval."""
+    """The value of each unit, where there are too few units for an interval."""
     p: float | None = None
-    """Of a difference: the two-sided p-value that it is zero; `None` with too few units."""
+    """For a difference, the two-sided p-value of the hypothesis that it is zero; `None` with too few units."""
 
     def text(self, *, signed: bool = False, digits: int = 1) -> str:
-        """The estimate in a table's cell, with the count of its units.
+        """Format the estimate for a table's cell, with the number of its units.
 
         "12.3 [8.1, 16.4], 21 families", or "12.3, 3 families: 8.1, 12.0, 16.8".
 
         Args:
-            signed: Whether numbers above zero carry a plus, as differences should.
+            signed: Whether numbers above zero have a plus sign, as differences should.
             digits: Decimal places.
         """
         form = f"{'+' if signed else ''}z.{digits}f"
@@ -64,11 +65,11 @@ class MeanEstimate:
 
 
 def estimate_mean(observations: Sequence[Observation], unit: Unit) -> MeanEstimate:
-    """The mean over units, each of which counts the same.
+    """Estimate the mean over units, with equal weights.
 
     Args:
         observations: At least one.
-        unit: What the claim is about.
+        unit: The unit that the claim is about.
 
     Raises:
         ValueError: there are no observations, or a value is not finite.
@@ -78,15 +79,15 @@ def estimate_mean(observations: Sequence[Observation], unit: Unit) -> MeanEstima
 
 
 def estimate_share(observations: Sequence[Observation], unit: Unit, *, whole: float = 1.0) -> MeanEstimate:
-    """The mean over units of values between 0 and `whole`.
+    """Estimate the mean over units of values between 0 and `whole`.
 
     Args:
-        observations: Whether an episode succeeded, or an estimate of how often episodes do.
-        unit: What the claim is about.
-        whole: What certain success is: 1, or 100 for percent.
+        observations: Whether each episode succeeded, or estimates of success rates.
+        unit: The unit that the claim is about.
+        whole: The value of certain success: 1, or 100 for per cent.
 
     Raises:
-        ValueError: there are no observations, or a value is no share.
+        ValueError: there are no observations, or a value is not a share.
     """
     _check_shares(observations, whole)
     sample = _Sample.of(observations, unit)
@@ -96,16 +97,16 @@ def estimate_share(observations: Sequence[Observation], unit: Unit, *, whole: fl
 def paired_difference(
     before: Sequence[Observation], after: Sequence[Observation], unit: Unit, *, whole: float | None = None
 ) -> MeanEstimate:
-    """How much higher the mean is after than before, each unit compared with itself.
+    """Estimate the increase of the mean from before to after, with each unit compared with itself.
 
     Args:
-        before: The one side.
-        after: The other, of the same units.
-        unit: What the claim is about.
-        whole: What certain success is, where the values are shares.
+        before: The observations of the first side.
+        after: The observations of the second side, of the same units.
+        unit: The unit that the claim is about.
+        whole: The value of certain success, where the values are shares.
 
     Raises:
-        ValueError: a unit stands on one side only, or as in `estimate_mean`.
+        ValueError: a unit has observations on one side only, or as in `estimate_mean`.
     """
     first, second = unit_means(before, unit), unit_means(after, unit)
     missing = {"before": sorted({*second} - {*first}), "after": sorted({*first} - {*second})}
@@ -127,15 +128,15 @@ def paired_difference(
 def independent_difference(
     before: Sequence[Observation], after: Sequence[Observation], unit: Unit, *, whole: float | None = None
 ) -> MeanEstimate:
-    """How much higher the mean is after than before, on other units (Welch 1947, Biometrika 34:28-35).
+    """Estimate the increase of the mean from before to after, on different units (Welch 1947, Biometrika 34:28-35).
 
-    With too few units on a side, the values listed are how far each unit after is from the mean before.
+    With too few units on a side, the listed values are the differences of the units after from the mean before.
 
     Args:
-        before: The one side.
-        after: The other; a unit with the same id is taken for another one.
-        unit: What the claim is about.
-        whole: What certain success is, where the values are shares.
+        before: The observations of the first side.
+        after: The observations of the second side; a unit with the same id counts as a different unit.
+        unit: The unit that the claim is about.
+        whole: The value of certain success, where the values are shares.
 
     Raises:
         ValueError: as in `estimate_mean`, for either side.
@@ -181,7 +182,7 @@ class _Sample:
         return mean(self.values.values())
 
     def deviations(self) -> dict[str, list[float]]:
-        """How far the units of each stratum are from its mean."""
+        """The deviations of units from the mean of their stratum, by stratum."""
         grouped: dict[str, list[float]] = {}
         for key, value in self.values.items():
             grouped.setdefault(self.strata[key], []).append(value)
@@ -197,7 +198,7 @@ class _Sample:
         return _add_up(parts)
 
     def binary_variance(self, whole: float) -> float:
-        """The variance of the mean, were every unit of a stratum wholly solved or wholly failed."""
+        """The variance of the mean if every unit of a stratum were wholly solved or wholly failed."""
         grouped: dict[str, list[float]] = {}
         for key, value in self.values.items():
             grouped.setdefault(self.strata[key], []).append(value / whole)
@@ -217,7 +218,8 @@ class _Sample:
             return (0.0, whole - edge) if share == 0 else (edge, whole)
         variance, df = self.spread()
         binary = self.binary_variance(whole)
-        # A world's or a seed's mean is over many tasks, and none is wholly solved or failed as a task or a family is.
+        # The mean of a world or a seed is over many tasks, so none is wholly solved or failed, unlike a task or a
+        # family.
         rare = _RARE / (self.size * min(share, 1 - share)) if self.unit in {Unit.TASK, Unit.FAMILY} else 0.0
         leaning = (df * variance / whole**2 + rare * binary) / (df + rare)
         if leaning == 0:
@@ -231,7 +233,7 @@ class _Sample:
 
 
 def _add_up(parts: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """The sum of variances, and Satterthwaite's degrees of freedom of it."""
+    """The sum of variances, and its degrees of freedom by Satterthwaite."""
     total = math.fsum(variance for variance, _ in parts)
     if total == 0:
         return 0.0, math.fsum(df for _, df in parts)
@@ -246,7 +248,7 @@ def _wilson(share: float, size: float, quantile: float) -> tuple[float, float]:
 
 
 _Side = tuple[float, float, float]
-"""A share, and its interval's ends."""
+"""A share, and the ends of its interval."""
 
 
 def _share_side(observations: Sequence[Observation], unit: Unit, whole: float) -> _Side:
@@ -256,7 +258,7 @@ def _share_side(observations: Sequence[Observation], unit: Unit, whole: float) -
 
 
 def _join(before: _Side, after: _Side, correlation: float) -> tuple[float, float]:
-    """The ends of the difference's interval, from those of its sides."""
+    """The ends of the difference's interval, computed from the intervals of its sides."""
     gain = after[0] - before[0]
     down = _joint_error(after[0] - after[1], before[2] - before[0], correlation)
     up = _joint_error(after[2] - after[0], before[0] - before[1], correlation)
@@ -268,7 +270,7 @@ def _joint_error(own: float, other: float, correlation: float) -> float:
 
 
 def _correlation(first: _Sample, second: _Sample) -> float:
-    """Of two sides' units, within strata; 0 where a side does not vary."""
+    """The correlation of two sides' units within strata; 0 where a side does not vary."""
     own, other = first.deviations(), second.deviations()
     pairs = [pair for name, values in own.items() for pair in zip(values, other[name], strict=True)]
     product = math.fsum(a * b for a, b in pairs)

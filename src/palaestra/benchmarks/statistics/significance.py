@@ -1,13 +1,13 @@
-"""Whether a difference between two agents on the same tasks can be chance, alone and among several.
+"""Tests whether a difference between two agents on the same tasks can be chance, alone and among several.
 
-The test is Fisher's randomisation test for pairs (1935, "The Design of Experiments", section 21): were there no
-difference, each task's could as well have had the other sign. So p is the share of all choices of signs under which the
-sum is at least as far from zero as the one that was seen. Holm's correction (1979, "A simple sequentially rejective
-multiple test procedure", Scand. J. Statist. 6:65-70) keeps the chance of even one false finding among several tests
-below the level, whatever their dependence.
+The test is Fisher's randomisation test for pairs (1935, "The Design of Experiments", section 21): if there were no
+difference, each task's difference could equally have the opposite sign. So p is the share of all choices of signs under
+which the sum is at least as far from zero as the observed sum. Holm's correction (1979, "A simple sequentially
+rejective multiple test procedure", Scand. J. Statist. 6:65-70) keeps the probability of any false finding among several
+tests below the level, whatever their dependence.
 
-Not covered: where the sides have different numbers of samples of a task, as after faults, signs are only nearly
-exchangeable; and the test asks of tasks like these, not of another distribution of tasks.
+Not covered: where the sides have different numbers of samples of a task, for example after faults, signs are only
+approximately exchangeable. And the test is about tasks like these, not about another distribution of tasks.
 """
 
 import math
@@ -17,25 +17,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 EXACT = 16
-"""Up to how many differences every choice of signs is looked at."""
+"""Maximum number of differences for which all choices of signs are computed."""
 _CHUNK = 1 << 20
-"""How many signs are held in memory at once."""
+"""Maximum number of signs in memory at once."""
 _ROUNDING = 1e-9
-"""Sums that differ by less than this share of the largest possible one are equal: they are, but for rounding."""
+"""Sums that differ by less than this share of the largest possible sum count as equal: they differ only by rounding."""
 
 
 def sign_flip_p(differences: Sequence[float], *, seed: int = 0, draws: int = 20_000, exact: int = EXACT) -> float:
-    """The two-sided p-value that the differences' mean is zero.
+    """The two-sided p-value of the hypothesis that the mean of the differences is zero.
 
-    Differences of zero have no sign to change, and count for nothing. With more than `exact` others, signs are drawn,
-    and what was seen counts as one of the draws, so that p is never zero and never too small (Phipson and Smyth 2010,
-    "Permutation p-values should never be zero").
+    Differences of zero have no sign and do not count. With more than `exact` other differences, signs are drawn at
+    random, and the observed signs count as one of the draws, so that p is never zero and never too small (Phipson and
+    Smyth 2010, "Permutation p-values should never be zero").
 
     Args:
         differences: One for each task.
-        seed: Of the draws of signs.
-        draws: How often signs are drawn, where not every choice is looked at.
-        exact: Up to how many differences every choice is looked at.
+        seed: Random seed of the signs.
+        draws: Number of random draws of signs, where not all choices are computed.
+        exact: Maximum number of differences for which all choices are computed.
 
     Raises:
         ValueError: a difference is not finite, or `draws` is below 1.
@@ -45,7 +45,8 @@ def sign_flip_p(differences: Sequence[float], *, seed: int = 0, draws: int = 20_
     for difference in differences:
         if not math.isfinite(difference):
             raise ValueError(f"a difference is {difference}; every one must be a finite number")
-    # Without their signs and sorted, so that neither the order of tasks nor who is first decides which signs are drawn.
+    # Absolute and sorted values, so that neither the order of tasks nor the order of the agents affects the random
+    # signs.
     others = np.array(sorted(abs(one) for one in differences if one), dtype=np.float64)
     seen = abs(math.fsum(differences))
     if len(others) == 0:
@@ -62,20 +63,20 @@ def sign_flip_p(differences: Sequence[float], *, seed: int = 0, draws: int = 20_
 
 
 def _every_sign(count: int) -> NDArray[np.int8]:
-    """Every row of `count` zeros and ones."""
+    """All rows of `count` zeros and ones."""
     numbers = np.arange(1 << count, dtype=np.uint32)
     return ((numbers[:, np.newaxis] >> np.arange(count, dtype=np.uint32)) & 1).astype(np.int8)
 
 
 def _at_least(seen: float, sizes: NDArray[np.float64], signs: NDArray[np.int8]) -> int:
-    """Under how many rows of signs, 0 for minus and 1 for plus, the sum of `sizes` is as far from zero as `seen`."""
+    """Count rows of signs (0 minus, 1 plus) under which the sum of `sizes` is at least as far from zero as `seen`."""
     total = math.fsum(sizes)
     sums = np.abs(signs @ (2 * sizes) - total)
     return int(np.count_nonzero(sums >= seen - _ROUNDING * total))
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm's adjusted p-values, in the order given: below a level, they are findings at it all together.
+    """Holm's adjusted p-values, in the given order: all values below a level are findings at that level together.
 
     Raises:
         ValueError: a value lies outside [0, 1].

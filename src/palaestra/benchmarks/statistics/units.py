@@ -1,8 +1,8 @@
-"""The unit of resampling: what a claim generalises over, and observations that say which units they belong to.
+"""Units of resampling, over which a claim generalises, and observations with the units that they belong to.
 
-A claim about families must hold for families that were not drawn, so its sample size is the number of families. A claim
-about worlds counts worlds, and a claim about training counts training seeds. A claim about tasks of given families
-counts tasks within these families.
+A claim about families must hold for families that were not sampled, so its sample size is the number of families. A
+claim about worlds counts worlds, and a claim about training counts training seeds. A claim about tasks of given
+families counts tasks within these families.
 """
 
 import math
@@ -14,7 +14,7 @@ from palaestra.record import record
 
 
 class Unit(StrEnum):
-    """What is drawn anew when a claim is tested again."""
+    """The unit that would be sampled again if a claim were tested again."""
 
     TASK = "task"
     """Other tasks of the same families. Families are fixed: they are strata."""
@@ -40,16 +40,17 @@ class Observation:
     training_seed: int = 0
 
     def key(self, unit: Unit) -> str:
-        """The id of its unit."""
+        """The id of the unit that the observation belongs to."""
         if unit is Unit.TRAINING_SEED:
             return str(self.training_seed)
         return {Unit.TASK: self.task, Unit.FAMILY: self.family, Unit.WORLD: self.world}[unit]
 
 
 def unit_means(observations: Iterable[Observation], unit: Unit) -> dict[str, float]:
-    """The mean of each unit: over its tasks, of the mean of each task's values.
+    """The mean of each unit: the mean over its tasks of the means of each task's values.
 
-    Units come in alphabetical order, and sums are exact, so that no order of observations shows in the result.
+    Units are in alphabetical order, and sums are exact, so that the result does not depend on the order of
+    observations.
 
     Raises:
         ValueError: there are no observations, or a value is not finite.
@@ -65,21 +66,21 @@ def unit_means(observations: Iterable[Observation], unit: Unit) -> dict[str, flo
 
 
 def strata(observations: Iterable[Observation], unit: Unit) -> dict[str, str]:
-    """The stratum of each unit: a task's family; other units have one stratum in common.
+    """The stratum of each unit: a task's family; other units share one stratum.
 
-    A family with a single task has no spread of its own, so such families form one stratum together.
+    A family with a single task has no variance of its own, so such families form one stratum together.
     """
     if unit is not Unit.TASK:
         return {one.key(unit): "" for one in observations}
     families = dict(sorted({(one.task, one.family) for one in observations}, reverse=True))  # of two, the first by name
     sizes = Counter(families.values())
     alone = {family for family, size in sizes.items() if size == 1}
-    if len(alone) == 1:  # a stratum of one unit has no spread, so that all tasks form one stratum
+    if len(alone) == 1:  # a stratum of one unit has no variance, so all tasks form one stratum
         return dict.fromkeys(families, "")
     return {task: "" if family in alone else f"family {family}" for task, family in families.items()}
 
 
 def mean(values: Iterable[float]) -> float:
-    """The exactly summed mean."""
+    """The mean, with an exact sum."""
     own = list(values)
     return math.fsum(own) / len(own)

@@ -1,4 +1,4 @@
-"""Whether training in more generated worlds helps in worlds that a policy was not trained in, at equal tokens."""
+"""Measures whether training in more generated worlds improves results in worlds not trained in, at equal tokens."""
 
 from palaestra.benchmarks.transfer.cells import (
     TransferCell,

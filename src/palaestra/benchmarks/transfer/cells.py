@@ -1,7 +1,7 @@
-"""Cells of the comparison: a number of worlds with a seed, trained and measured, and kept as a small file.
+"""Cells of the comparison: a number of worlds with a seed, trained, measured and kept as a small file.
 
-A cell holds its settings and the digest of the listed worlds that it needs. A cell of other settings or of worlds
-that were proved anew does not count as run. Runs stay in a working folder, where a killed cell goes on.
+A cell holds its settings and the digest of the listed worlds that it needs. A cell with other settings, or with worlds
+that were proved again, does not count as finished. Runs stay in a working folder, where a killed cell resumes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,7 +50,7 @@ STAGES = ("sft", "expert")
 
 @dataclass(frozen=True, slots=True, order=True)
 class TransferKey:
-    """How many worlds, with which seed."""
+    """A number of worlds and a seed."""
 
     worlds: int
     seed: int
@@ -61,35 +61,35 @@ class TransferKey:
 
 @record
 class StageFigures:
-    """What a stage took."""
+    """The costs of a stage."""
 
     steps: int
-    """Of the optimiser in the supervised stage, rounds in expert iteration."""
+    """Optimiser steps of the supervised stage, or rounds of expert iteration."""
     trained_tokens: int
-    """Tokens that the loss counted, over all optimiser steps."""
+    """Number of tokens that the loss counted, over all optimiser steps."""
     rollouts: int
     drawn_tokens: int
-    """By the policy in rollouts."""
+    """Number of tokens that the policy sampled in rollouts."""
     cpu_seconds: float
 
 
 Results = Mapping[str, Mapping[str, Mapping[str, TaskFigures]]]
-"""By stage, group and task."""
+"""Figures by stage, group and task."""
 
 
 @record
 class TransferCell:
-    """What training in so many worlds came to with one seed."""
+    """The results of training in a number of worlds with one seed."""
 
     worlds: int
     seed: int
     settings: KeptSettings
-    """Those of the arm (`TransferSettings`)."""
+    """The settings of the arm (`TransferSettings`)."""
     demonstrations: int
     demonstration_tokens: int
-    """Of the oracle's own turns in them."""
+    """Number of tokens in the oracle's own turns of the demonstrations."""
     read_tokens: int
-    """Of the demonstrations altogether."""
+    """Number of all tokens of the demonstrations."""
     stages: Mapping[str, StageFigures]
     results: Results
 
@@ -99,12 +99,12 @@ _CELL = TypeAdapter(TransferCell)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransferSettings:
-    """What must agree for a cell to count as run."""
+    """The settings that must be equal for a cell to count as finished."""
 
     config: TransferConfig
     worlds: int
     tasks: str
-    """The digest of those that policies are measured on."""
+    """The digest of the tasks on which policies are measured."""
     listed: str
     """The digest of the listed worlds that the arm needs."""
 
@@ -129,12 +129,12 @@ def transfer_settings(config: TransferConfig, worlds: int) -> TransferSettings:
 
 
 def read_cells(folder: Path, config: TransferConfig, worlds: Sequence[int]) -> dict[TransferKey, TransferCell]:
-    """The finished cells in `folder`; those of other settings are left out.
+    """Read the finished cells in `folder`; cells with other settings are left out.
 
     Args:
-        folder: Where they are.
-        config: Their settings.
-        worlds: The arms that are asked for; so many worlds are listed.
+        folder: The folder of cells.
+        config: The settings of the cells.
+        worlds: The numbers of worlds of the arms, at most the number of listed worlds.
 
     Raises:
         RecordError: a file cannot be read.
@@ -154,12 +154,12 @@ def read_cells(folder: Path, config: TransferConfig, worlds: Sequence[int]) -> d
 
 
 def run_cell(key: TransferKey, config: TransferConfig, cells: Path, work: Path) -> None:
-    """Train in so many worlds with one seed, on one thread, measure, and write the cell's file.
+    """Train in a number of worlds with one seed, on one thread; measure, and write the cell's file.
 
     Raises:
         CapabilityError: fewer worlds are listed.
-        CheckpointError: what is in `work` is of other settings, or damaged.
-        InfrastructureError: a world failed in some episode of an evaluation; no file is written.
+        CheckpointError: files in `work` have other settings, or are damaged.
+        InfrastructureError: a world failed in an episode of an evaluation; no file is written.
     """
     torch.set_num_threads(1)
     settings = transfer_settings(config, key.worlds)
@@ -215,19 +215,19 @@ def _demonstrations(worlds: int, config: TransferConfig, start: Policy, work: Pa
 
 
 def _count_tokens(shown: Sequence[Episode], policy: Policy) -> tuple[int, int]:
-    """The tokens of the oracle's turns, and all."""
+    """Count the tokens of the oracle's turns, and all tokens."""
     each = [as_tokens(episode, policy.codec) for episode in shown]
     return sum(sum(one.sampled) for one in each), sum(len(one.ids) for one in each)
 
 
 def _stages(config: TransferConfig, file: Path, count: int, own: int) -> dict[str, StageConfig]:
-    """The stages, with as many steps as give equal tokens.
+    """The stages, with the numbers of steps that give equal tokens.
 
     Args:
-        config: Of all arms.
-        file: The demonstrations.
-        count: How many.
-        own: Tokens of their own turns.
+        config: The settings that all arms share.
+        file: The file of the demonstrations.
+        count: Number of demonstrations.
+        own: Number of tokens in the oracle's own turns.
     """
     sft, expert = config.sft, config.expert
     updates = max(1, round(config.imitated_tokens * count / (own * expert.batch)))
@@ -245,7 +245,7 @@ def _world(group: TransferGroup) -> WorldConfig:
 def _measure(
     policy: Policy, group: TransferGroup, solutions: Sequence[Episode], config: TransferConfig, folder: Path
 ) -> dict[str, TaskFigures]:
-    """The figures of each task of a group."""
+    """Measure the figures of each task of a group."""
     evaluation, episodes = evaluate_policy(
         policy,
         LearningMaterial(
@@ -285,4 +285,4 @@ def _count_rollouts(rounds: int, stage: StageConfig) -> int:
 
 
 def _say_nothing(_: str) -> None:
-    """Cells run beside each other: what a run says is in its folder."""
+    """Discard messages: cells run concurrently, and the folder of each run holds its messages."""

@@ -1,4 +1,4 @@
-"""What all arms of the comparison have in common; an arm says how many worlds it is trained in, and no more."""
+"""The settings that all arms of the comparison share; an arm adds only its number of worlds."""
 
 from dataclasses import dataclass, field
 
@@ -15,25 +15,25 @@ from palaestra.trainers import (
 )
 
 WORLDS = (1, 5, 50, 500)
-"""How many worlds the arms are trained in."""
+"""The numbers of worlds in which the arms are trained."""
 _CONTEXT = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransferConfig:
-    """How policies are trained and measured, whatever the number of worlds."""
+    """The settings of training and measurement, for any number of worlds."""
 
     model: ModelConfig = field(default_factory=lambda: ModelConfig(context=_CONTEXT))
     format: str = "compact-tools"
-    """The chat format; one whose marks do not depend on worlds."""
+    """The chat format; its marks do not depend on worlds."""
     codec_worlds: int = 50
-    """Worlds whose solutions the tokenizer is learnt from: the first that are listed for training. All arms have it."""
+    """Number of worlds whose solutions train the tokenizer: the first worlds listed for training. All arms share it."""
     tokens: int = 40_000
     """Tokens of the oracle's own turns in the demonstrations of an arm."""
     epochs: float = 4.0
-    """How often the supervised stage goes through them."""
+    """Number of passes of the supervised stage over the demonstrations."""
     sft: SftConfig = field(default_factory=lambda: SftConfig(batch=8))
-    """Its steps follow from `tokens` and `epochs`."""
+    """The supervised stage; its number of steps follows from `tokens` and `epochs`."""
     expert: ExpertConfig = field(
         default_factory=lambda: ExpertConfig(
             steps=2,
@@ -46,12 +46,12 @@ class TransferConfig:
             engine=NativeConfig(rows=64),
         )
     )
-    """Its updates follow from `imitated_tokens`. Its rollouts' limits are the evaluations' too."""
+    """Expert iteration; its updates follow from `imitated_tokens`, and its rollout limits also apply to evaluations."""
     imitated_tokens: int = 10_000
-    """Trained tokens of a round of expert iteration, about: sequences are taken to be as long as demonstrations."""
+    """Approximate trained tokens per round of expert iteration, assuming sequences as long as the demonstrations."""
     tasks: int = 32
-    """Tasks of each group that policies are measured on, at most."""
+    """Maximum number of test tasks in each group."""
     samples: int = 1
-    """Episodes of each."""
+    """Episodes of each test task."""
     temperature: float = 0.3
-    """At which turns are drawn in evaluations."""
+    """The sampling temperature in evaluations."""

@@ -1,7 +1,7 @@
-"""What the arms learn from, and the tokens in which all of them read and write.
+"""The demonstrations of the arms, and the tokenizer that all arms share.
 
-Demonstrations are the oracle's solutions. Those of an arm have a given number of tokens, spread evenly over its worlds
-and over the families of each. With few worlds, most of them are instances beyond the listed ones.
+Demonstrations are the oracle's solutions. An arm's demonstrations have a given number of tokens, spread evenly over its
+worlds and over the families of each world. With few worlds, most demonstrations are instances beyond the listed ones.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,10 +23,10 @@ from palaestra.transcript import transcript_of
 
 
 def first_policy(config: TransferConfig, seed: int) -> Policy:
-    """The policy that all arms of a seed begin with: fresh weights, and the tokenizer that all arms share.
+    """The initial policy of all arms with a seed: fresh weights, and the tokenizer that all arms share.
 
-    The tokenizer is learnt from one solution of each family of the first worlds listed for training. With one each, no
-    sentence of a single world recurs often enough to become a token of its own.
+    The tokenizer is trained on one solution of each family of the first worlds listed for training. With one solution
+    each, no sentence of a single world recurs often enough to become a token.
     """
     worlds = min(config.codec_worlds, len(listed_numbers("train")))
     env = ManyWorldsEnv(split="train", worlds=worlds)
@@ -36,20 +36,20 @@ def first_policy(config: TransferConfig, seed: int) -> Policy:
 
 
 def draw_demonstrations(worlds: int, tokens: int, codec: Codec, context: int) -> list[Episode]:
-    """Solutions of training instances, until their own turns have so many tokens.
+    """Solutions of training instances, until the oracle's turns have the given number of tokens.
 
-    Left out are instances that their family cannot make, that the oracle does not solve, and that begin with words that
-    policies are measured on.
+    Left out are instances that their family cannot make, that the oracle does not solve, or that begin with words of
+    test tasks.
 
     Args:
-        worlds: The first so many that are listed for training.
-        tokens: Of the oracle's turns.
-        codec: Of the policies.
-        context: Tokens that they read.
+        worlds: Number of worlds; the first that are listed for training are used.
+        tokens: Minimum number of tokens of the oracle's turns.
+        codec: The codec of the policies.
+        context: Number of tokens that the policies read.
 
     Raises:
         CapabilityError: fewer worlds are listed.
-        ConfigError: a solution is longer than policies read.
+        ConfigError: a solution is longer than the policies read.
     """
     env = ManyWorldsEnv(split="train", worlds=worlds)
     sources = [_solutions(env, families) for families in _families(env.task_set.ids("train"))]
@@ -68,12 +68,12 @@ def draw_demonstrations(worlds: int, tokens: int, codec: Codec, context: int) ->
 
 
 def as_tokens(episode: Episode, codec: Codec) -> Tokens:
-    """A solution as a policy reads and writes it."""
+    """The tokens of a solution as a policy reads and writes them."""
     return demonstration(transcript_of(episode), codec)
 
 
 def _families(tasks: Sequence[str]) -> list[dict[str, str]]:
-    """By world and family: the first task."""
+    """For each world, the first task of each family."""
     worlds: dict[str, dict[str, str]] = {}
     for task in tasks:
         worlds.setdefault(task.partition("/")[0], {}).setdefault(task.rpartition("/")[0], task)
@@ -81,7 +81,7 @@ def _families(tasks: Sequence[str]) -> list[dict[str, str]]:
 
 
 def _solutions(env: ManyWorldsEnv, families: Iterable[str]) -> Iterator[Episode]:
-    """The solutions of a world: of each family its first instance, then of each family its second one, and so on."""
+    """Yield the solutions of a world: the first instance of each family, then the second of each family, and so on."""
     for place in count():
         for family in families:
             indices = env.task_set.indices(family, "train")
@@ -90,7 +90,7 @@ def _solutions(env: ManyWorldsEnv, families: Iterable[str]) -> Iterator[Episode]
 
 
 def _solution(env: ManyWorldsEnv) -> Sequence[Action | ToolCall]:
-    """The solution of the present task, in whichever world it is."""
+    """The solution of the current task, in whichever world it is."""
     return env.playing.oracle()
 
 
@@ -100,6 +100,6 @@ def _solve(env: ManyWorldsEnv, task: str) -> Episode | None:
         Guard().check_episodes([episode])
     except ContaminationError:
         return None
-    except PalaestraError:  # the family fails to make it
+    except PalaestraError:  # the family cannot make the task
         return None
     return episode if episode.score.passed else None

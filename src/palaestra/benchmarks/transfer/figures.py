@@ -1,4 +1,4 @@
-"""What is recorded of a task: how it was played, and how likely the policy holds the oracle's turns."""
+"""The figures of a task: how a policy played it, and the policy's likelihood of the oracle's turns."""
 
 from palaestra.benchmarks.evaluation.tally import unreadable
 from palaestra.benchmarks.learning.evaluation import TaskResult
@@ -9,28 +9,28 @@ from palaestra.trajectory import Episode, Turn
 
 @record
 class TaskFigures:
-    """One task under one policy."""
+    """The figures of one task under one policy."""
 
     solved: tuple[int, ...]
-    """Of each sample 1 where it solved the task, and 0 where not."""
+    """For each sample, 1 where it solved the task, otherwise 0."""
     points: tuple[int, ...]
-    """Of each sample."""
+    """The points of each sample."""
     legal: float
-    """Percent of the first sample's turns that could be read and whose calls the world took."""
+    """Percentage of the first sample's turns that were readable and whose calls the world accepted."""
     lookups: float
-    """Percent of the checklist's look-ups that the first sample made."""
+    """Percentage of the checklist's look-ups that the first sample made."""
     nats: float | None = None
-    """Of the oracle's turns, a token; `None` where its solution is longer than the policy reads, or for an agent that
-    is no policy."""
+    """Nats per token of the oracle's turns; `None` where its solution is longer than the policy reads, or for an agent
+    that is not a policy."""
 
 
 def figures_of(result: TaskResult, episode: Episode, likelihood: TurnLikelihood | None) -> TaskFigures:
-    """The figures of a task.
+    """Compute the figures of a task.
 
     Args:
-        result: Of all samples.
+        result: The results of all samples.
         episode: The first sample.
-        likelihood: Of the oracle's turns.
+        likelihood: The likelihood of the oracle's turns.
     """
     return TaskFigures(
         solved=tuple(map(int, result.solved)),
@@ -42,7 +42,7 @@ def figures_of(result: TaskResult, episode: Episode, likelihood: TurnLikelihood 
 
 
 def legal_share(episode: Episode) -> float:
-    """Percent of turns that could be read and whose calls the world took; 0 where there was no turn."""
+    """Percentage of turns that were readable and whose calls the world accepted; 0 without turns."""
     legal = [_is_legal(turn) for turn in episode.turns]
     return round(100 * sum(legal) / max(1, len(legal)), 1)
 
@@ -52,7 +52,7 @@ def _is_legal(turn: Turn) -> bool:
 
 
 def lookup_share(episode: Episode) -> float:
-    """Percent of the look-ups that the rubric expects and the episode made; 100 where it expects none."""
+    """Percentage of the rubric's expected look-ups that the episode made; 100 where the rubric expects none."""
     wanted = [one.id for one in episode.rubric if one.kind == "expect" and one.layer == "selection"]
     made = [name for name in wanted if episode.score.verdicts[name].met]
     return round(100 * len(made) / len(wanted), 1) if wanted else 100.0

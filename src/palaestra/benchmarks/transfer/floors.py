@@ -1,4 +1,4 @@
-"""What agents that know nothing of a task come to on the same tasks."""
+"""The results of agents without task knowledge on the same tasks."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,26 +22,26 @@ from palaestra.trajectory import Episode
 from palaestra.validation import plain_rule
 
 AGENTS = ("always-refuse", "reader", "legal-random", "schema-random")
-"""They have a session of their own for each task, with the seed 0."""
+"""The agents; each has a session of its own for each task, with seed 0."""
 
 
 @record
 class TransferFloors:
-    """What agents without knowledge of the tasks came to."""
+    """The results of agents without task knowledge."""
 
     settings: str
     """The digest of the tasks."""
     results: Mapping[str, Mapping[str, Mapping[str, TaskFigures]]]
-    """By agent, group and task."""
+    """Figures by agent, group and task."""
 
 
 _FLOORS = TypeAdapter(TransferFloors)
 
 
 def measure_floors(config: TransferConfig, file: Path) -> TransferFloors:
-    """The floors that `file` holds, or new ones, which are then written there.
+    """Read the floors from `file`, or measure them and write the file.
 
-    The group of all trained worlds has those of the first.
+    The group of all trained worlds has the floors of the first trained world.
 
     Raises:
         CapabilityError: no world is listed in a split.

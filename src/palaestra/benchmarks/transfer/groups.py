@@ -1,7 +1,7 @@
-"""The tasks that policies are measured on, from those nearest to training to another world altogether.
+"""The groups of test tasks, from tasks close to training to tasks of an unrelated world.
 
-Tasks are spread evenly over what a split lists, so they are the same for every arm and seed. Only the group of new
-tasks of all trained worlds depends on the arm.
+Tasks are spread evenly over the listed tasks of a split, so they are equal for all arms and seeds. Only the group of
+new tasks of all trained worlds depends on the arm.
 """
 
 from collections.abc import Sequence
@@ -22,27 +22,27 @@ _SPLITS = {
     "heldout-domain": "new domains",
     "heldout-mechanism": "new mechanisms",
 }
-"""By split: the name of its group."""
+"""The name of the group of each split."""
 GROUPS = (TRAINED, FIRST, *_SPLITS.values(), "Storefront, new records")
 """The names of the groups, in order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransferGroup:
-    """Tasks that are equally far from training."""
+    """Tasks at the same distance from training."""
 
     name: str
     env_id: str
     tasks: tuple[str, ...]
     unit: Unit
-    """What a claim about it generalises over."""
+    """The unit over which a claim about the group generalises."""
 
 
 def training_world(worlds: int) -> WorldConfig:
     """The first worlds that are listed for training.
 
     Raises:
-        CapabilityError: fewer are listed.
+        CapabilityError: fewer worlds are listed.
     """
     listed = len(listed_numbers("train"))
     if worlds > listed:
@@ -51,14 +51,14 @@ def training_world(worlds: int) -> WorldConfig:
 
 
 def transfer_groups(worlds: int, most: int) -> tuple[TransferGroup, ...]:
-    """The groups that an arm is measured on.
+    """The groups on which an arm is measured.
 
     Args:
-        worlds: How many worlds the arm is trained in.
-        most: Tasks of each group, at most.
+        worlds: Number of worlds in which the arm is trained.
+        most: Maximum number of tasks in each group.
 
     Raises:
-        CapabilityError: fewer worlds are listed, or none in a split.
+        CapabilityError: fewer worlds are listed, or a split lists none.
     """
     trained = listed_numbers("train")[:worlds]
     storefront = tasks_of(WorldConfig(env_id=STOREFRONT, split="heldout-records"))
@@ -78,7 +78,7 @@ def _list_numbers(split: str) -> Sequence[int]:
 
 
 def _group(name: str, split: str, numbers: Sequence[int], most: int) -> TransferGroup:
-    """A group of generated worlds, each with an equal share of the tasks."""
+    """A group of generated worlds, with an equal share of the tasks for each."""
     chosen = [numbers[place * len(numbers) // min(most, len(numbers))] for place in range(min(most, len(numbers)))]
     tasks: list[str] = []
     for place, number in enumerate(chosen):

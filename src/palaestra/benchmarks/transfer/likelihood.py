@@ -1,4 +1,4 @@
-"""How likely a policy holds the oracle's turns: a dense measure of transfer, where hardly any task is solved."""
+"""A policy's likelihood of the oracle's turns: a dense measure of transfer where few tasks are solved."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,18 +12,18 @@ from palaestra.trajectory import Episode
 
 @record
 class TurnLikelihood:
-    """What a policy holds of the oracle's turns in one task."""
+    """A policy's likelihood of the oracle's turns in one task."""
 
     nats: float
-    """The mean of -log p over the tokens of the turns, each behind the oracle's own turns before."""
+    """The mean of -log p over the tokens of the turns, each given the oracle's own earlier turns."""
     tokens: int
 
 
 def score_solutions(policy: Policy, solutions: Sequence[Episode]) -> Mapping[str, TurnLikelihood]:
-    """The likelihood of solutions, by task; those that are longer than the policy reads are left out.
+    """Compute the likelihood of solutions, by task; solutions longer than the policy reads are left out.
 
     Args:
-        policy: Whose.
+        policy: The policy.
         solutions: The oracle's episodes.
     """
     read = {episode.task.id: as_tokens(episode, policy.codec) for episode in solutions}

@@ -1,4 +1,4 @@
-"""What the finished cells say, as tables: a row for each group and number of worlds, beside the floors."""
+"""Tables of finished cells: a row for each group and number of worlds, beside the floors."""
 
 from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
@@ -38,14 +38,14 @@ def transfer_tables(
     worlds: Sequence[int],
     seeds: int,
 ) -> list[Table]:
-    """A table of the policies after each stage, and one of what their training took; none where no cell is finished.
+    """Make a table of the policies after each stage, and a table of training costs; none without finished cells.
 
     Args:
-        cells: The finished ones.
-        floors: Agents that know nothing of the tasks.
-        config: What cells have in common.
-        worlds: The arms.
-        seeds: How many each should have.
+        cells: The finished cells.
+        floors: The results of agents without task knowledge.
+        config: The settings that all cells share.
+        worlds: The numbers of worlds of the arms.
+        seeds: The intended number of seeds of each arm.
     """
     if not cells:
         return []
@@ -107,7 +107,7 @@ def _row(
 
 
 def _difference(stage: str, group: str, own: Sequence[TransferCell], partners: Mapping[int, TransferCell]) -> str:
-    """How many more nats than with the fewest worlds; nothing where the tasks are others."""
+    """The difference in nats from the arm with the fewest worlds; empty where the tasks differ."""
     pairs = [(partners[cell.seed], cell) for cell in own if cell.seed in partners]
     before = [one for other, _ in pairs for one in _nats(other.results[stage][group])]
     after = [one for _, cell in pairs for one in _nats(cell.results[stage][group])]
@@ -146,7 +146,7 @@ def _count(worlds: int) -> str:
 
 
 def _budgets(cells: Mapping[TransferKey, TransferCell], worlds: Sequence[int]) -> Table:
-    """What training took: the mean of the seeds of each arm."""
+    """The table of training costs: means over the seeds of each arm."""
     arms = {number: [cell for key, cell in cells.items() if key.worlds == number] for number in worlds}
     rows = [
         (

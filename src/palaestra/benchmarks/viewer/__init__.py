@@ -1,4 +1,4 @@
-"""One self-contained HTML page on which a person reads trajectories step by step."""
+"""One self-contained HTML page for reading trajectories step by step."""
 
 from palaestra.benchmarks.viewer.page import page_colours, render_page
 

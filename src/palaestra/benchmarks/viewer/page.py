@@ -1,12 +1,12 @@
-"""Renders episodes as one HTML page that needs nothing else: no server, no network, no other file.
+"""Renders episodes as one self-contained HTML page: no server, no network, no other file.
 
-The page carries its data as JSON in a script element that browsers never run. What an agent or a world
-wrote can neither close that element nor become markup: every character that could is escaped here, and
-the scripts hand data to the document as text only. A content security policy names the page's own script
-and style by hash, so that nothing else runs and nothing is loaded. Figures are images within the page, in
-which browsers run no scripts and load nothing either.
+The page carries its data as JSON in a script element that browsers never run. Text of an agent or a world cannot close
+that element and cannot become markup: all characters that could do so are escaped here, and the scripts insert data
+into the document only as text. A content security policy names the page's own script and style by hash, so that nothing
+else runs and nothing is loaded. Figures are images within the page, in which browsers run no scripts and load nothing
+either.
 
-Not covered: the page shows whatever the episodes hold; a secret in a trajectory is a secret on the page.
+Not covered: the page shows everything that the episodes hold; a secret in a trajectory is visible on the page.
 """
 
 import html
@@ -25,7 +25,7 @@ from palaestra.records import Message, ToolCall, ToolEvent
 from palaestra.table import Table
 from palaestra.trajectory import Episode, Segment, Turn
 
-# Inside JSON these characters stand only in strings, where the escape means the same.
+# In JSON these characters occur only in strings, where the escape has the same meaning.
 _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
@@ -40,26 +40,25 @@ def render_page(
     notes: Sequence[str] = (),
     cells: Sequence[str] = (),
 ) -> str:
-    """The page as one string of HTML.
+    """Render the page as one HTML string.
 
     Args:
-        episodes: What can be read on the page, in the order of the list.
-        title: The page's heading.
-        tables: What the overview shows, in order.
-        figures: SVG documents that the overview shows above the tables; a figure's title is read to those who do
-            not see it.
-        lead: Paragraphs with which the overview begins: what the page is about, and what came of it.
-        findings: A numbered list behind the lead, the most important first: what was found, and what to do about it.
-        notes: A list that it ends with: what an honest reader must know.
-        cells: Where each episode was played, such as "20 % of calls fail", to tell and to choose episodes by; none, or
-            one for each.
+        episodes: The episodes on the page, in the order of the list.
+        title: The heading of the page.
+        tables: The tables of the overview, in order.
+        figures: SVG documents above the tables of the overview; the title of a figure is its text alternative.
+        lead: The first paragraphs of the overview: the subject of the page, and its result.
+        findings: A numbered list after the lead, the most important first: each finding with its remedy.
+        notes: A list at the end of the overview: caveats for the reader.
+        cells: The conditions of each episode, such as "20 % of calls fail", for display and selection; none, or one for
+            each episode.
 
     Returns:
-        A whole HTML document; written to a file it opens from there.
+        A complete HTML document, which can be opened from a file.
 
     Raises:
-        ValueError: a row of a table has more or fewer cells than the table has columns, a figure is no SVG, or there
-            are cells, and not one for each episode.
+        ValueError: a row of a table has more or fewer cells than the table has columns, a figure is not SVG, or there
+            are cells, but not one for each episode.
     """
     if cells and len(cells) != len(episodes):
         raise ValueError(f"{len(cells)} cells for {len(episodes)} episodes; give one for each, or none")
@@ -86,7 +85,7 @@ def render_page(
 
 
 class _Pool:
-    """Values that many episodes share, each kept once and named by its place."""
+    """Values that many episodes share; each is stored once and referenced by its index."""
 
     __slots__ = ("_places", "values")
 
@@ -102,7 +101,7 @@ class _Pool:
 
 
 class _Pools:
-    """What a page keeps once: schemas, tasks, rubrics and messages."""
+    """Values that a page stores once: schemas, tasks, rubrics and messages."""
 
     __slots__ = ("messages", "rubrics", "tasks", "tools")
 
@@ -129,7 +128,7 @@ def _asset(name: str) -> str:
 
 
 def _source_hash(source: str) -> str:
-    """How a content security policy names an inline script or style."""
+    """The name of an inline script or style in a content security policy."""
     return "sha256-" + b64encode(sha256(source.encode()).digest()).decode()
 
 
@@ -153,7 +152,7 @@ def _document(episodes: Sequence[Episode], cells: Sequence[str]) -> dict[str, ob
 
 
 def _figure(svg: str, number: int) -> dict[str, str]:
-    """An image's address, which holds the image itself, and what stands for it in words."""
+    """The data URL of an image, and its text alternative."""
     if "<svg" not in svg:
         raise ValueError(f"figure {number} is no SVG document, it begins with {svg[:40]!r}; give the text of one")
     title = re.search(r"<title>(.*?)</title>", svg, re.DOTALL)
@@ -165,7 +164,7 @@ def _figure(svg: str, number: int) -> dict[str, str]:
 
 
 def _keys(episodes: Sequence[Episode]) -> list[str]:
-    """Names for the page's address that outlive a new rendering; repeats of the same run are numbered."""
+    """Keys for the page's address that stay the same in a new rendering; repeats of the same run are numbered."""
     seen: dict[str, int] = {}
     keys: list[str] = []
     for episode in episodes:
@@ -181,7 +180,7 @@ def _episode(episode: Episode, pools: _Pools) -> dict[str, object]:
         "env_id": episode.env_id,
         "task": pools.tasks.add(episode.task),
         "agent": episode.agent,
-        "seed": str(episode.seed),  # JavaScript's numbers end at 2**53
+        "seed": str(episode.seed),  # JavaScript represents integers exactly only up to 2**53
         "tools": [pools.tools.add(tool) for tool in episode.tools],
         "rubric": pools.rubrics.add(episode.rubric),
         "segments": [_segment(segment, pools) for segment in episode.segments],
@@ -222,7 +221,7 @@ def _call(call: ToolCall) -> dict[str, object]:
 
 
 def _event(event: ToolEvent) -> dict[str, object]:
-    """What people read of an event: its call holds the arguments; evidence for graders stays in the file."""
+    """The fields of an event that people read. Its call holds the arguments; evidence for graders is not shown."""
     return {
         "call_id": event.call_id,
         "schema_ok": event.schema_ok,

@@ -1,4 +1,4 @@
-"""How far the wording of held-out requests is from that of training, and whether it still says what is asked."""
+"""Measures how much held-out requests differ in wording from training requests, and whether they stay clear."""
 
 if __name__ != "palaestra.benchmarks.wording":
     raise ImportError(

@@ -1,4 +1,4 @@
-"""Which kind of request a held-out text is: the kind of which one way to ask stands in the text most completely."""
+"""Recognises the kind of a held-out request: the kind with the wording that occurs most completely in the text."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -10,7 +10,7 @@ from palaestra.envs.kit.letters import slots_of
 
 
 def recognise_kind(letters: Mapping[str, LetterKind], words: Sequence[str]) -> str:
-    """The kind whose ways to ask share the largest part of their pairs of words with a text; a tie goes to the first.
+    """The kind with the wording that shares the largest part of its word pairs with a text; ties go to the first.
 
     Args:
         letters: The kinds, by name.

@@ -15,13 +15,13 @@ from palaestra.seeding import Stream
 from palaestra.table import Table
 
 HALVES = 20
-"""How often the held-out requests are split in half."""
+"""Number of random splits of the held-out requests into halves."""
 MOST_OVERLAP = 0.5
-"""The aim for the nearest training body of any held-out body."""
+"""Target: maximum overlap of a held-out body with its nearest training body."""
 MOST_FAMILIES = 0.6
-"""The aim for the share of held-out families that a classifier trained on "train" names."""
+"""Target: maximum share of held-out families that a classifier trained on "train" recognises."""
 LEAST_KINDS = 0.85
-"""The aim for the share of kinds that a classifier trained on half of "heldout" names in the other half."""
+"""Target: minimum share of kinds that a classifier trained on half of "heldout" recognises in the other half."""
 
 _Trainer: TypeAlias = Callable[[Sequence[Example]], Classifier]
 _CLASSIFIERS: Mapping[str, _Trainer] = {"ridge on tf-idf": RidgeClassifier, "naive Bayes": NaiveBayes}
@@ -29,22 +29,22 @@ _CLASSIFIERS: Mapping[str, _Trainer] = {"ridge on tf-idf": RidgeClassifier, "nai
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordingReport:
-    """What was found; shares are from 0 to 1."""
+    """The results; shares are from 0 to 1."""
 
     trained: Mapping[str, int]
-    """Requests, bodies and words of "train"."""
+    """Numbers of requests, bodies and words of "train"."""
     held_out: Mapping[str, int]
-    """The same of "heldout"."""
+    """The same numbers of "heldout"."""
     overlap: float
-    """The largest Jaccard index of word 3-grams of a held-out and a training body."""
+    """The largest Jaccard index of word 3-grams between a held-out and a training body."""
     overlap_with_terms: float
-    """The same where the desk's terms on the form of an answer count as part of the body."""
+    """The same index, with the desk's terms on the form of an answer counted as part of the body."""
     shared_subjects: int
-    """Subjects that occur in both splits."""
+    """Number of subjects that occur in both splits."""
     families: Mapping[str, float]
-    """By classifier, the share of held-out families that it names after training on "train"."""
+    """For each classifier, the share of held-out families that it recognises after training on "train"."""
     kinds: Mapping[str, tuple[float, float]]
-    """By classifier, the mean and the least share of kinds named, over halves of "heldout"."""
+    """For each classifier, the mean and the minimum share of recognised kinds, over halves of "heldout"."""
 
 
 def measure_wordings(
@@ -54,10 +54,10 @@ def measure_wordings(
     held_out: Sequence[str],
     progress: Callable[[str], None] = lambda _: None,
 ) -> WordingReport:
-    """Measure the wording of tasks of "heldout" against that of tasks of "train".
+    """Compare the wording of tasks of "heldout" with that of tasks of "train".
 
     Raises:
-        CapabilityError: the world words no request apart.
+        CapabilityError: the world has no separate wording of requests.
     """
     letters = letters_of(task_set.world.draft)
     if not letters:

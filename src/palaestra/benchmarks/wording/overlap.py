@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 Shingles: TypeAlias = frozenset[tuple[str, ...]]
 LENGTH = 3
-"""Words of one shingle."""
+"""Number of words in a shingle."""
 
 
 def shingles(words: Sequence[str]) -> Shingles:
@@ -16,12 +16,12 @@ def shingles(words: Sequence[str]) -> Shingles:
 
 
 def jaccard(one: Shingles, other: Shingles) -> float:
-    """The share of shingles that both have among those that either has: 0 to 1; 1 for two empty sets."""
+    """The number of shared shingles over the number of all shingles: 0 to 1; 1 for two empty sets."""
     either = len(one | other)
     return len(one & other) / either if either else 1.0
 
 
 def closest_overlaps(texts: Iterable[Sequence[str]], others: Iterable[Sequence[str]]) -> list[float]:
-    """For each text, the Jaccard index with the nearest of the other texts; 0 where there are none."""
+    """For each text, the Jaccard index with the most similar of the other texts; 0 without other texts."""
     against = [shingles(other) for other in sorted({tuple(other) for other in others})]
     return [max((jaccard(shingles(text), other) for other in against), default=0.0) for text in texts]

@@ -8,7 +8,7 @@ from palaestra.envs import Instance, TaskSet
 from palaestra.envs.variation import names_in_calls, names_in_records
 
 MASK = "#"
-"""What stands for an id, a number, an address of mail or a name."""
+"""The replacement of an id, a number, an e-mail address or a name."""
 _FACT = re.compile(r"\S+@\S+|[\w-]*\d[\w-]*")
 _WORD = re.compile(rf"{MASK}|[^\W\d_]+(?:'[^\W\d_]+)?")
 
@@ -18,12 +18,12 @@ class RequestText:
     """One request, in lower-case words; a task and its refusal twin share it."""
 
     task: str
-    """The task, never a twin."""
+    """The id of the task, never of a twin."""
     family: str
-    """Its family, by name."""
+    """The name of the family."""
     subject: tuple[str, ...]
     body: tuple[str, ...]
-    """What the requester writes: without the desk's terms, which are paragraphs in parentheses."""
+    """The requester's text, without the desk's terms, which are paragraphs in parentheses."""
     terms: tuple[str, ...]
     """The desk's terms on the form of an answer; most requests have none."""
 
@@ -60,7 +60,7 @@ def _text_of(instance: Instance, names: frozenset[str]) -> RequestText:
     content = next(message["content"] for message in instance.messages if message["role"] == "user")
     envelope, _, rest = content.partition("\n\n")
     subject = envelope.partition(": ")[2]
-    # A whole subject is no name, although other tickets of the world may have the same one.
+    # A whole subject is not a name, although other tickets of the world may have the same subject.
     present = [name for name in names.union(names_in_calls(instance.oracle)) - {subject} if name in content]
     paragraphs = rest.split("\n\n")
     body = [paragraph for paragraph in paragraphs if not paragraph.startswith("(")]
@@ -79,14 +79,14 @@ def _text_of(instance: Instance, names: frozenset[str]) -> RequestText:
 
 
 def words_of(text: str, names: Iterable[str] = ()) -> tuple[str, ...]:
-    """The words of a text in lower case, with a mask for each name, id, number and address of mail."""
+    """The words of a text in lower case, with a mask for each name, id, number and e-mail address."""
     for name in sorted(names, key=lambda name: (-len(name), name)):
         text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", f" {MASK} ", text)
     return tuple(_WORD.findall(_FACT.sub(f" {MASK} ", text).lower()))
 
 
 def count_words(texts: Sequence[RequestText]) -> Mapping[str, int]:
-    """How many requests, how many different masked bodies, and how many different words they have."""
+    """Count requests, different masked bodies, and different words."""
     return {
         "requests": len(texts),
         "bodies": len({text.body for text in texts}),

@@ -1,4 +1,4 @@
-"""What is wrong with a run and what to change, in sentences, the most important first."""
+"""Findings: defects of a run and their remedies, in sentences, the most important first."""
 
 from palaestra.benchmarks.diagnosis.findings.finding import TrainingFinding
 from palaestra.benchmarks.diagnosis.findings.ranking import MOST, find_causes, headline

@@ -1,4 +1,4 @@
-"""A finding: what is wrong with a run and what to change, with numbers; and the words that findings share."""
+"""A finding, which names a defect of a run with numbers and a remedy; and shared wording of findings."""
 
 from collections.abc import Sequence
 
@@ -7,31 +7,31 @@ from palaestra.record import record
 
 @record
 class TrainingFinding:
-    """One thing that keeps a run from learning, or that shows that it can."""
+    """A reason why a run does not learn, or evidence that it can."""
 
     name: str
-    """Of the rule that made it; one stage has at most one finding of a name."""
+    """The name of the rule that made the finding; a stage has at most one finding of a name."""
     stage: str
-    """Empty where it is about the run."""
+    """The name of the stage; empty where the finding is about the run."""
     importance: float
-    """From 0 to 1: about the share of the rollouts that it concerns, times how certainly it stops learning."""
+    """A number from 0 to 1: about the share of affected rollouts times the certainty that the defect stops learning."""
     sentence: str
-    """What is wrong, with its numbers."""
+    """The defect, with its numbers."""
     remedy: str
-    """What to change; empty where there is nothing to change."""
+    """The remedy; empty where nothing has to change."""
 
 
 def percent(share: float) -> str:
-    """A share in words, such as "12.5 %"; whole numbers without a decimal."""
+    """Format a share, such as "12.5 %"; whole numbers have no decimal."""
     return f"{100 * share:.1f}".removesuffix(".0") + " %"
 
 
 def join_names(names: Sequence[str], *, most: int = 4) -> str:
-    """Names with commas; behind `most` of them, how many more there are."""
+    """Join names with commas; after `most` names, state how many more there are."""
     shown = ", ".join(names[:most])
     return f"{shown} and {len(names) - most} more" if len(names) > most else shown
 
 
 def short_family(family: str) -> str:
-    """A family without its world: "fix-build" of "storefront/fix-build"."""
+    """The name of a family without its world: "fix-build" for "storefront/fix-build"."""
     return family.rpartition("/")[2]

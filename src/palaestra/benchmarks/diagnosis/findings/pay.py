@@ -1,4 +1,4 @@
-"""Findings about what the reward pays for: stalling, points without solving, harm, and when acting pays."""
+"""Findings about rewards: stalling, points without solutions, harm, and whether acting pays."""
 
 from collections.abc import Iterator
 
@@ -7,15 +7,15 @@ from palaestra.benchmarks.diagnosis.diagnosis import StageDiagnosis
 from palaestra.benchmarks.diagnosis.findings.finding import TrainingFinding, join_names, percent
 
 STALLING, MUCH_HARM = 0.1, 0.1
-"""The rise of the share unfinished, and the share of episodes with harm, from which on they are a finding."""
+"""Minimum rise of the share unfinished, and minimum share of episodes with harm, for a finding."""
 FALL, RISE = 0.02, 1.0
-"""The fall of the share solved, and the rise of points, from which on the two go apart."""
+"""Minimum fall of the share solved, and minimum rise of points, for a finding that they diverge."""
 UNCERTAIN = 0.6
-"""What a change weighs that is within two standard errors."""
+"""Weight of a change within two standard errors."""
 
 
 def find_in_pay(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
-    """What the returns of a stage show."""
+    """Find causes in the returns of a stage."""
     for rule in (_stalling, _apart, _break_even, _harm):
         yield from rule(stage)
 

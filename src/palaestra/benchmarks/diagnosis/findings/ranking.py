@@ -1,4 +1,4 @@
-"""The order of findings, and the sentence above them."""
+"""The order of findings, and the headline above them."""
 
 from palaestra.benchmarks.diagnosis.diagnosis import Diagnosis, StageDiagnosis
 from palaestra.benchmarks.diagnosis.findings.finding import TrainingFinding, percent
@@ -7,15 +7,15 @@ from palaestra.benchmarks.diagnosis.findings.rollouts import find_in_rollouts
 from palaestra.benchmarks.diagnosis.findings.training import find_in_training
 
 MOST = 6
-"""Findings that stand above all tables; with the sentences about the run they fit a screen."""
+"""Number of findings above all tables; together with the sentences about the run they fit on a screen."""
 _EARLIER = 0.5
-"""What a finding of a stage before the last weighs, of one of the last."""
+"""Weight of a finding of an earlier stage, relative to a finding of the last stage."""
 
 
 def find_causes(diagnosis: Diagnosis) -> list[TrainingFinding]:
-    """All findings, the most important first; of several stages with the same finding, the weightiest comes first.
+    """Find all causes, the most important first; repeated findings of other stages come last.
 
-    Findings of stages before the last weigh half, since the policy left them.
+    Findings of stages before the last count half, because the policy has left those stages.
     """
     found = [
         *(finding for stage in diagnosis.stages for finding in find_in_rollouts(stage)),
@@ -33,7 +33,7 @@ def find_causes(diagnosis: Diagnosis) -> list[TrainingFinding]:
 
 
 def headline(diagnosis: Diagnosis) -> list[str]:
-    """What the last stage with rollouts came to, and how far the run is, in a sentence or two."""
+    """Summarise the last stage with rollouts and the progress of the run in one or two sentences."""
     said = [_outcome(diagnosis.stages[-1])] if diagnosis.stages else [_nothing(diagnosis)]
     unfinished = [
         f"{stage.name} has {stage.steps} of {stage.planned} steps, the last save holds {stage.saved}"

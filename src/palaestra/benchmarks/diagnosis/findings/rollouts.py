@@ -1,4 +1,4 @@
-"""Findings about rollouts: what is never solved, what groups differ in, how episodes end, and what fails first."""
+"""Findings about rollouts: families never solved, differences within groups, end reasons and first failures."""
 
 from collections.abc import Iterator
 
@@ -8,19 +8,20 @@ from palaestra.benchmarks.diagnosis.findings.finding import TrainingFinding, joi
 from palaestra.records import EndReason
 
 FEW_SOLUTIONS, MANY_MASTERED, MANY_EQUAL, ONE_THING = 0.5, 0.4, 0.25, 0.15
-"""Shares of groups: without a solution, solved by every member, with equal returns, and that differ in one thing that
-solves nothing."""
+"""Minimum shares of groups: without a solution, solved by every member, with equal returns, and with differences in
+only one respect that does not affect solving."""
 MANY_UNREADABLE, MANY_CUT, MANY_FAIL, MANY_WRONG, MANY_LOST = 0.2, 0.1, 0.2, 0.2, 0.05
-"""Shares: of unreadable turns, of episodes that a budget cut, of failures with one first criterion, of cases that
-closed in a wrong way, and of trajectories that were lost."""
+"""Minimum shares: of unreadable turns, of episodes cut by a budget, of failures with the same first criterion, of cases
+with a wrong decision, and of lost trajectories."""
 SOLVED_OFTEN, PLAYED_OFTEN = 3, 8
-"""Solved episodes of a family in the first third, and its episodes in the last, that show that it was forgotten."""
+"""A family counts as forgotten if at least this many of its episodes were solved in the first third, and at least this
+many were played without a solution in the last third."""
 HEADROOM = 10.0
-"""Percent by which pass@k is above pass@1 where sampling finds what the policy does not do yet."""
+"""Minimum percentage points of pass@k over pass@1 where sampling finds solutions that the policy rarely takes."""
 
 
 def find_in_rollouts(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
-    """What the rollouts of a stage show."""
+    """Find causes in the rollouts of a stage."""
     for rule in (
         _solutions,
         _find_mastered,
@@ -55,7 +56,7 @@ def _solutions(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
 
 
 def _find_mastered(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
-    """Tasks that the policy knows already: those of demonstrations, where a stage plays the same ones."""
+    """Find tasks that the policy already solves: for example those of demonstrations, if the stage plays them again."""
     found = stage.solutions["all"]
     share = found.every / found.groups
     if share < MANY_MASTERED:
@@ -182,7 +183,7 @@ def _failures(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
 
 
 def _where(failure: FailureCounts) -> str:
-    """In which family it happens most."""
+    """Name the family with the most such failures."""
     family, own = next(iter(failure.families.items()))
     return (
         f", all in {short_family(family)}" if own == failure.episodes else f", {own} of them in {short_family(family)}"

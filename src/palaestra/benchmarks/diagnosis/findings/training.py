@@ -1,4 +1,4 @@
-"""Findings about training itself: how far weights moved, entropy, alarms, and batches that diverged."""
+"""Findings about training itself: movement of the weights, entropy, alarms, and batches that diverged."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -7,18 +7,18 @@ from palaestra.benchmarks.diagnosis.diagnosis import Diagnosis, StageDiagnosis
 from palaestra.benchmarks.diagnosis.findings.finding import TrainingFinding, join_names, percent
 
 LITTLE_CHANGE = 1 / 30
-"""The distance that a stage moved the weights as a share of the longest of the run, below which it hardly trains."""
+"""Minimum distance that a stage moves the weights, as a share of the run's longest; a stage below it hardly trains."""
 LITTLE_RELATIVE = 0.001
-"""The same as a share of the weights' norm, where no other stage is there to compare with."""
+"""The same minimum as a share of the weights' norm, where there is no other stage to compare with."""
 LOW_ENTROPY, ENTROPY_FALL, ENTROPY_RISE, CALM = 0.02, 0.7, 1.0, 0.5
-"""Nats a token that are a collapse, the share that may be lost and gained over a stage, and nats below which no rise
-counts."""
+"""Entropy in nats per token that counts as a collapse; the shares that may be lost and gained over a stage; and the
+entropy below which no rise counts."""
 IGNORED_EVENTS = frozenset({"fault", "quarantine"})
-"""Events that other findings count."""
+"""Events that other findings cover."""
 
 
 def find_in_training(diagnosis: Diagnosis) -> Iterator[TrainingFinding]:
-    """What weights, entropy and events of a run show."""
+    """Find causes in the weights, entropy and events of a run."""
     yield from _weights(diagnosis)
     yield from _entropy(diagnosis)
     yield from _alarms(diagnosis)

@@ -1,4 +1,4 @@
-"""Runs the migrations over the connection that `schema` hands over; its transaction is the caller's."""
+"""Runs the migrations over the connection that `schema` passes; the caller owns the transaction."""
 
 from alembic import context
 

@@ -1,4 +1,4 @@
-"""Other people's environments, measured where they are installed, by adapters that are imported only then."""
+"""Adapters that measure environments of other projects; an adapter is imported only where its peer is installed."""
 
 from importlib import import_module
 from importlib.util import find_spec
@@ -10,26 +10,26 @@ INSTALLATION: dict[str, str] = {
     "tau2": "not installed; tau2-bench installs from a checkout of its repository",
     "verifiers": "not installed: pip install 'verifiers==0.1.14'",
 }
-"""What to do about a peer that is not there."""
+"""Instructions for installing a missing peer."""
 
 PEERS = tuple(INSTALLATION)
-"""The packages that this folder has an adapter of the same name for."""
+"""The packages for which this folder has an adapter module of the same name."""
 
 
 class Adapter(Protocol):
-    """What a peer's module here offers."""
+    """The interface of a peer's module in this folder."""
 
     def unfit(self) -> str:
-        """Why the installed version cannot be measured, in words; empty where it can."""
+        """The reason why the installed version cannot be measured; empty where it can."""
         ...
 
     def measure(self, watch: Stopwatch, tasks: int) -> None:
-        """Time the peer on that many of its tasks."""
+        """Time the peer on `tasks` of its tasks."""
         ...
 
 
 def adapter(peer: str) -> Adapter | str:
-    """What measures `peer`, or why nothing can."""
+    """The adapter of `peer`, or the reason why it cannot be measured."""
     if find_spec(peer) is None:
         return INSTALLATION[peer]
     found = cast("Adapter", import_module(f"{__name__}.{peer}"))

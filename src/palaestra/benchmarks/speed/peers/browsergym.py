@@ -1,10 +1,10 @@
-"""BrowserGym on MiniWoB++: what a reset and a step take. A program for an interpreter that has `browsergym-miniwob`.
+"""Times resets and steps of BrowserGym on MiniWoB++. It runs in an interpreter that has `browsergym-miniwob`.
 
     python browsergym.py CHROMIUM FOLDER EPISODES DELAY
 
-FOLDER holds MiniWoB++'s pages, CHROMIUM is the browser's path, and DELAY the seconds that BrowserGym waits before each
-observation ("usual" for its own 0.5). It prints nanoseconds as JSON. Written against browsergym 0.14.3. It imports
-nothing of Palaestra's.
+FOLDER holds MiniWoB++'s pages. CHROMIUM is the browser's path. DELAY is the number of seconds that BrowserGym waits
+before each observation ("usual" for its default of 0.5). The program prints nanoseconds as JSON. It was written for
+browsergym 0.14.3 and imports nothing from Palaestra.
 """
 
 import json
@@ -17,14 +17,15 @@ from time import perf_counter_ns
 from typing import Any
 
 NOOPS = 4
-"""Steps of an episode: the action that does nothing, so that what is timed is the environment's own work."""
+"""Steps of an episode. Each plays the action without effect, so that only the environment's own work is timed."""
 
 
 def measure(chromium: str, folder: str, episodes: int, delay: str) -> dict[str, list[int]]:
-    """Nanoseconds of resets and steps."""
+    """Measure the nanoseconds of resets and steps."""
     os.environ["MINIWOB_URL"] = f"{Path(folder).resolve().as_uri()}/"
     with tempfile.TemporaryDirectory() as browsers:
-        # Its chat window begins a browser of its own, which no option names: so this one stands where it is looked for.
+        # BrowserGym's chat window starts a second browser, whose path no option sets: so CHROMIUM is linked to the
+        # default path.
         os.environ["PLAYWRIGHT_BROWSERS_PATH"] = browsers
         playwright: Any = import_module("playwright.sync_api")
         with playwright.sync_playwright() as running:

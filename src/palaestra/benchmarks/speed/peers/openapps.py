@@ -1,11 +1,12 @@
-"""OpenApps in BrowserGym: what a reset and a step take. A program for an interpreter that has `open_apps`.
+"""Times resets and steps of OpenApps in BrowserGym. It runs in an interpreter that has `open_apps`.
 
     python openapps.py CHROMIUM EPISODES
 
-CHROMIUM is the browser's path. No time is waited before an observation or between the browser's operations. A reset is
-that of the apps' rows and of the browser's environment. The shop is left out, since its search needs Java. Chromium
-reaches no host but the apps' own: their pages name scripts and fonts on the Web. It prints nanoseconds as JSON. Written
-against OpenApps 0.1.0 (commit 015715a) and browsergym-core 0.14.3. It imports nothing of Palaestra's.
+CHROMIUM is the browser's path. There is no delay before an observation or between the browser's operations. A reset
+resets the apps' rows and the browser's environment. The shop is left out, because its search needs Java. Chromium
+reaches only the host of the apps, because their pages refer to scripts and fonts on the Web. The program prints
+nanoseconds as JSON. It was written for OpenApps 0.1.0 (commit 015715a) and browsergym-core 0.14.3, and imports nothing
+from Palaestra.
 """
 
 import json
@@ -20,23 +21,24 @@ from time import perf_counter_ns
 from typing import Any
 
 NOOPS = 4
-"""Steps of an episode: the action that does nothing, so that what is timed is the environment's own work."""
+"""Steps of an episode. Each plays the action without effect, so that only the environment's own work is timed."""
 
 _OWN_HOST_ONLY = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 
 
 def measure(chromium: str, episodes: int) -> dict[str, list[int]]:
-    """Nanoseconds of resets, of the part of them that resets the apps' rows, and of steps."""
-    os.environ.setdefault("USER", "anybody")  # its settings name a folder by it
+    """Measure the nanoseconds of resets, of the part of a reset that resets the apps' rows, and of steps."""
+    os.environ.setdefault("USER", "anybody")  # OpenApps' settings name a folder after the user
     with tempfile.TemporaryDirectory() as browsers:
-        os.chdir(browsers)  # its server writes a key into the folder where it begins
-        # Its chat window begins a browser of its own, which no option names: so this one stands where it is looked for.
+        os.chdir(browsers)  # OpenApps' server writes a key into its working folder
+        # BrowserGym's chat window starts a second browser, whose path no option sets: so a script stands at the default
+        # path.
         os.environ["PLAYWRIGHT_BROWSERS_PATH"] = browsers
         playwright: Any = import_module("playwright.sync_api")
         with playwright.sync_playwright() as running:
             place = Path(running.chromium.executable_path)
         place.parent.mkdir(parents=True)
-        # Without a network, a look-up of those hosts lasted past the 5 seconds of a page in 4 resets of 25.
+        # Without a network, the lookup of other hosts took longer than the page's 5 seconds in 4 of 25 resets.
         place.write_text(f'#!/bin/sh\nexec {shlex.quote(chromium)} {shlex.quote(_OWN_HOST_ONLY)} "$@"\n')
         place.chmod(0o755)
         gymnasium: Any = import_module("gymnasium")

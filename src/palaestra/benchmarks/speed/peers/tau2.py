@@ -1,7 +1,7 @@
-"""tau2-bench: its retail environment called directly, and its mock domain through its own Gymnasium wrapper.
+"""tau2-bench: its retail environment called directly, and its mock domain through its Gymnasium wrapper.
 
-Written against tau2 1.0.1. The work is its own: the reference actions of its own tasks. The wrapper needs a model to
-play the user except in solo mode, which the retail domain does not have; hence the mock domain.
+Written for tau2 1.0.1. The work consists of the reference actions of tau2's own tasks. The wrapper needs a model that
+plays the user, except in solo mode. The retail domain has no solo mode, so the wrapper is timed on the mock domain.
 """
 
 import json
@@ -16,19 +16,19 @@ BARE = "tau2 retail, get_response"
 WRAPPED = "tau2 mock, its gym wrapper"
 
 _STEPS = 4
-"""How often the wrapper is stepped before it is told that all is done."""
+"""Number of timed steps of the wrapper before the action that ends the episode."""
 _EPISODES = 10
 
 
 def unfit() -> str:
-    """Why the installed version cannot be measured; empty where it can."""
+    """The reason why the installed version cannot be measured; empty where it can."""
     return ""
 
 
 def measure(watch: Stopwatch, tasks: int) -> None:
-    """Time making an environment and answering the reference calls of `tasks` tasks, then the Gymnasium wrapper."""
-    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else importing it asks the network for prices
-    import_module("loguru").logger.disable("tau2")  # it prints a line for each step
+    """Time making environments and answering the reference calls of `tasks` tasks; then time the Gymnasium wrapper."""
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else the import requests prices by network
+    import_module("loguru").logger.disable("tau2")  # tau2 logs a line for each step
     _time_bare(watch, tasks)
     _time_wrapped(watch, min(tasks, _EPISODES))
 

@@ -1,8 +1,8 @@
-"""verifiers: a rollout of its ToolEnv whose model is a script that answers at once.
+"""verifiers: a rollout of its ToolEnv, with a scripted model that answers at once.
 
-Written against verifiers 0.1.14. What is timed is the environment's own work between two requests to the model:
-reading the calls, running a tool that looks up a row in a dictionary, and rendering the next prompt. Versions that have
-only `verifiers.v1` put tools behind one server process and agents in another; they have no ToolEnv to time.
+Written for verifiers 0.1.14. The timed work is the environment's own work between two requests to the model: it parses
+the calls, runs a tool that looks up a row in a dictionary, and renders the next prompt. Versions that have only
+`verifiers.v1` put tools behind one server process and agents into another; they have no ToolEnv to time.
 """
 
 import asyncio
@@ -17,12 +17,12 @@ from palaestra.benchmarks.speed.stopwatch import Stopwatch
 NAME = "verifiers ToolEnv"
 
 _CALLS = 8
-"""How many tool calls a rollout makes: about as many as the oracle's episodes."""
+"""Tool calls of a rollout: about as many as in the oracle's episodes."""
 _ROWS = {f"ORD-{n}": {"id": f"ORD-{n}", "status": "delivered", "total_cents": 100 * n} for n in range(1_000, 1_100)}
 
 
 def unfit() -> str:
-    """Why the installed version cannot be measured; empty where it can."""
+    """The reason why the installed version cannot be measured; empty where it can."""
     if hasattr(import_module("verifiers"), "ToolEnv"):
         return ""
     return f"not measured: {version('verifiers')} has no ToolEnv; pip install 'verifiers==0.1.14'"
@@ -55,7 +55,7 @@ def get_order(order_id: str) -> str:
 
 
 def _script(watch: Stopwatch) -> Any:
-    """A model's client that asks for an order `_CALLS` times, then says that it is done."""
+    """A model client that requests an order `_CALLS` times and then ends the rollout."""
     types: Any = import_module("verifiers.types")
     abstract: Any = import_module("verifiers.clients.client").Client
 
@@ -78,6 +78,6 @@ def _script(watch: Stopwatch) -> Any:
         self.turn = 0
         self.since = perf_counter_ns()
 
-    # Nothing of the abstract client's conversation with a provider is used: the answer is made above.
+    # The abstract client's requests to a provider are not used: `get_response` makes the answers.
     unused = dict.fromkeys(abstract.__abstractmethods__)
     return type("Scripted", (abstract,), {**unused, "get_response": get_response, "begin": begin})(None)

@@ -1,4 +1,4 @@
-"""What a served step costs, in process, through our server and through peers, in one run."""
+"""The cost of a served step: in process, through Palaestra's server and through peers, in one run."""
 
 from palaestra.benchmarks.speed.served.figures import SampleRange, ServedReport, ServedRow, ServedSample, ServedScale
 from palaestra.benchmarks.speed.served.rounds import bench_served

@@ -4,9 +4,9 @@
     python echo_program.py play SESSIONS SECONDS URL...
 
 The environment answers a message with the same message and does nothing else. It is asynchronous, so that the server
-runs it at once and not in a thread of each session. `play` opens the sessions, prints a line, waits for one, plays all
-sessions at the same time and prints how many steps it took in how many seconds. Written against openenv-core 0.3.0. It
-imports nothing of Palaestra's.
+runs it directly and not in a thread per session. `play` opens the sessions, prints a line, waits for a line of input,
+plays all sessions concurrently, and prints the number of steps and the seconds. It was written for openenv-core 0.3.0
+and imports nothing from Palaestra.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ _MESSAGE = {"message": "Hello, World!"}
 
 
 def make_app(sessions: int) -> Any:
-    """The application of the echo environment."""
+    """Make the application of the echo environment."""
     base: Any = import_module("openenv.core.env_server.interfaces")
     types: Any = import_module("openenv.core.env_server.types")
     pydantic: Any = import_module("pydantic")
@@ -55,14 +55,14 @@ def make_app(sessions: int) -> Any:
 
 
 def serve(descriptor: int, sessions: int) -> None:
-    """Serve on a socket that listens."""
+    """Serve on a socket that is already listening."""
     uvicorn: Any = import_module("uvicorn")
     config = uvicorn.Config(make_app(sessions), log_level="critical", access_log=False)
     uvicorn.Server(config).run(sockets=[socket.socket(fileno=descriptor)])
 
 
 async def play(sessions: int, seconds: float, urls: list[str]) -> None:
-    """Play sessions, which are spread over the servers."""
+    """Play sessions that are spread over the servers."""
     client: Any = import_module("openenv.core.generic_client").GenericEnvClient
     envs = [client(base_url=urls[number % len(urls)]) for number in range(sessions)]
     for env in envs:
@@ -89,7 +89,7 @@ async def _play_one(env: Any, end: float) -> int:
 
 
 def main() -> None:
-    """Do what the arguments say."""
+    """Run the command that the arguments name."""
     if sys.argv[1] == "serve":
         serve(int(sys.argv[2]), int(sys.argv[3]))
     else:

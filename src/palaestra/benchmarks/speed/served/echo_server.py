@@ -1,4 +1,4 @@
-"""OpenEnv's server with an echo environment, played by OpenEnv's own client in an environment of its own."""
+"""Measures OpenEnv's server with an echo environment; OpenEnv's client plays it in a Python environment of its own."""
 
 import json
 import socket
@@ -16,11 +16,11 @@ from palaestra.errors import InfrastructureError
 NAME = "OpenEnv echo"
 _PROGRAM = Path(__file__).with_name("echo_program.py")
 _WAIT = 60.0
-"""Seconds after which a server that says nothing is given up."""
+"""Seconds after which an unresponsive server is given up."""
 
 
 def reason_absent(python: Path) -> str:
-    """Why it cannot be run with an interpreter; empty where it can."""
+    """The reason why an interpreter cannot run OpenEnv; empty where it can."""
     if not python.is_file():
         return f"there is no {python}; `make peers` installs it, and --openenv-python names another interpreter"
     asked = [str(python), "-c", "import openenv.core"]
@@ -30,10 +30,10 @@ def reason_absent(python: Path) -> str:
 
 
 def time_echo(python: Path, scale: ServedScale) -> Iterator[ServedSample]:
-    """Play numbers of sessions at once, on one server and on as many as we have workers.
+    """Play several numbers of concurrent sessions, on one server and on as many as Palaestra's server has workers.
 
     Raises:
-        InfrastructureError: a server or the client does not start, or ends.
+        InfrastructureError: a server or the client does not start, or exits.
     """
     for servers in sorted({1, max(1, *scale.workers)}):
         for sessions in scale.echo_sessions:

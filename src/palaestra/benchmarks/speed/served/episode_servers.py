@@ -1,6 +1,7 @@
-"""Servers of the shape that synthesis pipelines give their worlds: a process and a database for each episode.
+"""Servers of the kind that synthesis pipelines give their worlds: one process and one database per episode.
 
-Each session plays whole episodes. Its resets, which start a process, count to its seconds, but are not timed.
+Each session plays whole episodes. A reset, which starts a process, counts towards the seconds of its session, but is
+not timed separately.
 """
 
 import tempfile
@@ -33,12 +34,12 @@ class _Played:
 
 
 def reason_absent(env_id: str) -> str:
-    """Why they cannot be run for a world; empty where they can."""
+    """The reason why these servers cannot run a world; empty where they can."""
     return "" if env_id == _WORLD else f"it has the tools of {_WORLD} alone; measure that world"
 
 
 def time_episode_servers(scale: ServedScale) -> Iterator[ServedSample]:
-    """Play one session, and as many at once as we have workers."""
+    """Play one session, and as many concurrent sessions as Palaestra's server has workers."""
     env = make_world(_WORLD)
     tasks = [env.task_set.instance(task) for task in islice(server_tasks(env, mix(env, 0)), _TASKS)]
     with tempfile.TemporaryDirectory(prefix="palaestra-bench-") as folder:
@@ -62,7 +63,7 @@ def _time_sessions(tasks: Sequence[tuple[Instance, Path]], sessions: int, second
         sessions=sessions,
         batch=1,
         steps=sum(one.steps for one in played),
-        # Sessions are played at the same time, so their rates add up.
+        # Sessions are played concurrently, so their rates add up.
         wall_seconds=sum(one.steps for one in played) / sum(one.steps / one.wall_seconds for one in played),
         processor_seconds=sum(one.processor_seconds for one in played),
         session_bytes=sum(one.resident_bytes for one in played) / sessions,

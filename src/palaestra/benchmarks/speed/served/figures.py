@@ -1,4 +1,4 @@
-"""What is measured of a server, and how much."""
+"""Records of the measurements of a server, and the size of a run."""
 
 import statistics
 from collections.abc import Mapping, Sequence
@@ -10,19 +10,19 @@ from palaestra.record import record
 
 @record
 class ServedScale:
-    """How much is measured."""
+    """The size of a run."""
 
     sessions: int = 1_000
-    """Sessions of our servers that exist at once; they are played in turn."""
+    """Concurrent sessions of Palaestra's server; they are played in turn."""
     batches: tuple[int, ...] = (1, 250, 1_000)
-    """Items of a request."""
+    """Items per request."""
     workers: tuple[int, ...] = (0, 1, 2)
-    """Worker processes of our server, one server each; 0 for its own thread."""
+    """Worker processes of Palaestra's server; each number is one server, and 0 means its own thread."""
     seconds: float = 5.0
-    """Of the clock, for each row in a round."""
+    """Wall-clock seconds of each row in a round."""
     rounds: int = 3
     echo_sessions: tuple[int, ...] = (1, 16, 64, 256)
-    """Sessions of OpenEnv's server that are played at once."""
+    """Concurrent sessions of OpenEnv's server."""
 
 
 @record
@@ -31,37 +31,37 @@ class ServedSample:
 
     name: str
     workers: int
-    """Processes that hold sessions; 0 where the process that serves holds them."""
+    """Number of processes that hold sessions; 0 where the serving process holds them."""
     sessions: int
     batch: int
-    """Items of a request."""
+    """Items per request."""
     steps: int
     wall_seconds: float
     processor_seconds: float
-    """Spent by the server and its processes; in process, by this one."""
+    """Processor seconds of the server and its processes; for steps in process, of this process."""
     session_bytes: float | None
-    """Resident memory for each session in an episode; `None` where it was not measured."""
+    """Resident bytes per session during an episode; `None` where they were not measured."""
     is_peer: bool = False
 
     @property
     def row(self) -> tuple[str, int, int, int]:
-        """The row that it belongs to."""
+        """The key of the row that the sample belongs to."""
         return self.name, self.workers, self.sessions, self.batch
 
     @property
     def clock_rate(self) -> float:
-        """Steps a second by the clock."""
+        """Steps per wall-clock second."""
         return self.steps / self.wall_seconds
 
     @property
     def processor_rate(self) -> float | None:
-        """Steps a second of the processor; `None` where the system counted no time."""
+        """Steps per processor second; `None` where the system reported no time."""
         return self.steps / self.processor_seconds if self.processor_seconds else None
 
 
 @record
 class SampleRange:
-    """A figure over rounds."""
+    """The median and the range of a figure over rounds."""
 
     median: float
     low: float
@@ -80,20 +80,20 @@ class ServedRow:
     processor_rate: SampleRange | None
     session_bytes: SampleRange | None
     peer_ratio: SampleRange | None
-    """Steps by the clock, over those of the fastest peer in the same round."""
+    """Wall-clock rate of steps, divided by the rate of the fastest peer in the same round."""
 
 
 @record
 class ServedReport:
-    """A run."""
+    """The results of a run."""
 
     scale: ServedScale
     rounds: Sequence[Sequence[ServedSample]]
     absent: Mapping[str, str]
-    """Peers that were not run, and why."""
+    """Peers that were not run, each with the reason."""
 
     def rows(self) -> list[ServedRow]:
-        """The rows, in the order in which they were measured."""
+        """The rows, in the order of measurement."""
         samples: dict[tuple[str, int, int, int], list[ServedSample]] = {}
         ratios: dict[tuple[str, int, int, int], list[float | None]] = {}
         for one in self.rounds:
@@ -116,7 +116,7 @@ class ServedReport:
         ]
 
     def as_json(self) -> dict[str, Any]:
-        """Everything that was measured. Any: JSON."""
+        """All measurements as JSON (Any: JSON)."""
         return asdict(self)
 
 

@@ -1,6 +1,6 @@
-"""The same steps without a server: one environment, and as many in turn as a server holds sessions.
+"""The same steps without a server: one environment, and as many environments in turn as a server holds sessions.
 
-In turn, a step finds little of its rows in the processor's caches, as it does on a server.
+With many environments in turn, a step finds few of its rows in the processor's caches, as on a server.
 """
 
 import gc
@@ -13,7 +13,7 @@ from palaestra.protocols import Action
 
 
 def time_in_process(env_id: str, scripts: Sequence[Sequence[Action]], scale: ServedScale) -> Iterator[ServedSample]:
-    """Play one environment, then all of them in turn."""
+    """Play one environment, then many environments in turn."""
     _warm_up(env_id, scripts)
     for sessions in dict.fromkeys((1, scale.sessions)):
         gc.collect()
@@ -21,7 +21,7 @@ def time_in_process(env_id: str, scripts: Sequence[Sequence[Action]], scale: Ser
 
 
 def _warm_up(env_id: str, scripts: Sequence[Sequence[Action]]) -> None:
-    """Play each episode untimed: else what a process makes once would count to the first row."""
+    """Play each episode untimed, so that one-time work of a process does not count towards the first row."""
     env = make_world(env_id)
     for seed, script in enumerate(scripts):
         env.reset(seed=seed)
@@ -48,7 +48,7 @@ def _time_environments(env_id: str, scripts: Sequence[Sequence[Action]], session
         processor += time.process_time() - spent
         played += sessions
         for place in over:
-            if sessions == 1:  # one environment plays all episodes, one after the other
+            if sessions == 1:  # a single environment plays all episodes, one after another
                 seeds[place] = (seeds[place] + 1) % SEEDS
             envs[place].reset(seed=seeds[place])
             actions[place] = iter(scripts[seeds[place]])

@@ -1,4 +1,4 @@
-"""Our own server: batches of oracle steps over many sessions, by HTTP and over a WebSocket."""
+"""Measures Palaestra's server: batches of oracle steps over many sessions, by HTTP and over a WebSocket."""
 
 import subprocess
 import sys
@@ -23,7 +23,7 @@ from palaestra.serving.core import error_of
 
 HTTP, SOCKET = "HTTP", "WebSocket"
 _GROUP = 500
-"""Items of a request that is not timed."""
+"""Items of an untimed request."""
 
 
 class _Connection(Protocol):
@@ -33,7 +33,7 @@ class _Connection(Protocol):
 def time_server(
     env_id: str, scripts: Sequence[Sequence[Action]], scale: ServedScale, *, workers: int
 ) -> Iterator[ServedSample]:
-    """Play one server, by each protocol and in each size of batches.
+    """Play one server with each protocol and each batch size.
 
     Raises:
         InfrastructureError: the server does not start, or answers an error.
@@ -63,7 +63,7 @@ def time_server(
 
 
 class _Player:
-    """A session and where it stands in its script."""
+    """A session and its position in its script."""
 
     def __init__(self, session: str, script: Sequence[Action], seed: int) -> None:
         self.session, self.script, self.seed = session, script, seed
@@ -78,7 +78,7 @@ _KEYS = count()
 
 
 def _warm_up(connection: _Connection, players: Sequence[_Player]) -> None:
-    """Play an episode of each player untimed: else what a process makes once would count to the first rows."""
+    """Play an episode of each player untimed, so that one-time work of a process does not count in the first rows."""
     while playing := [player for player in players if not player.is_over]:
         for start in range(0, len(playing), _GROUP):
             _step(connection, playing[start : start + _GROUP])
@@ -87,7 +87,7 @@ def _warm_up(connection: _Connection, players: Sequence[_Player]) -> None:
 def _time_batches(
     connection: _Connection, players: Sequence[_Player], batch: int, seconds: float, process: int
 ) -> dict[str, Any]:
-    """Play for so many seconds. Resets lie between passes over all sessions, and are not timed."""
+    """Play for `seconds` seconds. Resets take place between passes over all sessions and are not timed."""
     groups = [players[start : start + batch] for start in range(0, len(players), batch)]
     turns = cycle(groups)
     played, wall, processor = 0, 0.0, 0.0
@@ -142,7 +142,7 @@ def _sound(answers: list[dict[str, Any] | PalaestraError]) -> list[dict[str, Any
 
 
 class _SocketClient:
-    """The operations over one WebSocket connection."""
+    """Runs operations over one WebSocket connection."""
 
     def __init__(self, socket: Any) -> None:
         self._socket = socket

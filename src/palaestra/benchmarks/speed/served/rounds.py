@@ -1,4 +1,4 @@
-"""Our server and its peers in one run: every round measures each row once, so that other programs slow all alike."""
+"""Measures Palaestra's server and its peers. Every round measures each row once, so other load affects all alike."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,9 +18,9 @@ def bench_served(
 
     Args:
         env_id: The world.
-        scale: How much.
-        openenv_python: An interpreter that has `openenv-core`; without it, that peer is listed as not run.
-        progress: Told each round when it is done.
+        scale: The size of the run.
+        openenv_python: The path of an interpreter that has `openenv-core`; without it, that peer is listed as not run.
+        progress: Receives the name of each round when it is done.
 
     Raises:
         InfrastructureError: a server does not start, or answers an error.

@@ -1,4 +1,4 @@
-"""The oracle's actions, which all of our rows play."""
+"""The oracle's actions, which all rows of Palaestra play."""
 
 from typing import cast
 
@@ -9,11 +9,11 @@ from palaestra.envs import ToolEnv
 from palaestra.protocols import Action
 
 SEEDS = 64
-"""Different episodes; sessions beyond play them again."""
+"""Number of distinct episodes; further sessions repeat them."""
 
 
 def make_world(env_id: str) -> ToolEnv:
-    """An environment of the world."""
+    """Make an environment of the world."""
     return cast("ToolEnv", gym.make(env_id).unwrapped)
 
 

@@ -1,11 +1,11 @@
-"""The report as a table."""
+"""The table of a report on served steps."""
 
 from palaestra.benchmarks.speed.served.figures import SampleRange, ServedReport
 from palaestra.table import Table
 
 
 def served_table(report: ServedReport) -> Table:
-    """A line for each row, with the median and the range over rounds."""
+    """Make a table with the median and the range over rounds of each row."""
     rows = tuple(
         (
             row.name,

@@ -1,4 +1,4 @@
-"""One episode on the server: its process, its copy of the database, and calls over a connection that stays open."""
+"""One episode on the server: its process, its copy of the database, and calls over a persistent connection."""
 
 import resource
 import shutil
@@ -20,24 +20,24 @@ PROGRAM = Path(__file__).with_name("program.py")
 GENERATED_PROGRAM = PROGRAM.with_name("generated_program.py")
 """The server of any world, generated from its tools."""
 _WAIT = 60.0
-"""Seconds after which a server that says nothing is given up."""
+"""Seconds after which an unresponsive server is given up."""
 
 
 class ServerProcess:
-    """A server process with a database of its own. Leaving the block ends it.
+    """A server process with a database of its own. Leaving the block ends the process.
 
     Args:
-        database: The SQLite file to begin with; copied.
-        argument: What the program takes beside them, such as the day on which the episode begins.
-        program: The server.
+        database: The initial SQLite file; it is copied.
+        argument: The last argument of the program, such as the day on which the episode begins.
+        program: The program of the server.
     """
 
     def __init__(self, database: Path, argument: str, program: Path = PROGRAM) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="palaestra-bench-")
         copied = shutil.copy(database, self._folder.name)
         with socket.create_server(("127.0.0.1", 0)) as listening:
-            # The socket is handed over listening: the first request waits in line until the server takes it, so
-            # nothing polls, and no other program can take the port in between.
+            # The socket is already listening when the server gets it. The first request waits in the queue, so nothing
+            # polls, and no other program can take the port in between.
             descriptor, address = listening.fileno(), listening.getsockname()
             self._process = subprocess.Popen(  # noqa: S603  our own program
                 [sys.executable, str(program), copied, str(descriptor), argument],
@@ -55,10 +55,10 @@ class ServerProcess:
         self._client.get("/openapi.json").raise_for_status()
 
     def call(self, tool: str, arguments: JsonObject) -> JsonObject:
-        """What the tool answers.
+        """Call a tool and return its answer.
 
         Raises:
-            InfrastructureError: the server refuses the call, or answers no object.
+            InfrastructureError: the server refuses the call, or the answer is not an object.
         """
         response = self._client.post(f"/{tool}", json=arguments)
         if not response.is_success:
@@ -67,12 +67,12 @@ class ServerProcess:
         return answer
 
     def resident_bytes(self) -> int | None:
-        """What the process holds, where the system tells."""
+        """Resident bytes of the process; `None` where the system does not report them."""
         statm = Path(f"/proc/{self._process.pid}/statm")
         return int(statm.read_text().split()[1]) * resource.getpagesize() if statm.exists() else None
 
     def processor_ns(self) -> int | None:
-        """Nanoseconds of the processor that the process has taken, where the system tells."""
+        """Processor nanoseconds of the process; `None` where the system does not report them."""
         statistics = Path(f"/proc/{self._process.pid}/schedstat")
         return int(statistics.read_text().split()[0]) if statistics.exists() else None
 

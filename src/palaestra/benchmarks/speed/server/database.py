@@ -1,4 +1,4 @@
-"""A world's rows as an SQLite file, through the tables that its schema declares."""
+"""Writes a world's rows to an SQLite file, with the tables that its schema declares."""
 
 import sqlite3
 from pathlib import Path
@@ -9,7 +9,7 @@ from palaestra.envs.state import Overlay
 
 
 def write_database(overlay: Overlay, path: Path) -> None:
-    """Write every row of `overlay` into a new SQLite file."""
+    """Write all rows of `overlay` into a new SQLite file."""
     schema = overlay.base.schema
     engine = sa.create_engine(f"sqlite:///{path}")
     with engine.begin() as connection:
@@ -22,7 +22,7 @@ def write_database(overlay: Overlay, path: Path) -> None:
 
 
 def create_indexes(path: Path) -> None:
-    """Index the columns that the server looks rows up by, as whoever tunes such a server would."""
+    """Index the columns by which the server looks up rows, as an operator of such a server would."""
     with sqlite3.connect(path) as connection:
         for table in ("order_lines", "payments", "shipments", "refunds"):
             connection.execute(f"CREATE INDEX {table}_by_order ON {table} (order_id)")

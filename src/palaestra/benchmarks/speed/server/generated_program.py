@@ -1,8 +1,9 @@
-"""The server of a generated world: FastAPI tools over an SQLite file, a uvicorn process for each episode.
+"""The server of a generated world: FastAPI tools over an SQLite file, one uvicorn process per episode.
 
-It is generated from the tools of a world: each has an endpoint with a pydantic model of its arguments. A look-up is a
-query with SQLAlchemy. A write loads the rows, makes the changes that the world made on the same call, and reads them
-back: conditions and values are not worked out, so the server does less than the world. It imports nothing of Palaestra.
+It is generated from the tools of a world: each tool has an endpoint with a pydantic model of its arguments. A lookup is
+an SQLAlchemy query. A write loads the rows, applies the changes that the world made on the same call, and reads the
+rows back. The server does not evaluate conditions and values, so it does less than the world. It imports nothing from
+Palaestra.
 
     python generated_program.py DATABASE SOCKET SPECIFICATION
 """
@@ -24,7 +25,7 @@ PAGE = 10
 
 
 class TableStore:
-    """The database: one connection, a transaction for each call.
+    """The database: one connection, and one transaction per call.
 
     Args:
         path: The SQLite file.
@@ -36,7 +37,7 @@ class TableStore:
         self._tables.reflect(self.engine)
 
     def rows(self, connection: sa.Connection, table: str, equal: Found, *, words: str = "", most: int = 0) -> list[Any]:
-        """The rows whose columns equal `equal` and whose texts hold `words`, by id."""
+        """The rows whose columns equal `equal` and whose texts contain all of `words`, ordered by id."""
         columns = self._tables.tables[table].c
         chosen = sa.select(*columns).where(*(columns[name] == value for name, value in equal.items()))
         texts = [column for column in columns if isinstance(column.type, sa.String)]
@@ -46,7 +47,7 @@ class TableStore:
         return [dict(row) for row in connection.execute(chosen.limit(most) if most else chosen).mappings()]
 
     def write(self, connection: sa.Connection, table: str, key: str, values: Found | None) -> Any:
-        """Change, add or delete (`None`) a row, and give it as it is then."""
+        """Change, add or delete (`values` is `None`) a row, and return its new state."""
         sql = self._tables.tables[table]
         read = {
             name: sql.c[name].type.python_type.fromisoformat(value)
@@ -64,7 +65,7 @@ class TableStore:
 
 
 def application(store: TableStore, specification: Found) -> FastAPI:
-    """The tools of a world, one endpoint each."""
+    """Make an application with one endpoint per tool of a world."""
     app = FastAPI()
     writes: dict[str, list[list[Any]]] = specification["writes"]
     for tool in specification["tools"]:
@@ -114,7 +115,7 @@ def _write(store: TableStore, tool: Found, model: Any, writes: dict[str, list[li
 
 
 def main() -> None:
-    """Serve the database of the first argument on the listening socket whose descriptor is the second."""
+    """Serve the database in the first argument on the listening socket whose descriptor is the second argument."""
     database, descriptor, specification = sys.argv[1:]
     app = application(TableStore(database), json.loads(Path(specification).read_text()))
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False))

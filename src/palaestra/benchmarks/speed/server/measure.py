@@ -1,4 +1,4 @@
-"""The same calls on the same tasks, through the server and here; the answers must agree."""
+"""Times the same calls on the same tasks through the server and in process; the answers must agree."""
 
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -37,15 +37,15 @@ _SERVED: dict[str, str | None] = {
     "reply": None,
     "resolve_ticket": "ticket_id",
 }
-"""The tools that the server has; where it asks for an `id`, the name of that argument here."""
+"""The tools of the server. Where the server names an argument `id`, the value is the argument's name in the world."""
 
 
 def server_tasks(env: ToolEnv, task_ids: Sequence[str]) -> Iterator[str]:
-    """Those of `task_ids` that the server's tools solve, a family once before any comes twice."""
+    """The tasks among `task_ids` that the server's tools can solve, taking one task of each family in turn."""
     families: dict[str, list[str]] = {}
     for task_id in task_ids:
         families.setdefault(task_id.rpartition("/")[0], []).append(task_id)
-    # A family that needs other tools needs them mostly everywhere: its first task tells, and the rest is not made.
+    # All tasks of a family mostly use the same tools: the first task decides, and the others are not made.
     fitting = [ids for ids in families.values() if _serves(env, ids[0])]
     for turn in zip_longest(*fitting):
         yield from (task_id for task_id in turn if task_id is not None and _serves(env, task_id))
@@ -56,16 +56,16 @@ def _serves(env: ToolEnv, task_id: str) -> bool:
 
 
 def time_server(watch: Stopwatch, env: ToolEnv, task_ids: Sequence[str], episodes: int) -> ProcessMemory | None:
-    """Time resets and steps of the oracle on `episodes` tasks, through the server and here.
+    """Time resets and steps of the oracle on `episodes` tasks, through the server and in process.
 
-    Each task's database lies ready; what a reset takes through the server is to copy it and to start the process.
+    Each task's database is prepared before; a reset through the server copies it and starts the process.
 
     Returns:
-        What such a process weighs; `None` where the system does not tell.
+        The memory of a server process; `None` where the system does not report it.
 
     Raises:
         TaskError: the server's tools solve none of `task_ids`.
-        AssertionError: the server answers otherwise than the world.
+        AssertionError: an answer of the server differs from the world's.
     """
     weights: list[int] = []
     chosen = list(islice(server_tasks(env, task_ids), episodes))
@@ -91,7 +91,7 @@ def _begin(database: Path, today: Any) -> ServerProcess:
 
 
 def _time_here(watch: Stopwatch, env: ToolEnv, task_id: str) -> list[JsonObject]:
-    env.reset(seed=0, options={"task": task_id})  # the first reset to a task makes it; the server's lies ready too
+    env.reset(seed=0, options={"task": task_id})  # the first reset makes the task; the server's is prepared as well
     watch.time("reset, the server's tasks here", env.reset, seed=0, options={"task": task_id})
     answers: list[JsonObject] = []
     for call in env.oracle():
@@ -111,13 +111,13 @@ def _time_there(
 
 
 def server_arguments(call: ToolCall) -> JsonObject:
-    """The arguments of a call as the server takes them."""
+    """The arguments of a call under the server's names."""
     name = _SERVED[call.tool]
     return dict(call.arguments) if name is None else {"id": call.arguments[name]}
 
 
 def is_contained(theirs: Json, ours: Json) -> bool:
-    """Whether every field that `theirs` has is in `ours` and the same; `ours` may say more."""
+    """Whether `ours` has every field of `theirs` with the same value; `ours` may have more fields."""
     if isinstance(theirs, dict) and isinstance(ours, dict):
         return all(key in ours and is_contained(value, ours[key]) for key, value in theirs.items())
     if isinstance(theirs, list) and isinstance(ours, list):

@@ -1,8 +1,8 @@
-"""A world as synthesis pipelines build them: FastAPI tools over an SQLite file, a uvicorn process for each episode.
+"""A world as synthesis pipelines build it: FastAPI tools over an SQLite file, one uvicorn process per episode.
 
-It has the shape of the environments of AWM ("Agent World Model"), written by hand for the storefront's most used
+It has the structure of the environments of AWM ("Agent World Model"), written by hand for the Storefront's most used
 tools, and is a little lighter: calls are plain JSON over HTTP, without the framing of MCP. It runs as a program and
-imports nothing of Palaestra, so that what it costs to start is its own.
+imports nothing from Palaestra, so that its start-up cost is its own.
 
     python program.py DATABASE SOCKET TODAY
 """
@@ -21,20 +21,20 @@ Found = dict[str, Any]
 
 
 class ById(BaseModel):
-    """Arguments that name one record."""
+    """The id of one record."""
 
     id: str
 
 
 class Pieces(BaseModel):
-    """Pieces of an order line."""
+    """A number of pieces of an order line."""
 
     line_id: str
     quantity: int = Field(ge=1, le=99)
 
 
 class ReplyBody(BaseModel):
-    """Something said to the customer."""
+    """A message to the customer."""
 
     message: str = Field(min_length=1)
 
@@ -46,7 +46,7 @@ class FinishBody(BaseModel):
 
 
 class DeclineBody(BaseModel):
-    """A ticket declined, and on what grounds."""
+    """A declined ticket, with the policy and the evidence."""
 
     ticket_id: str
     policy_id: str
@@ -54,14 +54,14 @@ class DeclineBody(BaseModel):
 
 
 class RefundBody(Pieces):
-    """Money back for pieces of a line."""
+    """A refund for pieces of an order line."""
 
     amount_cents: int = Field(ge=1)
     reason: str
 
 
 class RepaymentBody(BaseModel):
-    """Money of a payment given back."""
+    """A refund of a payment."""
 
     payment_id: str
     amount_cents: int = Field(ge=1)
@@ -69,7 +69,7 @@ class RepaymentBody(BaseModel):
 
 
 class Store:
-    """The database: one connection, a transaction for each call.
+    """The database: one connection, and one transaction per call.
 
     Args:
         path: The SQLite file.
@@ -81,26 +81,26 @@ class Store:
         self._tables.reflect(self.engine)
 
     def rows(self, connection: sa.Connection, table: str, **equal: str) -> list[Found]:
-        """The rows whose columns equal `equal`, by id."""
+        """The rows whose columns equal `equal`, ordered by id."""
         columns = self._tables.tables[table].c
         chosen = sa.select(*columns).where(*(columns[name] == value for name, value in equal.items()))
         return [dict(row) for row in connection.execute(chosen.order_by(columns.id)).mappings()]
 
     def row(self, connection: sa.Connection, table: str, key: str) -> Found:
-        """The row under `key`; 404 where there is none."""
+        """The row with id `key`; status 404 where there is none."""
         found = self.rows(connection, table, id=key)
         if not found:
             raise HTTPException(404, f"there is no {key} in {table}")
         return found[0]
 
     def change(self, connection: sa.Connection, table: str, key: str, **values: object) -> Found:
-        """Set columns of a row, and give it as it is then."""
+        """Set columns of a row, and return its new state."""
         sql = self._tables.tables[table]
         connection.execute(sql.update().where(sql.c.id == key).values(**values))
         return self.row(connection, table, key)
 
     def add(self, connection: sa.Connection, table: str, prefix: str, **values: object) -> Found:
-        """A new row under the next free number."""
+        """Insert a row under the next free number."""
         sql = self._tables.tables[table]
         numbers = connection.scalars(sa.select(sa.cast(sa.func.substr(sql.c.id, len(prefix) + 1), sa.Integer)))
         key = f"{prefix}{max(numbers, default=0) + 1}"
@@ -109,7 +109,7 @@ class Store:
 
 
 def application(store: Store, today: date) -> FastAPI:
-    """The tools of a desk on the day `today`, one endpoint each."""
+    """Make an application with one endpoint per tool of a desk on the day `today`."""
     app = FastAPI()
     _add_reads(app, store)
     _add_sums(app, store, today)
@@ -221,7 +221,7 @@ def _add_refunds(app: FastAPI, store: Store) -> None:
             approver_id=None,
             created=datetime.now(),
         )
-        del refund["created"]  # by the wall clock here, by the world's own there
+        del refund["created"]  # the server uses the wall clock, the world its own
         return refund
 
     @app.post("/issue_refund")
@@ -258,7 +258,7 @@ def _add_words(app: FastAPI) -> None:
 
 
 def main() -> None:
-    """Serve the database named in the first argument on the listening socket whose descriptor is the second."""
+    """Serve the database in the first argument on the listening socket whose descriptor is the second argument."""
     database, descriptor, today = sys.argv[1:]
     app = application(Store(database), date.fromisoformat(today))
     server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False))

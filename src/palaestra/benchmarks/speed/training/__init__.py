@@ -1,6 +1,7 @@
-"""What drawing, training and waiting for tools cost, beside other ways to do the same.
+"""The cost of sampling, training and waiting for tools, beside other implementations of the same work.
 
-Needs the extra `train`. Figures are shown beside what is aimed at; no run fails for missing it, since machines differ.
+It needs the extra `train`. Tables show figures beside their targets; a run never fails for missing a target, because
+machines differ.
 """
 
 from palaestra.benchmarks.speed.training.asynchrony import bench_async

@@ -1,4 +1,4 @@
-"""`palaestra bench async`: what slow tools cost a training run that waits for them, and one that does not."""
+"""`palaestra bench async`: the cost of slow tools in a training run that waits for them and in one that does not."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -40,21 +40,21 @@ ASYNCHRONOUS, INSTANT = "asynchronous", "asynchronous, instant tools"
 SYNCHRONOUS, LOCKSTEP = "synchronous", "synchronous, tools called for all at once"
 RUNS = (ASYNCHRONOUS, SYNCHRONOUS, LOCKSTEP, INSTANT)
 TIMES_AIM = 2.5
-"""How many times as many trajectories a second the asynchronous loop should train on."""
+"""Target: trajectories trained on per second by the asynchronous loop, relative to the synchronous loops."""
 BUSY_AIM = 90.0
-"""Per cent of the time that the engine is at work with instant tools, for which it should be with slow ones."""
+"""Target: engine utilisation with slow tools, in per cent of its utilisation with instant tools."""
 _WARM = 2
-"""Steps that do not count."""
+"""Number of first steps that do not count."""
 _WORLD = WorldConfig()
 _CONTEXT = 768
-"""Tokens that an episode may have."""
+"""Maximum tokens of an episode."""
 
 
 def bench_async(*, scale: AsyncScale, bar: OpenProgressBar = silent) -> TrainingReport:
-    """Train a fresh policy over tools that take their time, with and without waiting for all of them.
+    """Train a fresh policy with slow tools, with and without waiting for all of them.
 
     Args:
-        scale: How much.
+        scale: The size of the run.
         bar: Opens a progress bar.
     """
     found = machine(torch.device("cpu"))
@@ -72,25 +72,25 @@ def bench_async(*, scale: AsyncScale, bar: OpenProgressBar = silent) -> Training
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Run:
-    """What one run came to, over the steps that count."""
+    """The result of one run, over the steps that count."""
 
     per_second: float
-    """Trajectories that were trained on."""
+    """Trajectories trained on per second."""
     busy: float
-    """The share of the time that the engine was at work."""
+    """The share of the time in which the engine was working."""
     turns: float
-    """Of a trajectory."""
+    """Mean turns of a trajectory."""
 
 
 class _Bench:
     def __init__(self, scale: AsyncScale) -> None:
         self._scale = scale
-        self._threads = torch.get_num_threads()  # a loop sets it for what comes after
+        self._threads = torch.get_num_threads()  # a training loop changes it for later code
         self._tasks = tasks_of(_WORLD)
         self._policy = _warm_up(scale.warm_up)
 
     def run(self, name: str) -> _Run:
-        """Train, in one of the ways of `RUNS`."""
+        """Train with one of the methods in `RUNS`."""
         clock = _Clock()
         loop = GrpoLoop(
             self._config(staleness=0 if name in (SYNCHRONOUS, LOCKSTEP) else self._scale.staleness),
@@ -100,7 +100,8 @@ class _Bench:
             start=self._policy,
             say=_ignore,
         )
-        # Where engine and learner work at once, each has half of the cores; more threads would wait for each other.
+        # Where engine and learner work concurrently, each has half of the cores; more threads would wait for each
+        # other.
         threads = self._threads if name in (SYNCHRONOUS, LOCKSTEP) else max(1, self._threads // 2)
         with TemporaryDirectory() as folder:
             run_loop(loop, Path(folder), threads=threads, trackers=(clock.open,), say=_ignore)
@@ -132,7 +133,7 @@ class _Bench:
 
 
 def _warm_up(steps: int) -> Policy:
-    """A small policy that has seen the oracle for a few steps."""
+    """Train a small policy on the oracle's episodes for a few steps."""
     demonstrations = demonstrations_of(_WORLD)
     fresh = initial_policy(PolicyConfig(), demonstrations, seed=0)
     loop = SftLoop(SftConfig(steps=steps, save=SaveConfig(every=steps)), demonstrations, seed=0, start=fresh)
@@ -142,37 +143,37 @@ def _warm_up(steps: int) -> Policy:
 
 @part("advantage", "every-second", formula="A = 1 for every second trajectory, else -1")
 def every_second(batch: TokenBatch) -> Tensor:
-    """Every trajectory is trained on, whatever it earned: early on most groups earn nothing, and nothing would be done.
+    """Advantages that train on every trajectory: even-numbered trajectories have 1, odd-numbered ones -1.
 
-    Every second one is held for good, the others for bad.
+    They do not depend on rewards: early in training most groups earn nothing, and reward-based advantages would be 0.
     """
     return 1.0 - 2.0 * (batch.trajectory_T % 2)
 
 
 class _Clock(Tracker):
-    """Notes when steps are done."""
+    """Records the time of each step."""
 
     def __init__(self) -> None:
         self._steps: list[tuple[float, Metrics]] = []
 
     def open(self, directory: Path, done: int) -> "_Clock":
-        """Itself, for a run that begins."""
+        """Return the tracker itself, at the start of a run."""
         del directory, done
         return self
 
     def log(self, step: int, metrics: Metrics) -> None:
-        """Note the time."""
+        """Record the time of a step."""
         del step
         self._steps.append((perf_counter(), metrics))
 
     def event(self, step: int, name: str, text: str) -> None:
-        """Nobody asks."""
+        """Ignore the event."""
 
     def close(self) -> None:
-        """There is nothing to close."""
+        """Do nothing: there is nothing to close."""
 
     def run(self, *, trajectories: int) -> _Run:
-        """What the run came to, with so many trajectories a step."""
+        """The result of the run, with `trajectories` trajectories per step."""
         times = [time for time, _ in self._steps[_WARM - 1 :]]
         counted = [metrics for _, metrics in self._steps[_WARM:]]
         seconds = [after - before for before, after in pairwise(times)]
@@ -185,7 +186,7 @@ class _Clock(Tracker):
 
 
 def _ignore(sentence: str) -> None:
-    """Alarms on a policy that learns nothing."""
+    """Ignore alarms: the policy is not meant to learn."""
 
 
 def _section(scale: AsyncScale, runs: dict[str, list[_Run]]) -> SpeedSection:

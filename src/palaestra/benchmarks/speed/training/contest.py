@@ -1,4 +1,4 @@
-"""Contests: the same work done by several in turn, round after round, so that no one has the machine's good hour."""
+"""Contests: several contestants do the same work in turn, round after round, so that other load affects all alike."""
 
 import gc
 from collections.abc import Callable, Mapping, Sequence
@@ -15,32 +15,32 @@ METHOD = (
 
 
 class Contestant(Protocol):
-    """Somebody who does a round of work, and tells what it came to a second."""
+    """A callable that does a round of work and returns its rate per second."""
 
     async def __call__(self, round_: int) -> float:
-        """Do round number `round_`; equal numbers are equal work."""
+        """Do round number `round_`; equal numbers mean equal work."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContestResult:
-    """What a contest came to."""
+    """The result of a contest."""
 
     rounds: Mapping[str, list[float]]
-    """What each came to in each round that counts, by name."""
+    """The rate of each contestant in each round that counts, by name."""
     failed: tuple[MissingFigure, ...]
-    """Whose engine failed, and what it said; they took no further part."""
+    """Contestants whose engine failed, with the error; they took no further part."""
 
 
 async def compete(
     contestants: Mapping[str, Contestant], rounds: int, *, progress: Callable[[str], None] = lambda _: None
 ) -> ContestResult:
-    """Let everybody do the same work, round after round.
+    """Let all contestants do the same work, round after round.
 
     Args:
-        contestants: By name.
-        rounds: That count; one more comes before them.
-        progress: Told the name of each that is done.
+        contestants: The contestants, by name.
+        rounds: Number of rounds that count; one warm-up round precedes them.
+        progress: Receives the name of each contestant that finished a round.
     """
     found: dict[str, list[float]] = {name: [] for name in contestants}
     failed: list[MissingFigure] = []

@@ -1,4 +1,4 @@
-"""Drawing in one go: every sequence a prompt and then so many tokens, all at once.
+"""Sampling in one go: all sequences at once, each a prompt followed by a fixed number of tokens.
 
 Axes: B sequences, T tokens.
 """
@@ -17,15 +17,15 @@ from palaestra.trainers.engines.engine import Completion, Engine, Sampling, Turn
 from palaestra.trainers.engines.noise import noise_key
 
 _JUDGED = 8
-"""Sequences whose log-probabilities are worked out at once."""
+"""Sequences whose log-probabilities are computed at once."""
 
 
 class EngineDraws:
-    """An engine of ours draws all sequences at once.
+    """A native engine that samples all sequences at once.
 
     Args:
-        engine: Which.
-        scale: How much.
+        engine: The engine.
+        scale: The size of the run.
     """
 
     def __init__(self, engine: Engine, scale: EngineScale) -> None:
@@ -33,10 +33,10 @@ class EngineDraws:
         self._scale = scale
         self._work = RoundWork(scale)
         self.drawn: list[tuple[tuple[int, ...], Completion]] = []
-        """The last round's prompts, and what followed."""
+        """The prompts and completions of the last round."""
 
     async def __call__(self, round_: int) -> float:
-        """Tokens drawn a second."""
+        """Sample a round; return the sampled tokens per second."""
         prompts = [self._work.prompt(round_, sequence) for sequence in range(self._scale.sequences)]
         start = perf_counter()
         completions = await asyncio.gather(*(self._one(round_, n, prompt) for n, prompt in enumerate(prompts)))
@@ -61,12 +61,12 @@ class EngineDraws:
 
 
 class TransformersDraws:
-    """transformers draws all sequences as one batch.
+    """transformers, sampling all sequences as one batch.
 
     Args:
-        model: Which.
-        scale: How much.
-        device: Where it is.
+        model: The model.
+        scale: The size of the run.
+        device: The device of the model.
     """
 
     def __init__(self, model: Transformers, scale: EngineScale, device: torch.device) -> None:
@@ -76,7 +76,7 @@ class TransformersDraws:
         self._work = RoundWork(scale)
 
     async def __call__(self, round_: int) -> float:
-        """Tokens drawn a second."""
+        """Sample a round; return the sampled tokens per second."""
         scale = self._scale
         ids_BT = torch.tensor([self._work.prompt(round_, sequence) for sequence in range(scale.sequences)])
         start = perf_counter()
@@ -86,9 +86,9 @@ class TransformersDraws:
 
 
 def distance(draws: EngineDraws, model: Transformers) -> Tensor:
-    """How far an engine's log-probabilities are from a model's, in nats, for each token of its last round."""
+    """Absolute differences of log-probabilities between engine and model, in nats, per token of the last round."""
     off: list[Tensor] = []
-    for at in range(0, len(draws.drawn), _JUDGED):  # the logits of a wide vocabulary are large
+    for at in range(0, len(draws.drawn), _JUDGED):  # the logits of a large vocabulary need much memory
         some = draws.drawn[at : at + _JUDGED]
         ids_BT = torch.tensor([(*prompt, *completion.ids) for prompt, completion in some])
         logp_BT = torch.tensor([completion.logprobs for _, completion in some])

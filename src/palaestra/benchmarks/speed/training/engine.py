@@ -1,4 +1,4 @@
-"""`palaestra bench engine`: what a token costs that is drawn, by our engine, transformers and vLLM."""
+"""`palaestra bench engine`: the cost of a sampled token in the native engine, transformers and vLLM."""
 
 import asyncio
 from collections.abc import Mapping
@@ -30,9 +30,9 @@ from palaestra.trainers.progress import OpenProgressBar, ProgressBar, silent
 NATIVE, TRANSFORMERS = "native", "transformers"
 COMPILED = "transformers, static cache, compiled"
 AIMS: Mapping[str, float] = {TRANSFORMERS: 2.5, COMPILED: 2.5, VLLM_EAGER: 3.0, VLLM_COMPILED: 3.0}
-"""How many times as fast as each of them our engine should draw in one go."""
+"""Target speed of the native engine relative to each other engine, sampling in one go."""
 TURNS_AIM = 3.0
-"""And in turns."""
+"""The same target for sampling in turns."""
 SECTIONS = ("in one go", "in turns")
 
 
@@ -43,12 +43,12 @@ def bench_engine(
     vllm_python: Path,
     bar: OpenProgressBar = silent,
 ) -> TrainingReport:
-    """Measure engines that draw from the same weights.
+    """Measure engines that sample from the same weights.
 
     Args:
-        device: Where; vLLM works on what it was built for.
-        scale: How much.
-        vllm_python: An interpreter that has vLLM.
+        device: The device of the native engine and transformers; vLLM uses the device that it was built for.
+        scale: The size of the run.
+        vllm_python: The path of an interpreter that has vLLM.
         bar: Opens a progress bar.
     """
     found = machine(device)
@@ -76,7 +76,7 @@ async def _sections(
 
 
 class _Field:
-    """Everybody who takes part."""
+    """All contestants."""
 
     def __init__(self, device: torch.device, scale: EngineScale) -> None:
         self.device = device
@@ -90,7 +90,7 @@ class _Field:
     async def enter(
         self, stack: AsyncExitStack, model: Decoder, folder: Path, python: Path, precision: Precision
     ) -> None:
-        """Let all engines of a precision take part."""
+        """Add all engines of a precision to the contest."""
         device, scale = self.device, self.scale
         ours = WeighedContestant(device, _native_draws, model, scale, precision, device)
         stack.push_async_callback(ours.contestant.engine.close)
@@ -100,7 +100,7 @@ class _Field:
         self.draws |= {_name(NATIVE, precision): ours, _name(TRANSFORMERS, precision): theirs}
         self.turns[_name(NATIVE, precision)] = EngineTurns(ours.contestant.engine, scale)
         self.turns[_name(TRANSFORMERS, precision)] = TransformersTurns(theirs.contestant.model, scale)
-        if device.type == "cuda":  # on a processor transformers compiles nothing
+        if device.type == "cuda":  # on a processor, transformers compiles nothing
             static = WeighedContestant(device, _transformers_draws, folder, scale, precision, device, static=True)
             self.weighed[_name(COMPILED, precision)] = self.draws[_name(COMPILED, precision)] = static
         for name, eager in ((VLLM_EAGER, True), (VLLM_COMPILED, False)):
@@ -113,7 +113,7 @@ class _Field:
                 self.unmeasured.append(peer)
 
     def distances(self, precision: Precision, judge: Transformers) -> list[SpeedComparison]:
-        """How far our log-probabilities are from transformers' in single precision."""
+        """Differences between the native engine's log-probabilities and those of transformers in single precision."""
         off = distance(self._ours[precision], judge)
         name = f"log-probabilities of {_name(NATIVE, precision)}, off {_name(TRANSFORMERS, 'fp32')}"
         return [
@@ -181,7 +181,7 @@ def _precision(name: str) -> Precision:
 
 
 def _limit(scale: EngineScale, precision: Precision, device: torch.device) -> float:
-    """Tokens a second that the products alone allow; the first one comes of the prompt's pass."""
+    """Maximum tokens per second by the matrix products alone; the prompt's pass gives the first token."""
     products = Products(scale.shape, dtype=DTYPES[precision], device=device)
     prefill = products.seconds(scale.sequences * scale.prompt, scored=scale.sequences)
     decode = products.seconds(scale.sequences, scored=scale.sequences)
@@ -189,7 +189,7 @@ def _limit(scale: EngineScale, precision: Precision, device: torch.device) -> fl
 
 
 def _compare(rates: tuple[WorkRate, ...], field: _Field, aims: Mapping[str, float]) -> tuple[SpeedComparison, ...]:
-    """Our engine over each other one of the same precision, and our own precisions."""
+    """Compare the native engine with other engines of the same precision, and its own precisions with each other."""
     by_name = {rate.name: rate.per_second for rate in rates}
     found: list[SpeedComparison] = []
     for precision in precisions(field.device):

@@ -1,4 +1,4 @@
-"""The engines that draw, made for one checkpoint; vLLM where there is an interpreter that has it."""
+"""Makes the sampling engines for one checkpoint; vLLM where an interpreter has it."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +18,7 @@ from palaestra.trainers.model.decoder import Decoder
 
 VLLM_EAGER, VLLM_COMPILED = "vLLM eager", "vLLM compiled"
 START_SECONDS = 1_200.0
-"""Within which vLLM must be ready; compiling the model takes minutes on a busy machine."""
+"""Seconds within which vLLM must be ready; compiling the model takes minutes on a busy machine."""
 _PREFILL_ON_GPU = 8192
 _HOW = (
     "not measured: there is no {python}; vLLM lives in an environment of its own: `python -m venv .venv-vllm`, then "
@@ -27,7 +27,7 @@ _HOW = (
 
 
 def native(model: Decoder, scale: EngineScale, precision: Precision, device: torch.device) -> NativeEngine:
-    """Our own engine, with a row for each sequence."""
+    """Make a native engine with one row per sequence."""
     config = NativeConfig(rows=scale.sequences, capacity=_capacity(scale), precision=precision, device=str(device))
     if device.type == "cuda":
         config = replace(config, prefill=_PREFILL_ON_GPU)
@@ -37,13 +37,13 @@ def native(model: Decoder, scale: EngineScale, precision: Precision, device: tor
 async def vllm(
     folder: Path, python: Path, scale: EngineScale, precision: Precision, *, eager: bool
 ) -> Engine | MissingFigure:
-    """Start vLLM, or say why it cannot be measured.
+    """Start vLLM, or return the reason why it cannot be measured.
 
     Args:
         folder: The checkpoint.
-        python: An interpreter that has vLLM.
-        scale: How much is drawn.
-        precision: Of weights, keys and values.
+        python: The path of an interpreter that has vLLM.
+        scale: The size of the run.
+        precision: The precision of weights, keys and values.
         eager: Run the model operation by operation; otherwise vLLM compiles it first, which is its default.
     """
     if not python.is_file():
@@ -62,7 +62,7 @@ async def vllm(
         )
     )
     try:
-        context = tuple(range(scale.prompt))  # vLLM 0.32 for processors fails in bfloat16 where the first is of a few
+        context = tuple(range(scale.prompt))  # vLLM 0.32 for processors fails in bfloat16 after a short first one
         await engine.generate(TurnRequest(trajectory="first", context=context, sampling=Sampling(limit=1, stop=())))
     except EngineError as error:
         await engine.close()
@@ -73,7 +73,7 @@ async def vllm(
 
 
 def _capacity(scale: EngineScale) -> int:
-    """Tokens of all sequences at their longest, a block or two of each included."""
+    """Total tokens of all sequences at their longest, including one or two partly used blocks of each."""
     longest = max(scale.prompt + scale.new, scale.prompt + scale.turns * (scale.turn + scale.answer))
     return max(scale.sequences * (longest + 64), scale.shape.context)
 

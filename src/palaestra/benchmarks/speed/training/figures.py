@@ -1,4 +1,4 @@
-"""What a measurement of drawing or training says: rates, how they compare, and the report that holds them."""
+"""Records of measurements of sampling and training: rates, comparisons, and the report that holds them."""
 
 from dataclasses import asdict, dataclass
 from statistics import median
@@ -9,20 +9,20 @@ from palaestra.records import JsonObject
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkRate:
-    """How fast somebody did a piece of work."""
+    """The rate at which one contestant did a piece of work."""
 
     name: str
-    """Who."""
+    """The name of the contestant."""
     per_second: float
-    """The median over rounds."""
+    """Median over rounds."""
     rounds: tuple[float, ...]
-    """Of each round that counts."""
+    """The rate of each round that counts."""
     limit: float | None = None
-    """What the bare matrix products of the work would allow, in the same unit, measured in the same run."""
+    """The rate that the matrix products of the work alone would allow, in the same unit, measured in the same run."""
 
     @classmethod
     def of(cls, name: str, rounds: list[float], *, limit: float | None = None) -> "WorkRate":
-        """The rate that rounds amount to.
+        """The rate over rounds.
 
         Raises:
             ValueError: there is no round.
@@ -34,49 +34,49 @@ class WorkRate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpeedComparison:
-    """How one figure compares with another of the same run, or with what is aimed at."""
+    """A comparison of two figures of the same run, with its target."""
 
     name: str
     value: float
     unit: str = "times"
-    """What `value` counts: "times", "%", or a unit."""
+    """The unit of `value`: "times", "%", or another unit."""
     at_least: float | None = None
-    """What is aimed at."""
+    """The target, a minimum."""
 
     @property
     def met(self) -> bool | None:
-        """Whether the aim was met, where there is one."""
+        """Whether the target was met; `None` without a target."""
         return None if self.at_least is None else self.value >= self.at_least
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpeedSection:
-    """One piece of work, done by several."""
+    """One piece of work, done by several contestants."""
 
     title: str
     unit: str
-    """What rates count a second."""
+    """The unit of the rates, per second."""
     rates: tuple[WorkRate, ...]
     comparisons: tuple[SpeedComparison, ...] = ()
     unmeasured: tuple[MissingFigure, ...] = ()
     note: str = ""
-    """What was done, and how it was timed."""
+    """The work, and the method of timing."""
 
     def rate(self, name: str) -> float | None:
-        """How fast `name` was, where it was measured."""
+        """The rate of `name`; `None` where it was not measured."""
         return next((rate.per_second for rate in self.rates if rate.name == name), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingReport:
-    """The figures of one run."""
+    """The results of one run."""
 
     command: str
-    """That made it."""
+    """The command that made the report."""
     machine: JsonObject
-    """Hardware, versions and commit that the run was made with."""
+    """Hardware, versions and commit of the run."""
     setting: JsonObject
-    """How much of what was done."""
+    """The size of the run."""
     sections: tuple[SpeedSection, ...]
 
     def as_json(self) -> JsonObject:

@@ -1,4 +1,4 @@
-"""Learners that take the same step: ours, in each layout, and the reference on transformers' own model.
+"""Learners that take the same step: the native learner in each layout, and the reference on transformers' model.
 
 Axes: R trajectories, T tokens.
 """
@@ -34,10 +34,10 @@ _FORMAT = "compact"
 
 
 class LearnerStep:
-    """The step's trajectories: groups that begin with one prompt, and go on at different lengths in turns.
+    """The trajectories of a step: groups that share a prompt and continue in turns to different lengths.
 
     Args:
-        scale: How much.
+        scale: The size of the run.
     """
 
     def __init__(self, scale: TrainScale) -> None:
@@ -55,16 +55,16 @@ class LearnerStep:
 
     @property
     def tokens(self) -> int:
-        """All of them, each counted once for every trajectory that it is in; padding is none of them."""
+        """Number of tokens, counted once per trajectory that contains them, without padding."""
         return len(self.batch.ids_T)
 
     @property
     def trained_tokens(self) -> int:
-        """Those that carry loss."""
+        """Number of tokens that carry loss."""
         return int(self.batch.trained_T.sum())
 
     def samples(self) -> list[Sample]:
-        """The same trajectories for the reference learner."""
+        """The same trajectories as samples of the reference learner."""
         batch = self.batch
         advantage_R = torch.zeros(batch.trajectories)
         advantage_R[batch.trajectory_T[batch.trained_T]] = batch.advantage_T[batch.trained_T]
@@ -76,7 +76,7 @@ def _draw_ids(stream: Stream, count: int, vocabulary: int) -> list[int]:
 
 
 def _trajectory(prompt: list[int], stream: Stream, scale: TrainScale) -> Tokens:
-    """Turns and answers behind the prompt; the last turn ends it."""
+    """Make turns and answers behind the prompt; the last turn ends the trajectory."""
     stretch = math.log(scale.longest / scale.shortest) * stream.word() / 2.0**64
     behind = round(scale.shortest * math.exp(stretch))
     ids, sampled, spans, stops = list(prompt), [False] * len(prompt), list[Span](), list[Stop]()
@@ -100,15 +100,15 @@ def _trajectory(prompt: list[int], stream: Stream, scale: TrainScale) -> Tokens:
 
 
 class OurSteps:
-    """Our learner.
+    """Steps of the native learner.
 
     Args:
-        model: It trains a copy of it.
-        step: What it trains on.
-        scale: How much goes through the model at once.
-        layout: How.
-        precision: Of the products.
-        device: Where.
+        model: The model; the learner trains a copy of it.
+        step: The trajectories to train on.
+        scale: The size of the run, with the number of tokens per forward pass.
+        layout: The layout of the batch.
+        precision: The precision of matrix products.
+        device: The device of the model.
     """
 
     def __init__(
@@ -126,10 +126,10 @@ class OurSteps:
         self._step = step
         self._device = device
         self.losses: list[float] = []
-        """Of each round."""
+        """The loss of each round."""
 
     async def __call__(self, round_: int) -> float:
-        """Tokens a second."""
+        """Take a step; return its tokens per second."""
         del round_
         synchronise(self._device)
         start = perf_counter()
@@ -140,14 +140,14 @@ class OurSteps:
 
 
 class ReferenceSteps:
-    """The reference learner.
+    """Steps of the reference learner.
 
     Args:
-        directory: A checkpoint of the model that it trains.
-        step: What it trains on.
-        scale: How much goes through the model at once.
-        dtype: Of weights and products.
-        device: Where.
+        directory: A checkpoint of the model to train.
+        step: The trajectories to train on.
+        scale: The size of the run, with the number of tokens per forward pass.
+        dtype: The type of weights and products.
+        device: The device of the model.
     """
 
     def __init__(
@@ -155,7 +155,7 @@ class ReferenceSteps:
     ) -> None:
         model: Any = read(directory, dtype=dtype)
         form = CHAT_FORMATS.get(_FORMAT)
-        codec = Codec(train_tokenizer([[form.end]], form, size=scale.shape.vocabulary), form)  # reads nothing here
+        codec = Codec(train_tokenizer([[form.end]], form, size=scale.shape.vocabulary), form)  # it reads nothing here
         policy = ReferencePolicy(model=model.to(device), codec=codec)
         self._learner = reference.ReferenceLearner(
             policy, reference.OptimiserConfig(lr=_LR, micro_tokens=scale.micro_tokens)
@@ -164,10 +164,10 @@ class ReferenceSteps:
         self._samples = step.samples()
         self._device = device
         self.losses: list[float] = []
-        """Of each round."""
+        """The loss of each round."""
 
     async def __call__(self, round_: int) -> float:
-        """Tokens a second."""
+        """Take a step; return its tokens per second."""
         del round_
         synchronise(self._device)
         start = perf_counter()

@@ -1,4 +1,4 @@
-"""What the machine allows: the matrix products of a model alone, without anything between them.
+"""The limit of the machine: the matrix products of a model alone, without any other operations.
 
 Axes: T tokens, N rows of a weight, C its columns.
 """
@@ -17,15 +17,15 @@ _RUNS = 7
 
 
 class Products:
-    """The weights of a decoder as bare matrices, as few as the model can be done with, and nothing else of it.
+    """The weights of a decoder as bare matrices, in as few products as the model allows.
 
-    Queries, keys and values are one product, gate and up another. Attention over earlier tokens is no product with
-    weights and is left out, so nobody reaches the limit.
+    Queries, keys and values are one product; gate and up are another. Attention over earlier tokens is not a product
+    with weights and is left out, so no implementation reaches the limit.
 
     Args:
-        shape: The decoder's.
-        dtype: Of weights and states.
-        device: Where they are.
+        shape: The shape of the decoder.
+        dtype: The type of weights and states.
+        device: The device of the matrices.
     """
 
     def __init__(self, shape: DecoderShape, *, dtype: torch.dtype, device: torch.device) -> None:
@@ -43,7 +43,7 @@ class Products:
 
     @property
     def parameters(self) -> int:
-        """How many numbers the weights are."""
+        """Number of weights."""
         return sum(weight.numel() for block in [*self._blocks, [self._output]] for weight in block)
 
     def _matrix(self, n: int, c: int) -> Tensor:
@@ -51,7 +51,7 @@ class Products:
 
     @torch.inference_mode()
     def seconds(self, tokens: int, *, scored: int) -> float:
-        """How long the products of `tokens` tokens take, of which `scored` go through the output layer; the median."""
+        """Median seconds of the products of `tokens` tokens, `scored` of which pass through the output layer."""
         weights = [weight for block in self._blocks for weight in block]
         states = {c: torch.randn(tokens, c, device=self._device).to(self._dtype) for c in {w.shape[1] for w in weights}}
         last_TC = states[self._output.shape[1]][:scored]
@@ -65,7 +65,7 @@ class Products:
 
 
 def time_median(work: Callable[[], object], device: torch.device) -> float:
-    """The median seconds of `work`, done once before."""
+    """Median seconds of `work`, after an untimed first call."""
     taken: list[float] = []
     for _ in range(_RUNS + 1):
         synchronise(device)
@@ -77,6 +77,6 @@ def time_median(work: Callable[[], object], device: torch.device) -> float:
 
 
 def synchronise(device: torch.device) -> None:
-    """Wait until the device has done what it was given."""
+    """Wait until the device has finished its queued work."""
     if device.type == "cuda":
         torch.cuda.synchronize(device)

@@ -1,4 +1,4 @@
-"""Worlds that answer all together: the way of loops that call the tools of a whole batch and wait for the slowest."""
+"""Worlds that answer in lockstep, as in loops that call the tools of a whole batch and wait for the slowest."""
 
 import asyncio
 from typing import Any
@@ -9,12 +9,12 @@ from palaestra.trainers.rollouts.worlds import Latency
 
 
 class LockstepWorlds(RolloutWorlds):
-    """Keeps every answer back until all episodes under way have one, and the slowest tool of them is done.
+    """Holds back every answer until all running episodes have one and the slowest of their tools is done.
 
     Args:
-        worlds: Where worlds come from.
-        latency: What each answer takes.
-        seed: Of the latencies.
+        worlds: The source of the worlds.
+        latency: The duration of each answer.
+        seed: Random seed of the latencies.
     """
 
     def __init__(self, worlds: RolloutWorlds, latency: Latency, *, seed: int = 0) -> None:
@@ -26,24 +26,24 @@ class LockstepWorlds(RolloutWorlds):
         self._slowest = 0.0
 
     async def open(self) -> RolloutWorld:
-        """A fresh world."""
+        """Open a fresh world."""
         return _Lockstep(await self._worlds.open(), self)
 
     async def close(self) -> None:
-        """Free everything."""
+        """Release all resources."""
         await self._worlds.close()
 
     def enter(self) -> None:
-        """One more episode is under way."""
+        """Register a running episode."""
         self._playing += 1
 
     def leave(self) -> None:
-        """One has ended, and nobody waits for it."""
+        """Remove an ended episode, so that the others do not wait for it."""
         self._playing -= 1
         self._check()
 
     async def together(self) -> None:
-        """Wait for all others, and the slowest tool."""
+        """Wait for all other episodes, and for the slowest tool."""
         done = asyncio.get_running_loop().create_future()
         self._waiting.append(done)
         self._slowest = max(self._slowest, self._latency.draw(self._stream))

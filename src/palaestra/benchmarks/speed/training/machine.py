@@ -1,4 +1,4 @@
-"""What a run was made with, for whoever reads its figures later."""
+"""Describes the machine and software of a run, for readers of its figures."""
 
 import os
 import platform
@@ -21,12 +21,12 @@ DTYPES: Mapping[Precision, torch.dtype] = MappingProxyType({"fp32": torch.float3
 
 
 def precisions(device: torch.device) -> tuple[Precision, ...]:
-    """What is measured there; nobody draws or trains in single precision on an accelerator."""
+    """The measured precisions of a device; single precision is not used for sampling or training on accelerators."""
     return ("fp32", "bf16") if device.type == "cpu" else ("bf16",)
 
 
 def machine(device: torch.device) -> JsonObject:
-    """Hardware, versions, and the commit of the sources where they lie in a repository."""
+    """Hardware, versions, and the commit of the sources where they are in a repository."""
     found: JsonObject = {
         "processor": _processor(),
         "cores": os.cpu_count() or 1,
@@ -49,7 +49,7 @@ def device_of(name: str) -> torch.device:
     """The device of that name.
 
     Raises:
-        ConfigError: there is none such here.
+        ConfigError: this machine has no such device.
     """
     if name == "cpu":
         return torch.device(name)

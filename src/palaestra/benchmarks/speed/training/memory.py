@@ -1,4 +1,4 @@
-"""How much of an accelerator's memory a contestant takes, itself and at its work."""
+"""Measures the accelerator memory of a contestant: its own, and the peak during its work."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, ParamSpec, TypeVar
@@ -13,13 +13,13 @@ C = TypeVar("C", bound=Contestant)
 
 
 class WeighedContestant(Generic[C]):
-    """A contestant whose memory is watched.
+    """A contestant whose memory is measured.
 
     Args:
-        device: Where it works; a processor's memory is not told apart and counts nothing.
+        device: The device of the contestant; on a processor, memory is not attributed and the figure is 0.
         make: Makes the contestant.
-        args: What `make` takes.
-        kwargs: And by name.
+        args: Positional arguments of `make`.
+        kwargs: Keyword arguments of `make`.
     """
 
     def __init__(self, device: torch.device, make: Callable[P, C], /, *args: P.args, **kwargs: P.kwargs) -> None:
@@ -28,10 +28,10 @@ class WeighedContestant(Generic[C]):
         self.contestant = make(*args, **kwargs)
         self._own = self._measure_allocated() - before
         self.peak = 0
-        """Bytes: its weights and caches, and what its work took beside them at most."""
+        """Bytes of its weights and caches, plus the peak of additional bytes during its work."""
 
     async def __call__(self, round_: int) -> float:
-        """What the contestant says."""
+        """Let the contestant do a round; return its rate."""
         before = self._measure_allocated()
         if self._device.type == "cuda":
             torch.cuda.reset_peak_memory_stats(self._device)
@@ -46,7 +46,7 @@ class WeighedContestant(Generic[C]):
 
 
 def memory_comparisons(weighed: Mapping[str, WeighedContestant[Any]]) -> list[SpeedComparison]:
-    """What each took, where it was seen."""
+    """The memory of each contestant, where it was measured."""
     return [
         SpeedComparison(name=f"memory of {name}", value=one.peak / 2**30, unit="GiB")
         for name, one in weighed.items()

@@ -1,4 +1,4 @@
-"""One set of weights for everybody, and transformers' way to draw from it.
+"""Makes the weights that all contestants share, and samples from them with transformers.
 
 Axes: B sequences, T tokens, V vocabulary.
 """
@@ -18,10 +18,10 @@ _SCALE = 6.0
 
 
 def make_peaked_decoder(shape: DecoderShape, *, seed: int = 0) -> Decoder:
-    """Fresh weights with a larger last norm, so that some tokens are much likelier than others, as for a trained one.
+    """Make fresh weights with a larger last norm, so that some tokens are much likelier than others, as after training.
 
-    Fresh weights alone hold all tokens for nearly equally likely, where no error of rounding shows. How fast they are
-    drawn is the same.
+    Under unchanged fresh weights all tokens are nearly equally likely, so that rounding errors do not show. The change
+    does not affect the sampling speed.
     """
     decoder = fresh(shape, seed=seed).eval()
     with torch.no_grad():
@@ -30,20 +30,20 @@ def make_peaked_decoder(shape: DecoderShape, *, seed: int = 0) -> Decoder:
 
 
 def read(directory: Path, *, dtype: torch.dtype) -> PreTrainedModel:
-    """A checkpoint as a model of transformers'."""
-    kind: Any = AutoModelForCausalLM  # it makes its classes as it reads the configuration
+    """Load a checkpoint as a model of transformers."""
+    kind: Any = AutoModelForCausalLM  # transformers creates its classes when it reads the configuration
     model: PreTrainedModel = kind.from_pretrained(directory, dtype=dtype, local_files_only=True)
     return model
 
 
 class Transformers:
-    """A model as transformers runs it.
+    """A model that transformers runs.
 
     Args:
         directory: A checkpoint.
-        dtype: Of the weights.
-        device: Where they are put.
-        static: Draw with a static cache, whose decode step transformers compiles on a GPU.
+        dtype: The type of the weights.
+        device: The device of the weights.
+        static: Sample with a static cache, whose decode step transformers compiles on a GPU.
     """
 
     def __init__(self, directory: Path, *, dtype: torch.dtype, device: torch.device, static: bool = False) -> None:
@@ -53,7 +53,7 @@ class Transformers:
         self._cache = {"cache_implementation": "static"} if static else {}
 
     def draw(self, ids_BT: Tensor, new: int) -> Tensor:
-        """The sequences with `new` more tokens each, from the whole distribution at temperature 1, [B, T + new]."""
+        """Sample `new` more tokens per sequence from the full distribution at temperature 1; [B, T + new]."""
         ids_BT = ids_BT.to(self._device)
         drawn_BT: Tensor = self._model.generate(
             ids_BT,
@@ -71,7 +71,7 @@ class Transformers:
 
     @torch.inference_mode()
     def logprobs(self, ids_BT: Tensor, new: int) -> Tensor:
-        """Of the last `new` tokens of each sequence, in single precision, [B, new]."""
+        """Log-probabilities of the last `new` tokens of each sequence, in single precision, [B, new]."""
         ids_BT = ids_BT.to(self._device)
         logits_BTV: Tensor = self._model(ids_BT, use_cache=False, logits_to_keep=new + 1).logits
         logp_BTV = logits_BTV[:, :-1].float().log_softmax(-1)

@@ -1,4 +1,4 @@
-"""`palaestra bench replicas`: what engines in processes of their own draw, beside one engine in this process."""
+"""`palaestra bench replicas`: sampling rates of engines in separate processes, beside one engine in this process."""
 
 import asyncio
 import time
@@ -21,16 +21,16 @@ from palaestra.trainers.engines.replicas import ReplicaEngine, ReplicasConfig
 from palaestra.trainers.progress import OpenProgressBar, silent
 
 ONE = "1 engine in the process that asks"
-"""The others are measured against it."""
+"""The contestant that all others are compared with."""
 
 
 def bench_replicas(*, scale: ReplicaScale, bar: OpenProgressBar = silent) -> TrainingReport:
-    """Draw rollouts with one engine in this process, with one in a process of its own, and with several such.
+    """Sample rollouts with one engine in this process, one engine in a separate process, and several such engines.
 
-    Each works on one thread.
+    Each engine works on one thread.
 
     Args:
-        scale: How much.
+        scale: The size of the run.
         bar: Opens a progress bar.
     """
     found, threads = machine(torch.device("cpu")), torch.get_num_threads()
@@ -66,12 +66,12 @@ async def _sections(scale: ReplicaScale, bar: OpenProgressBar) -> list[SpeedSect
 
 
 class _Rollouts:
-    """Groups of trajectories in turns, all at once; answers come at once.
+    """Groups of trajectories with several turns, all at once; tools answer without delay.
 
     Args:
-        engine: What draws.
-        scale: How much.
-        elsewhere: Processor time that was spent in other processes.
+        engine: The engine.
+        scale: The size of the run.
+        elsewhere: Returns the processor seconds that other processes spent.
     """
 
     def __init__(
@@ -86,10 +86,10 @@ class _Rollouts:
         self._elsewhere = elsewhere
         self._work = RoundWork(EngineScale(shape=scale.shape, prompt=scale.prompt, answer=scale.answer))
         self.per_processor_second: list[float] = []
-        """Tokens, of each round that counts."""
+        """Tokens per processor second, of each round that counts."""
 
     async def __call__(self, round_: int) -> float:
-        """Tokens drawn a second."""
+        """Play a round; return the sampled tokens per second."""
         scale = self._scale
         start, spent = time.perf_counter(), self._processor_seconds()
         members = [(group, member) for group in range(scale.groups) for member in range(scale.group_size)]

@@ -1,6 +1,6 @@
-"""`palaestra bench saves`: time, memory and disk of a save and a resumption, for all weights and for adapters.
+"""`palaestra bench saves`: time, memory and disk space of a save and a resumption, for all weights and for adapters.
 
-Each learner has a process of its own, and so has each resumption: memory is what the system counts for the process.
+Each learner and each resumption runs in a process of its own; memory is the system's figure for the whole process.
 """
 
 import asyncio
@@ -46,33 +46,33 @@ _FORMAT = "compact"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaveCosts:
-    """What was measured of a learner; memory in bytes of the whole process, 0 where the system does not tell."""
+    """The costs of a learner. Memory is in bytes of the whole process, and 0 where the system does not report it."""
 
     who: str
     parameters: int
     trained: int
     rest_bytes: int
-    """Between two steps."""
+    """Memory between two steps."""
     step_bytes: int
-    """In a step, at most."""
+    """Peak memory in a step."""
     save_bytes: int
-    """While a save is written in the background, at most."""
+    """Peak memory while a save is written in the background."""
     resume_bytes: int
-    """While the learner is restored, at most."""
+    """Peak memory while the learner is restored."""
     disk_bytes: int
-    """Of one save; the policy under adapters is not counted."""
+    """Disk space of one save; the policy under adapters is not counted."""
     step_seconds: float
     wait_seconds: float
-    """For which training waits for a save: the copy."""
+    """Seconds for which training waits for a save: the copy."""
     save_seconds: float
-    """From the copy until the save stands on the disk."""
+    """Seconds from the copy until the save is on the disk."""
     resume_seconds: float
-    """Until the learner of a new process is as it was; the making of the policy is not counted."""
+    """Seconds until the learner of a new process is restored; making the policy is not counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavesReport:
-    """The figures of one run."""
+    """The results of one run."""
 
     machine: JsonObject
     setting: JsonObject
@@ -87,7 +87,7 @@ def bench_saves(*, scale: TrainScale, bar: OpenProgressBar = silent) -> SavesRep
     """Take steps, save and resume, with all weights and with adapters.
 
     Args:
-        scale: The shape, and what a step trains on.
+        scale: The shape, and the work of a step.
         bar: Opens a progress bar.
     """
     found = machine(torch.device("cpu"))
@@ -117,7 +117,7 @@ def _save(
     policy = _policy(scale)
     learner = _learner(who, policy, scale)
     step = ComposedObjective().prepare(LearnerStep(scale).batch)
-    learner.step(step)  # the moments are made in the first
+    learner.step(step)  # the first step makes the moments
     _forget_peak()
     begun = perf_counter()
     learner.step(step)
@@ -180,7 +180,7 @@ def _learner(who: str, policy: Policy, scale: TrainScale) -> Learner:
 
 
 def _status(name: str) -> int:
-    """A figure of this process, in bytes, as Linux tells it; 0 elsewhere."""
+    """A memory figure of this process in bytes, as Linux reports it; 0 on other systems."""
     status = Path("/proc/self/status")
     lines = status.read_text().splitlines() if status.exists() else []
     return next((1024 * int(line.split()[1]) for line in lines if line.startswith(f"{name}:")), 0)
@@ -195,14 +195,14 @@ def _peak() -> int:
 
 
 def _forget_peak() -> None:
-    """Have the system count the greatest size from now on."""
+    """Reset the system's record of peak memory."""
     counter = Path("/proc/self/clear_refs")
     if counter.exists():
         counter.write_text("5")
 
 
 def saves_table(report: SavesReport) -> Table:
-    """What each learner took."""
+    """The table of the costs of each learner."""
     shape = f"{report.costs[0].parameters:,} weights"
     rows: list[tuple[str, ...]] = [
         ("trained", *(f"{one.trained:,}" for one in report.costs)),
@@ -230,7 +230,7 @@ def saves_table(report: SavesReport) -> Table:
 
 
 def saves_markdown(report: SavesReport) -> str:
-    """The report as a document to include."""
+    """The report as a Markdown document."""
     facts = tuple((key, str(value)) for key, value in report.machine.items() if value != "")
     table = saves_table(report)
     machine_table = Table(title="Machine", columns=("machine", "value"), rows=facts)

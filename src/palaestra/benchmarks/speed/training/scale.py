@@ -1,4 +1,4 @@
-"""How much a run draws and trains: enough to publish, or enough to see that everything can be measured."""
+"""The size of a run: large enough to publish, or small enough to check that every measurement works."""
 
 from dataclasses import dataclass, field
 
@@ -7,7 +7,7 @@ from palaestra.trainers.model.shape import DecoderShape
 SMALL = DecoderShape(
     vocabulary=2048, hidden=256, layers=6, heads=8, kv_heads=4, head_dim=32, mlp=1024, context=1024, tied=True
 )
-"""What processors are measured with: six million weights."""
+"""The shape for measurements on processors: six million weights."""
 
 QWEN3_06B = DecoderShape(
     vocabulary=151_936,
@@ -20,37 +20,37 @@ QWEN3_06B = DecoderShape(
     context=4096,
     rope_theta=1_000_000.0,
 )
-"""What accelerators are measured with: the shape of Qwen3 0.6B."""
+"""The shape for measurements on accelerators: that of Qwen3 0.6B."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineScale:
-    """How much is drawn."""
+    """The amount of sampling."""
 
     shape: DecoderShape = SMALL
     sequences: int = 64
-    """At once."""
+    """Number of sequences at once."""
     prompt: int = 100
-    """Tokens."""
+    """Tokens of a prompt."""
     new: int = 128
-    """Tokens that each sequence draws in one go."""
+    """Tokens that each sequence samples in one go."""
     turns: int = 4
-    """That each trajectory has, where there are tools."""
+    """Turns of each trajectory, where there are tools."""
     turn: int = 32
     """Tokens of a turn."""
     answer: int = 30
     """Tokens of a tool's answer."""
     latency: tuple[float, float] = (0.1, 1.0)
-    """Seconds that a tool takes, at least and at most; short ones are likelier."""
+    """Minimum and maximum seconds of a tool; short durations are likelier."""
     rounds: int = 3
-    """That count, of drawing in one go."""
+    """Number of rounds that count, sampling in one go."""
     rounds_in_turns: int = 2
-    """And in turns, which take longer."""
+    """Number of rounds that count, sampling in turns, which takes longer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainScale:
-    """How much is trained on in a step."""
+    """The amount of training in one step."""
 
     shape: DecoderShape = SMALL
     groups: int = 8
@@ -60,62 +60,62 @@ class TrainScale:
     """Tokens that the trajectories of a group share."""
     shortest: int = 32
     longest: int = 768
-    """Tokens behind the prompt; short ones are likelier."""
+    """Tokens behind the prompt: at least `shortest`, at most `longest`; short lengths are likelier."""
     turn: int = 32
-    """Tokens that the policy writes at a time."""
+    """Tokens that the policy writes per turn."""
     answer: int = 30
-    """Tokens that it reads in between."""
+    """Tokens that the policy reads between two turns."""
     micro_tokens: int = 8192
     rounds: int = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AsyncScale:
-    """How long the loops run."""
+    """The length of the loops."""
 
     agents: int = 64
     groups: int = 8
-    """A step."""
+    """Number of groups per step."""
     group_size: int = 8
     staleness: int = 2
-    """Versions that a group may be behind, where it may be at all."""
+    """Maximum number of versions that a group may be behind, in loops that allow staleness."""
     turn: int = 48
-    """Tokens that a turn may have."""
+    """Maximum tokens of a turn."""
     latency: tuple[float, float] = (0.1, 1.0)
-    """Seconds that a tool takes, at least and at most; short ones are likelier."""
+    """Minimum and maximum seconds of a tool; short durations are likelier."""
     warm_up: int = 100
-    """Steps on the oracle's episodes before, so that the policy writes turns that can be read."""
+    """Steps on the oracle's episodes before the measurement, so that the policy writes turns that can be parsed."""
     steps: int = 5
-    """That count; the first two, in which everything begins at once, come before them."""
+    """Number of steps that count; two uncounted steps precede them, in which all episodes start at once."""
     rounds: int = 1
-    """Runs of each; one takes a minute or two."""
+    """Number of runs of each method; one run takes a minute or two."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplicaScale:
-    """How much several engines draw."""
+    """The amount of sampling by several engines."""
 
     shape: DecoderShape = SMALL
     replicas: int = 2
     groups: int = 16
-    """At once."""
+    """Number of groups at once."""
     group_size: int = 4
     """Trajectories of a group, which begin with the same prompt."""
     prompt: int = 160
-    """Tokens."""
+    """Tokens of a prompt."""
     turns: int = 2
-    """That each trajectory has."""
+    """Turns of each trajectory."""
     turn: int = 32
     """Tokens of a turn."""
     answer: int = 30
     """Tokens of an answer."""
     rounds: int = 5
-    """That count."""
+    """Number of rounds that count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingScale:
-    """How much each command measures."""
+    """The sizes of all commands."""
 
     engine: EngineScale = field(default_factory=EngineScale)
     train: TrainScale = field(default_factory=TrainScale)
@@ -124,7 +124,7 @@ class TrainingScale:
 
 
 FULL = TrainingScale()
-"""What figures to publish come from: minutes on a quiet machine of two cores."""
+"""The scale of published figures; a run takes minutes on an idle machine of two cores."""
 
 QUICK = TrainingScale(
     engine=EngineScale(sequences=8, new=16, turns=2, turn=8, latency=(0.01, 0.05), rounds=1, rounds_in_turns=1),
@@ -134,17 +134,17 @@ QUICK = TrainingScale(
     ),
     replicas=ReplicaScale(groups=4, group_size=2, turns=2, turn=8, rounds=1),
 )
-"""Everything, a little of each."""
+"""A few measurements of each kind."""
 
 CUDA = TrainingScale(
     engine=EngineScale(shape=QWEN3_06B, prompt=512, new=256),
     train=TrainScale(shape=QWEN3_06B, prompt=512, longest=2048, micro_tokens=16_384),
 )
-"""What accelerators are measured with."""
+"""The scale for accelerators."""
 
 
 def scale_of(device: str, *, quick: bool) -> TrainingScale:
-    """How much to measure there."""
+    """The scale for a device."""
     if quick:
         return QUICK
     return CUDA if device == "cuda" else FULL

@@ -1,16 +1,16 @@
-"""A report as tables, to read and to paste."""
+"""Tables of a training report, for the terminal and as Markdown."""
 
 from palaestra.benchmarks.speed.training.figures import SpeedComparison, SpeedSection, TrainingReport, WorkRate
 from palaestra.table import Table
 
 
 def training_tables(report: TrainingReport) -> list[Table]:
-    """Two tables for each piece of work: how fast everybody was, and how that compares."""
+    """Two tables for each piece of work: the rates of all contestants, and their comparisons."""
     return [table for section in report.sections for table in (_rates(section), _comparisons(section)) if table.rows]
 
 
 def training_markdown(report: TrainingReport) -> str:
-    """The report's tables as a document to include."""
+    """The report's tables as a Markdown document."""
     facts = tuple((key, str(value)) for key, value in report.machine.items() if value != "")
     machine = Table(title="Machine", columns=("machine", "value"), rows=facts)
     lines = [f"Measured by `{report.command}` on one machine:", machine.markdown()]

@@ -1,4 +1,4 @@
-"""`palaestra bench train`: what a step of learning costs, in each layout and beside the reference learner."""
+"""`palaestra bench train`: the cost of a learning step in each layout, beside the reference learner."""
 
 import asyncio
 from dataclasses import asdict
@@ -21,19 +21,19 @@ from palaestra.trainers.model.checkpoint import fresh, save_decoder
 from palaestra.trainers.progress import OpenProgressBar, ProgressBar, silent
 
 AIM = 1.5
-"""How many times as fast as the reference learner a step should be."""
+"""Target speed of a step relative to the reference learner."""
 
 _LAYOUTS: tuple[LayoutName, ...] = ("packed", "padded", "shared")
 _PASSES = 3
-"""Forward, and twice as much backward: towards the states and towards the weights."""
+"""Number of passes: one forward, and a backward pass that costs two, for the states and for the weights."""
 
 
 def bench_train(device: torch.device, *, scale: TrainScale, bar: OpenProgressBar = silent) -> TrainingReport:
-    """Measure steps of learning on trajectories of mixed lengths.
+    """Measure learning steps on trajectories of mixed lengths.
 
     Args:
-        device: Where.
-        scale: How much.
+        device: The device of the learners.
+        scale: The size of the run.
         bar: Opens a progress bar.
     """
     found = machine(device)
@@ -43,7 +43,7 @@ def bench_train(device: torch.device, *, scale: TrainScale, bar: OpenProgressBar
 
 
 def _learners(device: torch.device) -> list[str]:
-    """Who takes part."""
+    """The names of the contestants."""
     ours = [_name(layout, precision) for precision in precisions(device) for layout in _LAYOUTS]
     return [*ours, _reference(precisions(device)[0])]
 
@@ -98,7 +98,7 @@ def _precision(name: str) -> Precision:
 
 
 def _limit(step: LearnerStep, scale: TrainScale, precision: Precision, device: torch.device) -> float:
-    """Tokens a second that the products alone allow."""
+    """Maximum tokens per second by the matrix products alone."""
     tokens = min(scale.micro_tokens, step.tokens)
     scored = round(tokens * step.trained_tokens / step.tokens)
     products = Products(scale.shape, dtype=DTYPES[precision], device=device)

@@ -1,4 +1,4 @@
-"""Drawing in turns: a trajectory writes, waits for its tool, reads the answer and writes again.
+"""Sampling in turns: a trajectory writes, waits for its tool, reads the answer and writes again.
 
 Axes: B sequences, T tokens.
 """
@@ -16,11 +16,11 @@ from palaestra.trainers.engines.noise import noise_key
 
 
 class EngineTurns:
-    """Each trajectory asks an engine for its next turn as soon as its own tool has answered.
+    """Trajectories on an engine; each requests its next turn as soon as its own tool has answered.
 
     Args:
-        engine: Which.
-        scale: How much.
+        engine: The engine.
+        scale: The size of the run.
     """
 
     def __init__(self, engine: Engine, scale: EngineScale) -> None:
@@ -29,7 +29,7 @@ class EngineTurns:
         self._work = RoundWork(scale)
 
     async def __call__(self, round_: int) -> float:
-        """Tokens drawn a second, tools' time included."""
+        """Play a round; return the sampled tokens per second, including the tools' time."""
         start = perf_counter()
         counts = await asyncio.gather(*(self._play(round_, n) for n in range(self._scale.sequences)))
         return sum(counts) / (perf_counter() - start)
@@ -54,11 +54,11 @@ class EngineTurns:
 
 
 class TransformersTurns:
-    """All trajectories write as one batch, which puts every context through anew and waits for the slowest tool.
+    """Trajectories as one batch, which recomputes every context in each turn and waits for the slowest tool.
 
     Args:
-        model: Which.
-        scale: How much.
+        model: The model.
+        scale: The size of the run.
     """
 
     def __init__(self, model: Transformers, scale: EngineScale) -> None:
@@ -67,7 +67,7 @@ class TransformersTurns:
         self._work = RoundWork(scale)
 
     async def __call__(self, round_: int) -> float:
-        """Tokens drawn a second, tools' time included."""
+        """Play a round; return the sampled tokens per second, including the tools' time."""
         scale, work = self._scale, self._work
         sequences = range(scale.sequences)
         start = perf_counter()

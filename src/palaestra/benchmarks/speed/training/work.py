@@ -1,4 +1,4 @@
-"""What is drawn: prompts, tools' answers and how long those take, equal for everybody in a round."""
+"""The work of a round: prompts, the tools' answers and their latencies, equal for all contestants."""
 
 from palaestra.benchmarks.speed.training.scale import EngineScale
 from palaestra.seeding import Stream
@@ -9,7 +9,7 @@ class RoundWork:
     """The work of every round, drawn from the round's number.
 
     Args:
-        scale: How much.
+        scale: The size of the run.
     """
 
     def __init__(self, scale: EngineScale) -> None:
@@ -18,15 +18,15 @@ class RoundWork:
         self._latency = Latency(low=low, high=high)
 
     def prompt(self, round_: int, sequence: int) -> tuple[int, ...]:
-        """The tokens that a sequence begins with."""
+        """The prompt tokens of a sequence."""
         return self._tokens(self._scale.prompt, "prompt", round_, sequence)
 
     def answer(self, round_: int, sequence: int, turn: int) -> tuple[int, ...]:
-        """What a tool answers to a turn."""
+        """The tokens of the tool's answer to a turn."""
         return self._tokens(self._scale.answer, "answer", round_, sequence, turn)
 
     def delay(self, round_: int, sequence: int, turn: int) -> float:
-        """Seconds that it takes to."""
+        """Seconds until the tool answers a turn."""
         return self._latency.draw(Stream.root("bench-engine", "delay", round_, sequence, turn))
 
     def _tokens(self, count: int, *name: str | int) -> tuple[int, ...]:

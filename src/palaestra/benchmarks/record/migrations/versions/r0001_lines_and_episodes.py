@@ -1,4 +1,4 @@
-"""Runs, their files to the byte, and their episodes."""
+"""Adds runs, their files with every byte, and their episodes."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -11,7 +11,7 @@ _NAME = sa.String(500)
 
 
 def upgrade() -> None:
-    """Make the tables."""
+    """Create the tables."""
     op.create_table(
         "runs",
         sa.Column("id", sa.Integer(), nullable=False),
@@ -73,7 +73,7 @@ def upgrade() -> None:
 
 
 def _create_parts() -> None:
-    """The tables of what is known of an episode."""
+    """Create the tables that hold the parts of an episode."""
     op.create_table(
         "scores",
         *_of_episode("scores"),
@@ -114,6 +114,6 @@ def _of_episode(table: str) -> list[sa.schema.SchemaItem]:
 
 
 def downgrade() -> None:
-    """Remove them, with all that was imported."""
+    """Remove the tables, with everything that was imported."""
     for table in ("transcripts", "verdicts", "scores", "episodes", "lines", "files", "runs"):
         op.drop_table(table)

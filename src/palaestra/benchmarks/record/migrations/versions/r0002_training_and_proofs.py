@@ -1,4 +1,4 @@
-"""Curves and events of training runs, and proofs."""
+"""Adds curves and events of training runs, and proofs."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -11,7 +11,7 @@ _NAME = sa.String(500)
 
 
 def upgrade() -> None:
-    """Make the tables; they are filled in from the lines that are there."""
+    """Create the tables; they are filled from the stored lines."""
     op.create_table(
         "figures",
         *_of_step("figures"),
