@@ -66,6 +66,18 @@ def played(core: Core) -> dict[str, Completion]:
 
 @pytest.mark.parametrize("config", [CONFIG, replace(CONFIG, keys_and_values="fp8")], ids=["states", "fp8"])
 def test_a_run_on_graphs_is_the_run_without(config: NativeConfig) -> None:
+    capture = compare_with_plain(config)
+    assert capture.used > 250
+    # Turns in sizes 1, 2, 4 and 5, pages of 16 places in 1, 2, 4, ... 32.
+    assert 5 <= capture.captured <= 24
+
+
+def test_a_share_of_one_token_of_a_context_goes_without_a_graph() -> None:
+    assert compare_with_plain(replace(CONFIG, prefill=1)).used > 100
+
+
+def compare_with_plain(config: NativeConfig) -> Anew:
+    """Assert that a run on graphs is the run without, and return what counted them."""
     plain = Core(telling(SHAPE, seed=0), config)
     graphed = Core(telling(SHAPE, seed=0), config)
     capture = Anew()
@@ -76,9 +88,7 @@ def test_a_run_on_graphs_is_the_run_without(config: NativeConfig) -> None:
         assert found[name].ids == turn.ids
         assert found[name].versions == turn.versions
         torch.testing.assert_close(torch.tensor(found[name].logprobs), torch.tensor(turn.logprobs), atol=1e-5, rtol=0)
-    assert capture.used > 250
-    # Turns in sizes 1, 2, 4 and 5, pages of 16 places in 1, 2, 4, ... 32.
-    assert 5 <= capture.captured <= 24
+    return capture
 
 
 def test_a_size_is_captured_once() -> None:
