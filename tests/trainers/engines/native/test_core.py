@@ -564,6 +564,18 @@ def test_logits_that_are_no_numbers_end_the_turns_and_leave_no_trace(core: Core)
         assert agrees(turn, one, 1)
 
 
+def test_a_context_that_is_retracted_leaves_no_trace_of_weights_that_are_no_numbers() -> None:
+    core = Core(decoder(0), NativeConfig(rows=2, capacity=200, prefill=_PLACES))
+    core.update({name: torch.full_like(weight, torch.nan) for name, weight in weights(1).items()}, 1, "keep")
+    taken_in = core.admit(request("t0", PROMPTS[3]))
+    assert core.step() == [], "a part of its context is in the memory, and nothing is drawn yet"
+    core.update(weights(1), 2, "retract")
+    core.withdraw(taken_in)
+    asked = request("t1", PROMPTS[0])  # it fills a part of the page that the other had
+    core.admit(asked)
+    assert agrees(finish(core)[0], asked, 1)
+
+
 # Determinism
 
 

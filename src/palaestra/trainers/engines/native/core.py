@@ -195,7 +195,8 @@ class Core:
             if in_flight == "keep":
                 holding.private = holding.private or holding.held > 0
             else:
-                self._memory.cut(holding.pages, 0)
+                self._memory.release(holding.pages, unsound=True)  # the old weights may have given what is no number
+                holding.pages = []
                 holding.held, holding.coming, holding.private = 0, False, False
 
     def free(self) -> None:
