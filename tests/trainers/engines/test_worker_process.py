@@ -234,3 +234,16 @@ def test_drained_comes_back_when_all_is_answered() -> None:
         await process.drained()
 
     alone(test())
+
+
+def test_drained_does_not_wait_for_what_was_given_up() -> None:
+    async def test() -> None:
+        async with worker() as process:
+            given_up = asyncio.ensure_future(run(process, "pass"))
+            await until(lambda: process.busy > 0)
+            drained = asyncio.ensure_future(process.drained())
+            await asyncio.sleep(0)  # it waits from now on
+            given_up.cancel()
+            await asyncio.wait_for(drained, 10)
+
+    alone(test())

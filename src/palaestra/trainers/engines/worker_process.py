@@ -156,6 +156,7 @@ class WorkerProcess:
             raise
         finally:
             del self._asked[number]
+            answer.cancel()  # nothing will be set on one that was given up, and `drained` may wait for it
         said: WorkerMessage = answer.result()
         if "error" in said:
             raise EngineError(f"{self._name} could not {do}: {said['error']}")
