@@ -46,6 +46,17 @@ async def main():
 asyncio.run(main())
 """
 
+STUCK = f"""#!{sys.executable}
+import json, socket, sys
+line = socket.socket(fileno=int(sys.argv[-1])).makefile("rwb")
+line.read(int.from_bytes(line.read(4), "big"))
+ready = json.dumps({{"ready": {{"capacity": 7}}}}).encode()
+line.write(len(ready).to_bytes(4, "big") + ready)
+line.flush()
+line.read()
+"""
+"""In place of a Python with vLLM: it is ready at once, and answers nothing."""
+
 
 @pytest.fixture(scope="module")
 def python() -> Path:
@@ -146,6 +157,26 @@ def test_closing_while_it_starts_leaves_nothing_behind(python: Path, model: Path
             await turn
         assert not group(pid)
         assert not Path(engine._scratch.name).exists()
+
+    alone(test())
+
+
+def test_weights_that_wait_for_the_turns_of_a_stuck_worker_come_once_it_was_killed(model: Path, tmp_path: Path) -> None:
+    stuck = tmp_path / "python"
+    stuck.write_text(STUCK)
+    stuck.chmod(0o700)
+
+    async def test() -> None:
+        given = telling(SHAPE, seed=2).state_dict()
+        engine = VllmEngine(VllmConfig(model=model, python=stuck, silence=2.0))
+        turn = asyncio.ensure_future(engine.generate(REQUEST))
+        await until(lambda: engine._worker is not None and engine._worker.busy > 0)
+        async with asyncio.timeout(30):
+            await engine.update_weights(given, 1, in_flight="wait")
+        with pytest.raises(EngineError, match="said nothing for 2 s, asked to draw"):
+            await turn
+        assert engine.stats().version == 1
+        await engine.close()
 
     alone(test())
 

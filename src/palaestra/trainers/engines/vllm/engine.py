@@ -180,7 +180,7 @@ class VllmEngine(Engine):
             "seed": Stream(request.noise, len(request.context)).word() >> 1,
         }
         worker = await self._ready_for_turns()
-        turn = await worker.ask("draw", wanted, silence=self._config.silence, held=lambda: not self._open.is_set())
+        turn = await worker.ask("draw", wanted, silence=self._config.silence, held=lambda: not self._resumed.is_set())
         return Completion(
             ids=tuple(turn["ids"]),
             logprobs=tuple(turn["logprobs"]),
