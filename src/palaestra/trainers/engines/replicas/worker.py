@@ -17,6 +17,7 @@ import threading
 import time
 import traceback
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import orjson
@@ -128,7 +129,9 @@ class _ReplicaWorker:
                     self._engine.release(message["with"]["trajectory"])
                     self._report()
                 case _:
-                    self._asked[message["id"]] = asyncio.create_task(self._answer(message))
+                    task = self._asked[message["id"]] = asyncio.create_task(self._answer(message))
+                    # Not in the task itself: one that is cancelled before it begins does nothing at all.
+                    task.add_done_callback(partial(self._forget, message["id"]))
         os._exit(0)  # nothing is left to be kept, and torch takes seconds to end in order
 
     async def _answer(self, message: WorkerMessage) -> None:
@@ -147,10 +150,11 @@ class _ReplicaWorker:
         except Exception as error:
             traceback.print_exc()
             answer = {"error": f"{type(error).__name__}: {error}"}
-        finally:
-            del self._asked[number]
         self._report()
         self._line.send({"id": number, **answer})
+
+    def _forget(self, number: int, _: asyncio.Task[None]) -> None:
+        del self._asked[number]
 
     async def _draw(self, request: WorkerMessage) -> WorkerMessage:
         return write_completion(await self._engine.generate(read_request(request)))

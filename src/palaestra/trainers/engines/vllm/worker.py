@@ -42,6 +42,7 @@ def _tied_to_parent() -> socket.socket:
 PARENT = _tied_to_parent() if __name__ == "__main__" else None
 
 import asyncio
+import functools
 import itertools
 import json
 import time
@@ -107,8 +108,9 @@ class VllmWorker:
                 if (task := self._asked.get(message["id"])) is not None:
                     task.cancel()
                 continue
-            task = asyncio.create_task(self._answer(message))
-            self._asked[message["id"]] = task
+            task = self._asked[message["id"]] = asyncio.create_task(self._answer(message))
+            # Not in the task itself: one that is cancelled before it begins does nothing at all.
+            task.add_done_callback(functools.partial(self._forget, message["id"]))
         self._engine.shutdown()
         os._exit(0)
 
@@ -125,10 +127,11 @@ class VllmWorker:
                 sys.stderr.flush()
                 os._exit(1)
             answer = {"error": f"{type(error).__name__}: {error}"}
-        finally:
-            del self._asked[number]
         self._line.send({"id": number, **answer})
         await self._line.flush()
+
+    def _forget(self, number: int, _: object) -> None:
+        del self._asked[number]
 
     async def _draw(self, context: list[int], **wanted: Any) -> Message:
         sampling = SamplingParams(
