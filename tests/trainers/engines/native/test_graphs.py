@@ -1,5 +1,7 @@
 """Graphs, with a stand-in for capture: the work is done anew, and its result left where it was."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
@@ -11,7 +13,7 @@ from palaestra.trainers.engines.engine import Completion, Sampling, TurnRequest
 from palaestra.trainers.engines.native.attention import SequenceSpan
 from palaestra.trainers.engines.native.config import NativeConfig
 from palaestra.trainers.engines.native.core import Core
-from palaestra.trainers.engines.native.graphs import Graphs, GraphWork
+from palaestra.trainers.engines.native.graphs import Graphs, GraphWork, captured
 from palaestra.trainers.engines.native.pages import PagedMemory
 from palaestra.trainers.engines.noise import noise_key
 
@@ -107,3 +109,51 @@ def pages_for(memory: PagedMemory, places: int) -> list[int]:
     pages: list[int] = []
     memory.extend(pages, places)
     return pages
+
+
+class FakeStream:
+    """A stream of the device that is current when it is made."""
+
+    def __init__(self, cuda: "FakeCuda") -> None:
+        self.device = cuda.current
+
+    def wait_stream(self, other: "FakeStream") -> None:
+        assert other.device == self.device
+
+
+class FakeCuda:
+    """Two devices, of which the first is current; as in torch, a capture is on a stream's device."""
+
+    def __init__(self) -> None:
+        self.current = torch.device("cuda:0")
+        self.worked: list[torch.device] = []
+        """The devices that were current when work was done."""
+
+    @contextmanager
+    def device(self, device: torch.device) -> Generator[None]:
+        before, self.current = self.current, device
+        yield
+        self.current = before
+
+    def stream(self, stream: FakeStream) -> object:
+        return self.device(stream.device)
+
+    def graph(self, graph: object, *, stream: FakeStream | None = None, capture_error_mode: str) -> object:
+        assert capture_error_mode == "thread_local"
+        return self.device(torch.device("cuda:0") if stream is None else stream.device)
+
+    def work(self) -> torch.Tensor:
+        self.worked.append(self.current)
+        return torch.zeros(1)
+
+
+def test_a_capture_is_on_the_engines_device_whichever_is_current(monkeypatch: pytest.MonkeyPatch) -> None:
+    cuda = FakeCuda()
+    for name in ("device", "stream", "graph"):
+        monkeypatch.setattr(torch.cuda, name, getattr(cuda, name))
+    for name in ("Stream", "current_stream"):
+        monkeypatch.setattr(torch.cuda, name, lambda: FakeStream(cuda))
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", object)
+    captured(cuda.work, torch.device("cuda:1"))
+    assert cuda.worked == [torch.device("cuda:1")] * 2
+    assert cuda.current == torch.device("cuda:0")

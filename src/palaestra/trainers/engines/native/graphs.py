@@ -8,6 +8,7 @@ On a GPU compare log-probabilities with those of a CPU before you rely on it.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeAlias
 
 import torch
@@ -22,17 +23,24 @@ GraphWork: TypeAlias = Callable[[], Tensor]
 """Reads tensors that stay where they are, and gives one that does."""
 
 
-def captured(work: GraphWork) -> GraphWork:
-    """The same work as one CUDA graph."""
-    warm = torch.cuda.Stream()
-    warm.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(warm):
-        work()
-    torch.cuda.current_stream().wait_stream(warm)
-    graph = torch.cuda.CUDAGraph()
-    # By default a capture fails as soon as any thread allocates, and that thread fails too.
-    with torch.cuda.graph(graph, capture_error_mode="thread_local"):
-        out = work()
+def captured(work: GraphWork, device: torch.device) -> GraphWork:
+    """The same work as one CUDA graph.
+
+    Args:
+        work: On the device. A capture on a stream of another one would record nothing, and say so in a warning alone.
+        device: Which need not be the current one.
+    """
+    with torch.cuda.device(device):
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            work()
+        torch.cuda.current_stream().wait_stream(stream)
+        graph = torch.cuda.CUDAGraph()
+        # By default a capture fails as soon as any thread allocates, and that thread fails too; and its stream is that
+        # of the process's first capture, on whichever device that was.
+        with torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"):
+            out = work()
 
     def replay() -> Tensor:
         graph.replay()
@@ -48,7 +56,7 @@ class Graphs:
         model: Its weights may change, and stay where they are.
         memory: Of all sequences.
         turns: That are drawn at once, at most.
-        capture: What makes work quick.
+        capture: What makes work quick; a CUDA graph where it is not given.
     """
 
     def __init__(
@@ -57,12 +65,12 @@ class Graphs:
         memory: PagedMemory,
         *,
         turns: int,
-        capture: Callable[[GraphWork], GraphWork] = captured,
+        capture: Callable[[GraphWork], GraphWork] | None = None,
     ) -> None:
         self._model = model
         self._memory = memory
         self._turns = turns
-        self._capture = capture
+        self._capture = capture or partial(captured, device=memory.keys[0].device)
         self._decodes: dict[tuple[int, int], _Decode] = {}
 
     def logits(self, ids: Sequence[int], spans: Sequence[SequenceSpan]) -> Tensor:
