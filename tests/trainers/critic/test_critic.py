@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -136,6 +137,28 @@ def test_no_division_or_layout_changes_what_is_learnt(layout: LayoutName) -> Non
         for _ in range(5):
             pupil.learn(one, value_reading(one, "value_T"), targets(one), stream=stream())
     torch.testing.assert_close(whole.values(one), divided.values(one), rtol=1e-3, atol=1e-4)
+
+
+def test_checkpointing_keeps_less_for_the_backward_pass_and_changes_nothing_that_is_learnt() -> None:
+    one, plain = batch(), config()
+    checkpointed = replace(plain, learner=replace(plain.learner, checkpointing=True))
+    said: list[Tensor] = []
+    kept: list[int] = []
+    for settings in (plain, checkpointed):
+        pupil, sizes = critic(settings), list[int]()
+        with torch.autograd.graph.saved_tensors_hooks(partial(note, sizes), lambda x: x):
+            pupil._values(one)
+        pupil.learn(one, value_reading(one, "value_T"), targets(one), stream=stream())
+        said.append(pupil.values(one))
+        kept.append(sum(sizes))
+    assert torch.equal(*said)
+    assert kept[1] < kept[0] / 2
+
+
+def note(sizes: list[int], x: Tensor) -> Tensor:
+    """Write down what is kept for the backward pass."""
+    sizes.append(x.nbytes)
+    return x
 
 
 def test_beyond_the_clip_a_value_gains_nothing_by_moving() -> None:

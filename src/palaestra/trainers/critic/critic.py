@@ -17,6 +17,7 @@ from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.layouts import LAYOUTS
 from palaestra.trainers.data.micro import split
 from palaestra.trainers.device import resolve_device
+from palaestra.trainers.learner.checkpointing import checkpoint_blocks
 from palaestra.trainers.learner.optimiser import Optimiser, check_fit
 from palaestra.trainers.model.decoder import Decoder
 from palaestra.trainers.objectives import Metrics
@@ -43,6 +44,8 @@ class Critic:
         nn.init.zeros_(self._head.weight)
         nn.init.zeros_(self._head.bias)
         self._model.to(device)
+        if config.learner.checkpointing:
+            checkpoint_blocks(self._model)
         self._trained = {
             **{name: weight for name, weight in self._model.named_parameters() if not name.startswith("lm_head")},
             **{f"head.{name}": weight for name, weight in self._head.named_parameters()},
