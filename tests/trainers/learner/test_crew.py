@@ -1,12 +1,18 @@
 """A run that torchrun starts in two processes, beside the same run in one: real commands, in processes of their own."""
 
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+from weakref import ref
 
 import pytest
 
+from decoders import tiny, varied
+from palaestra.trainers.learner import LearnerConfig, crew
 from palaestra.trainers.loops import load_config, plan_run, run
 from palaestra.trainers.loops.saves import read_progress
 from palaestra.trainers.policy import load_policy
@@ -119,3 +125,38 @@ def test_no_thread_of_a_process_group_outlives_it(tmp_path: Path) -> None:
         during, after = map(int, (tmp_path / rank).read_text().split())
         assert during > 0
         assert after == 0
+
+
+class Follower(crew.ProcessGroup):
+    """Hears what it is given, and nothing is sent."""
+
+    def __init__(self, heard: Iterator[Any]) -> None:
+        self._heard = heard
+
+    def _hear(self) -> Any:
+        return next(self._heard)
+
+
+def test_a_follower_holds_no_whole_model_beside_its_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Share:
+        """A learner that keeps nothing of the model."""
+
+        def __init__(self, *_: object, **__: object) -> None:
+            pass
+
+        def weights(self) -> None:
+            pass
+
+    def heard() -> Iterator[Any]:
+        model = varied(tiny())
+        gone = ref(model.lm_head.weight)
+        yield "make", (model, LearnerConfig(lr=1e-3)), {}
+        del model
+        yield "weights", (), {}
+        assert gone() is None, "the model is held while it works"
+        yield None
+
+    monkeypatch.setattr(crew, "Learner", Share)
+    monkeypatch.setattr(crew, "mesh_of", lambda _: None)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    Follower(heard()).follow()

@@ -52,8 +52,7 @@ class ProcessGroup:
         while (told := self._hear()) is not None:
             call, arguments, settings = told
             if call == "make":
-                model, config = arguments
-                learner = Learner(model.to(device_of(config)), config, mesh=mesh_of(config))
+                learner = _make_learner(*arguments)
                 continue
             try:
                 getattr(learner, call)(*arguments, **settings)
@@ -114,6 +113,11 @@ def device_of(config: LearnerConfig) -> torch.device:
 def mesh_of(config: LearnerConfig) -> DeviceMesh:
     """All processes, in one dimension."""
     return init_device_mesh(device_of(config).type, (distributed.get_world_size(),))
+
+
+def _make_learner(model: Decoder, config: LearnerConfig) -> Learner:
+    """A learner of this process's share; nothing here holds the whole model any longer."""
+    return Learner(model.to(device_of(config)), config, mesh=mesh_of(config))
 
 
 class _First(Learner):
