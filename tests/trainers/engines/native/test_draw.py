@@ -138,6 +138,30 @@ def test_settings_that_are_all_1_may_be_left_out() -> None:
     torch.testing.assert_close(plain, ones, atol=1e-7, rtol=0)
 
 
+def scan_in_parallel(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Tensor:
+    """Cumulated sums along the last axis as a GPU adds them up: in a tree, each result in an order of its own."""
+    assert dim == -1
+    x = x.to(x.dtype if dtype is None else dtype)
+    step = 1
+    while step < x.shape[-1]:
+        x = torch.cat((x[..., :step], x[..., step:] + x[..., :-step]), -1)
+        step *= 2
+    return x
+
+
+def test_no_token_outside_of_the_nucleus_is_drawn_where_sums_are_of_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.Tensor, "cumsum", scan_in_parallel)
+    logits_V = 4 * torch.randn(20_000, generator=torch.Generator().manual_seed(0))
+    p_V = logits_V.softmax(-1)
+    p_V[p_V < p_V.sort().values[-2_000]] = 0.0
+    sums_V = scan_in_parallel(p_V, -1)
+    moves = (sums_V.diff() > 0) & (p_V[1:] == 0)
+    assert moves.any(), "in single precision the sums move where nothing is added"
+    noise = (sums_V[:-1][moves] / sums_V[-1]).tolist()  # of a sum before a move
+    top_p = float(p_V.double().sum()) - 1e-6
+    assert drawn(logits_V, noise[:200], top_p=top_p)[1].isfinite().all()
+
+
 @pytest.mark.parametrize("broken", [math.nan, math.inf])
 def test_logits_that_are_no_numbers_are_told_by_a_log_probability_that_is_none(broken: float) -> None:
     logits_BV = torch.stack((LOGITS_V, LOGITS_V.clone()))

@@ -47,9 +47,11 @@ def draw(
     p_BV = scaled_BV.softmax(-1)
     if top_p_B is not None:
         p_BV = _nucleus(p_BV, top_p_B)
-    below_BV = p_BV.cumsum(-1)
+    # In double precision: where a device adds up in parallel, sums move by their rounding even at a probability of 0.
+    # In single precision that is enough for such a token to be drawn now and then.
+    below_BV = p_BV.cumsum(-1, dtype=torch.float64)
     total_B1 = below_BV[:, -1:]
-    ids_B1 = torch.searchsorted(below_BV, noise_B[:, None].float() * total_B1, right=True)
+    ids_B1 = torch.searchsorted(below_BV, noise_B[:, None] * total_B1, right=True)
     ids_B1 = ids_B1.clamp_max(logits_BV.shape[-1] - 1)  # past the end only where nothing is a number
     p_B1 = p_BV.gather(-1, ids_B1)
     if top_p_B is not None:
