@@ -10,7 +10,7 @@ from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 
 from decoders import causal
-from palaestra.trainers.data.layouts import varlen
+from palaestra.trainers.data.layouts import paths, varlen
 from palaestra.trainers.data.layouts.paths import PathAttention
 from palaestra.trainers.data.layouts.varlen import Varlen
 from palaestra.trainers.data.path import PrefixPath
@@ -64,6 +64,14 @@ def test_all_sequences_at_once_are_each_path_by_itself(given: list[tuple[int, in
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(varlen, "varlen_attn", as_documented)
         torch.testing.assert_close(Varlen(given, DEVICE)(q, k, v), each(0, q, k, v))
+
+
+def test_a_pass_that_goes_at_once_makes_no_mask(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paths, "_varlen", lambda *_: lambda q, k, v: q)
+    attention = PathAttention([PrefixPath(own=3), PrefixPath(own=2, common=2)], torch.device("cuda"))
+    q, k, v = (x.bfloat16() for x in drawn_qkv(5))
+    assert attention(0, q, k, v) is q
+    assert "_mask" not in vars(attention._band), "it grows with the product of both lengths"
 
 
 @pytest.mark.parametrize("given", [[(0, 3), (0, 2)], [(0, 3), (2, 2)]])

@@ -7,6 +7,7 @@ Axes: N tokens of the pass, L a path's own tokens, P all tokens of a path, H hea
 """
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -54,13 +55,20 @@ def _varlen(paths: Sequence[PrefixPath], device: torch.device) -> Callable[[Tens
 
 
 class _Band:
-    """The masks of all paths with a shared prefix: views of one matrix, 0 for tokens that are seen, otherwise -inf."""
+    """The masks of all paths with a shared prefix: views of one matrix, 0 for tokens that are seen, otherwise -inf.
+
+    The matrix is made at its first use, since it may be large and half precision on a GPU does not read it.
+    """
 
     def __init__(self, paths: Sequence[PrefixPath], device: torch.device) -> None:
         self._common = max((path.common for path in paths), default=0)
-        longest = max((path.own for path in paths), default=0)
-        unseen = torch.full((longest, self._common + longest), -torch.inf, device=device)
-        self._mask = unseen.triu(self._common + 1)
+        self._longest = max((path.own for path in paths), default=0)
+        self._device = device
+
+    @cached_property
+    def _mask(self) -> Tensor:
+        unseen = torch.full((self._longest, self._common + self._longest), -torch.inf, device=self._device)
+        return unseen.triu(self._common + 1)
 
     def of(self, path: PrefixPath) -> Tensor:
         """The mask of the whole path for each of the path's own tokens, [L, P]."""
