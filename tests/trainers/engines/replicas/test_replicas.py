@@ -187,6 +187,25 @@ def test_an_update_that_is_given_up_leaves_no_replica_with_the_old_weights() -> 
     run(test())
 
 
+def test_an_update_that_is_given_up_while_replicas_start_leaves_none_with_the_old_weights() -> None:
+    async def test() -> None:
+        engine = ReplicaEngine(decoder(), CONFIG, TWO, say=lambda _: None)
+        early = [asyncio.ensure_future(engine.generate(request(f"at {n}"))) for n in range(2)]
+        await until(lambda: len(pids(engine)) == 2)
+        update = asyncio.ensure_future(engine.update_weights(decoder(1).state_dict(), 1))
+        await until(lambda: engine.stats().version == 1)
+        await asyncio.sleep(0.01)  # it waits for replicas that have been told the old weights
+        update.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await update
+        ended = await asyncio.gather(*early, return_exceptions=True)
+        assert [type(one) for one in ended] == [EngineError] * 2
+        assert {drawn.versions for drawn in await both(engine)} == {(1,) * 5}
+        await engine.close()
+
+    run(test())
+
+
 # Faults
 
 

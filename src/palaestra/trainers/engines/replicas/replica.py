@@ -71,16 +71,15 @@ class Replica:
 
     async def update(self, message: WorkerMessage) -> None:
         """Draw with other weights; a process that cannot is ended, and the one in its place begins with them."""
-        worker = await self._started_worker()
-        if worker is None:
-            return
         try:
-            raise_error(await worker.ask("update", message, silence=self._config.silence))
+            worker = await self._started_worker()
+            if worker is not None:
+                raise_error(await worker.ask("update", message, silence=self._config.silence))
         except EngineError:
-            await self._end(worker)
+            await self._end()
         except BaseException:
-            # Which weights it holds now, nobody knows.
-            await self._end(worker)
+            # Which weights it holds now, nobody knows; one that starts begins with the old ones.
+            await self._end()
             raise
 
     async def command(self, do: Literal["pause", "resume"]) -> None:
@@ -91,7 +90,7 @@ class Replica:
         try:
             await worker.ask(do, {}, silence=self._config.silence)
         except EngineError:
-            await self._end(worker)
+            await self._end()
 
     async def close(self) -> None:
         """End its process; turns under way end with an `EngineError`."""
@@ -160,9 +159,9 @@ class Replica:
             await asyncio.wait((self._start,))
         return self._worker if self._worker is not None and self._worker.alive else None
 
-    async def _end(self, worker: WorkerProcess) -> None:
-        if worker.alive:
-            await worker.kill()
+    async def _end(self) -> None:
+        if self._worker is not None and self._worker.alive:
+            await self._worker.kill()
 
     async def _begin(self) -> None:
         if self._worker is not None:
