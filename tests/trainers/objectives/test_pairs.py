@@ -31,9 +31,11 @@ ORDER: tuple[Plug, ...] = (
 """In which a step comes to them."""
 ALONE: frozenset[Plug] = frozenset({"advantage", "trust", "whole", "temperature"})
 """Of which a recipe has one."""
+FIRST = ("unit", "solved", "ungraded")
+"""Rewards are converted first; then come the parts that pay something else in place of all."""
 OURS: list[Part] = sorted(
     (part for part in PARTS.values() if part.make.__module__.startswith("palaestra.trainers.objectives.")),
-    key=lambda part: (ORDER.index(part.plug), part.name != "unit", part.name),  # rewards are converted first
+    key=lambda part: (ORDER.index(part.plug), [part.name != name for name in FIRST], part.name),
 )
 BEFORE_COLUMNS = ("is filled in only after it was asked", "and the advantage has no critic", "would not be used")
 """Reasons that follow from when columns are filled in, and from what `whole` replaces."""

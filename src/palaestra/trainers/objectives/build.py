@@ -33,6 +33,7 @@ from palaestra.trainers.objectives.compatible import (
     check_conversion,
     check_facts,
     check_refill,
+    check_reward_order,
     check_temperatures,
 )
 from palaestra.trainers.objectives.composed import ComposedObjective, Masking
@@ -217,6 +218,7 @@ def build(recipe: Recipe) -> BuiltObjective:
     check_facts(recipe, parts)
     check_refill(recipe, parts)
     check_conversion(recipe)
+    check_reward_order(recipe)
     made = tuple(_make(plug, name, settings) for plug, name, settings in specs)
     # The columns of a temperature head are for its own steps, not for surrogates.
     reads = frozenset[str]().union(

@@ -19,7 +19,10 @@ from palaestra.trainers.objectives.segments import sum_over
     "solved",
     formula="R = amount where passed, else 0",
     requires=("passed_R",),
-    conflicts={"reward/bounded": "a return that is the amount or 0 needs no bounds"},
+    conflicts={
+        "reward/bounded": "a return that is the amount or 0 needs no bounds",
+        "reward/harm-scale": "nothing is taken for harm, so giving a part of it back would pay for harm",
+    },
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaySolved:
