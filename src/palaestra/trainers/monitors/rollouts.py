@@ -35,11 +35,11 @@ def rollout_metrics(episodes: Sequence[Episode]) -> Metrics:
 
     Returns:
         By name: `reward/mean`, `reward/std`; `score/mean`, and `score/LAYER`, the share of all points that each layer
-        gave, which sum to it; `solved`, a share; `length/turns`, `length/sampled` and `length/context`, turns and
-        tokens of an episode, `length/turn`, sampled tokens of a turn, and `length/correlation`, see
-        `length_correlation`; `actions/unreadable` and `actions/invalid`, shares of turns; `actions/misfit` and
-        `actions/refused`, shares of calls; `end/REASON`; `unfinished`, the share that a budget, unreadable turns or
-        giving up ended; `groups/flat`, see `flat_groups`; `faults`, a count.
+        gave, which sum to it, of episodes whose world says what a solved task pays; `solved`, a share; `length/turns`,
+        `length/sampled` and `length/context`, turns and tokens of an episode, `length/turn`, sampled tokens of a turn,
+        and `length/correlation`, see `length_correlation`; `actions/unreadable` and `actions/invalid`, shares of turns;
+        `actions/misfit` and `actions/refused`, shares of calls; `end/REASON`; `unfinished`, the share that a budget,
+        unreadable turns or giving up ended; `groups/flat`, see `flat_groups`; `faults`, a count.
     """
     valid = [episode for episode in episodes if episode.valid_for_baseline]
     metrics: Metrics = {"faults": float(len(episodes) - len(valid))}

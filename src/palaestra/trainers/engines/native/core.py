@@ -293,7 +293,8 @@ class Core:
             SequenceSpan(pages=drawing.holding.pages, place=drawing.holding.held, count=count + len(drawing.guess))
             for drawing, count in [*singles, *parts]
         ]
-        if self._graphs is not None and all(span.count == 1 for span in spans):
+        # A graph has a row for each token, so a share of one token of a context that goes on does not go with it.
+        if self._graphs is not None and len(at) == len(spans) == len(ids):
             logits_BV = self._graphs.logits(ids, spans)
         else:
             hidden_BC = self._forward(ids, self._attend(spans), at)
