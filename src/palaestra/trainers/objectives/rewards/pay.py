@@ -29,7 +29,7 @@ class PaySolved:
     """The outcome alone, at the last turn: points, harm and look-ups pay nothing."""
 
     amount: float = 1.0
-    """What a solved task returns."""
+    """What a solved task returns; in an objective with a unit, that unit."""
 
     def __post_init__(self) -> None:
         if not (isfinite(self.amount) and self.amount > 0):
