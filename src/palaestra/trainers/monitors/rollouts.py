@@ -18,7 +18,7 @@ from palaestra.trajectory import Episode, Turn
 
 LENGTH_CORRELATION = "length/correlation"
 DRAWN = "tokens/drawn"
-"""The policy's own tokens that a step was trained on."""
+"""The policy's own tokens in a step's rollouts, continuations included."""
 GROUPS_FLAT = "groups/flat"
 SOLVED_SHARE, POINTS, UNFINISHED = "solved", "score/mean", "unfinished"
 TOKEN_BUDGET = f"end/{EndReason.TOKEN_BUDGET}"
