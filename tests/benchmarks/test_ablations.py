@@ -35,6 +35,7 @@ from palaestra.trainers.choice import ChoiceConfig
 from palaestra.trainers.loops.config import StageConfig
 from palaestra.trainers.loops.imitation_config import RejectionConfig
 from palaestra.trainers.loops.record import recorded_batches
+from palaestra.trainers.objectives.rewards import PaySolved
 from palaestra.trainers.progress import silent
 from palaestra.trajectory import Episode
 from worlds.registration import LIBRARY_ID
@@ -186,6 +187,15 @@ def test_methods_differ_in_objective_and_in_a_rate_that_was_tried(site: str) -> 
     for other in others:
         assert replace(other, objective=first.objective, learner=first.learner) == first
     assert ARMS[f"grpo-{site}"].warm_start(config) == ARMS[f"warm-start-{site}-dev"].warm_start(config)
+
+
+def test_methods_pay_a_solved_task_in_the_unit_of_their_constants() -> None:
+    built = {method: objective.build() for method, (_, objective) in METHODS.items()}
+    amounts = {
+        method: [(one.amount, own.returns) for one in own.rewards if isinstance(one, PaySolved)]
+        for method, own in built.items()
+    }
+    assert amounts == {"grpo": [(1, 1)], "gigpo": [(1, 1)], "hiper": [(10, 10)], "seeupo": [(1, 1)]}
 
 
 def test_other_worlds_have_no_long_families() -> None:

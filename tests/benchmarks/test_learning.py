@@ -28,6 +28,7 @@ from palaestra.benchmarks.learning import (
     learning_tables,
 )
 from palaestra.benchmarks.learning.evaluation import EVALUATION, Evaluation, TaskResult
+from palaestra.benchmarks.learning.run import Training
 from palaestra.benchmarks.statistics import Observation, Unit, estimate_share, paired_difference
 from palaestra.errors import CheckpointError, StorageError
 from palaestra.records import EndReason
@@ -42,6 +43,7 @@ from palaestra.trainers import (
     recorded_batches,
     tasks_of,
 )
+from palaestra.trainers.progress import silent as no_bar
 from palaestra.trajectory import read_episodes
 
 Points = dict[str, tuple[int, ...]]
@@ -451,6 +453,18 @@ def test_controls_get_as_much_as_the_stages_after_the_warm_start(whole: tuple[Le
     for count, episodes in zip((2, 6), shown, strict=True):
         assert max(Counter(episode.task.family for episode in episodes).values()) <= count
     assert len(shown[1]) > len(shown[0])
+
+
+def test_rejection_sampling_gets_the_rounds_that_expert_iteration_took(tmp_path: Path) -> None:
+    """Where time ends that, its settings do not say how many."""
+    expert = replace(CONFIG.expert, steps=3, cpu_seconds=1e-6, patience=None)
+    training = Training(LIBRARY, replace(CONFIG, expert=expert), seed=0, directory=tmp_path, bar=no_bar, say=silent)
+    training.train_stages()
+    assert read_progress(training.checkpoint(ITERATED)).step == 1
+    training.train_control("rejection-sampling")
+    assert read_progress(training.checkpoint("rejection-sampling")).step == 1 + expert.updates
+    settings = orjson.loads((tmp_path / "rejection-sampling" / "config.json").read_bytes())["rejection"]
+    assert settings["patience"] is None
 
 
 def test_names_of_many_policies_stand_on_lines_of_their_own(

@@ -19,7 +19,7 @@ from palaestra.benchmarks.learning.evaluation import (
     difference,
     evaluate,
 )
-from palaestra.benchmarks.learning.material import HeldoutGroup, LearningMaterial
+from palaestra.benchmarks.learning.material import HeldoutGroup, LearningMaterial, evaluate_policy
 from palaestra.benchmarks.statistics import Observation, Unit
 from palaestra.errors import ConfigError, TaskError
 from palaestra.records import EndReason
@@ -35,6 +35,7 @@ from palaestra.trainers import (
     worlds_of,
 )
 from palaestra.trainers.engines.noise import noise_key
+from palaestra.trainers.progress import silent
 from palaestra.trainers.rollouts.world import RolloutWorld, RolloutWorlds
 from palaestra.trainers.rollouts.worlds import LocalWorlds
 from palaestra.trajectory import Episode
@@ -282,6 +283,18 @@ def test_an_evaluation_is_read_back_as_it_was_written(policy: Policy, tmp_path: 
     (tmp_path / "evaluation.json").write_bytes(orjson.dumps(found))
     assert EVALUATION.validate_json((tmp_path / "evaluation.json").read_bytes()) == found
     assert EVALUATION.validate_json(orjson.dumps(SOME)) == SOME
+
+
+def test_an_evaluation_under_other_switches_is_done_anew(policy: Policy, tmp_path: Path) -> None:
+    said: list[str] = []
+    material = LearningMaterial(world=WORLD, demonstrations=(), heldout=[HeldoutGroup(name="one", tasks=(LENT,))])
+    short = replace(material, world=replace(WORLD, switches={"max_turns": 1}))
+    for own in (material, short, short):
+        evaluation, _ = evaluate_policy(
+            policy, own, SYNC, tmp_path / "kept", samples=1, name="policy", bar=silent, say=said.append
+        )
+    assert evaluation.tasks[LENT].turns == (1,)
+    assert said == ["evaluation policy: done before"]
 
 
 def test_progress_is_told_once_an_episode(policy: Policy) -> None:

@@ -34,7 +34,8 @@ from palaestra.benchmarks.transfer.figures import TaskFigures, legal_share, look
 from palaestra.benchmarks.transfer.floors import AGENTS
 from palaestra.benchmarks.transfer.groups import FIRST, STOREFRONT, TRAINED
 from palaestra.cli.app import app
-from palaestra.envs.synthesis.listing import listed_numbers, listed_worlds
+from palaestra.envs.synthesis import listing
+from palaestra.envs.synthesis.listing import listed_numbers, listed_worlds, save_listing
 from palaestra.errors import CapabilityError, ConfigError, RecordError
 from palaestra.tools import Mark
 from palaestra.trainers import ModelConfig, Policy, SftConfig, Staleness, WorldConfig, demonstrations_of
@@ -180,6 +181,19 @@ def test_floors_are_measured_once_and_read_again(tmp_path: Path) -> None:
     (tmp_path / "floors.json").write_text("{}")
     with pytest.raises(RecordError, match="remove it to measure anew"):
         measure_floors(config, tmp_path / "floors.json")
+
+
+def test_floors_of_worlds_that_were_proved_anew_are_measured_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    config = replace(USUAL, tasks=1)
+    before = measure_floors(config, tmp_path / "floors.json")
+    proved = {number: replace(one, blueprint=f"{one.blueprint} anew") for number, one in listed_worlds().items()}
+    save_listing(proved, tmp_path / "listing.json")
+    monkeypatch.setattr(listing, "PATH", tmp_path / "listing.json")
+    listed_worlds.cache_clear()
+    request.addfinalizer(listed_worlds.cache_clear)
+    assert measure_floors(config, tmp_path / "floors.json").settings != before.settings
 
 
 def test_more_worlds_than_are_listed_are_refused(tmp_path: Path) -> None:

@@ -104,6 +104,16 @@ def test_a_stage_is_diagnosed_by_itself(run: Path) -> None:
     assert diagnose(run / "grpo").stages[0].planned is None
 
 
+@pytest.mark.parametrize("limit", ["tokens", "cpu_seconds"])
+def test_a_stage_that_ends_by_tokens_or_time_is_not_called_incomplete_by_its_steps(run: Path, limit: str) -> None:
+    settings = orjson.loads((run / "config.json").read_bytes())
+    settings["grpo"] |= {"steps": 16, limit: 5}
+    (run / "config.json").write_bytes(orjson.dumps(settings))
+    found = diagnose(run)
+    assert found.stages[0].planned is None
+    assert len(headline(found)) == 1
+
+
 def test_a_run_that_was_killed_in_a_step_is_read_up_to_its_last_whole_line(run: Path) -> None:
     """The last batch was being written, its step has no metrics, and the save is of an earlier step."""
     batches, metrics = run / "grpo" / "batches.jsonl", run / "grpo" / "metrics.jsonl"

@@ -110,10 +110,11 @@ def test_replicas_are_refused_beside_vllm(stage: str) -> None:
     assert "leave one of the two sections out" in refused({stage: {"replicas": {}, "vllm": {}}})
 
 
+@pytest.mark.parametrize("section", ["replicas", "vllm"])
 @pytest.mark.parametrize("stage", ["grpo", "expert"])
-def test_a_stage_that_ends_by_processor_time_has_none(stage: str) -> None:
-    assert "cpu_seconds=9, replicas: the time is that of the training process" in refused(
-        {stage: {"replicas": {}, "cpu_seconds": 9}}
+def test_a_stage_that_ends_by_processor_time_draws_in_its_own_process(stage: str, section: str) -> None:
+    assert f"cpu_seconds=9, {section}: the time is that of the training process" in refused(
+        {stage: {section: {}, "cpu_seconds": 9}}
     )
 
 

@@ -28,6 +28,7 @@ from palaestra.trainers.choice import ChoiceConfig
 from palaestra.trainers.learner import Learner
 from palaestra.trainers.loops import ExpertConfig, RecordedRun, RejectionConfig, StageResult, recorded_batches, rollouts
 from palaestra.trainers.loops.imitation_config import KeepConfig
+from palaestra.trainers.monitors import sampled_tokens
 from palaestra.trainers.objectives import Metrics, PreparedStep
 from palaestra.trainers.policy import Policy, load_policy
 from palaestra.trainers.rollouts.job import RolloutJob
@@ -142,6 +143,8 @@ def test_figures_say_what_is_kept_and_what_came_of_each_round(whole: tuple[Stage
         if (batch := batches.get(int(row["step"]) - 1)) is not None:
             solved = [any(e.score.passed for e in group.episodes) for group in batch.groups]
             assert row["groups/solved"] == fmean(solved)
+            drawn = [episode for group in (*batch.groups, *(batch.branches or ())) for episode in group.episodes]
+            assert row["tokens/drawn"] == sum(map(sampled_tokens, drawn))
         assert row["kept/solved"] + row["kept/prefixes"] > 0
 
 

@@ -127,6 +127,15 @@ def test_the_layers_shares_sum_to_the_score() -> None:
     assert metrics["solved"] == 0.5
 
 
+def test_a_world_that_does_not_say_what_a_solved_task_pays_has_no_share_of_points() -> None:
+    silent = episode(reward=1.0, points={"outcome": 4})
+    silent = replace(silent, score=replace(silent.score, total=0))
+    metrics = rollout_metrics([silent])
+    assert (metrics["reward/mean"], metrics["solved"]) == (1.0, 1.0)
+    assert not any(name.startswith("score/") for name in metrics)
+    assert rollout_metrics([silent, episode(points={"outcome": 2})])["score/mean"] == 0.5
+
+
 def test_lengths_count_turns_what_was_written_and_what_was_read() -> None:
     metrics = rollout_metrics([episode(sampled=3, turns=(turn(), turn())), episode(sampled=6)])
     assert metrics["length/turns"] == 1.5

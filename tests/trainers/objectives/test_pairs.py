@@ -17,6 +17,7 @@ from torch import Tensor
 from complete import Step, complete, step_of
 from complete.recipes import REQUIRED, sections
 from palaestra.errors import ConfigError
+from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives import PARTS, ObjectiveConfig
 from palaestra.trainers.objectives.aggregation import Aggregation
 from palaestra.trainers.objectives.compatible import RULES
@@ -31,9 +32,11 @@ ORDER: tuple[Plug, ...] = (
 """In which a step comes to them."""
 ALONE: frozenset[Plug] = frozenset({"advantage", "trust", "whole", "temperature"})
 """Of which a recipe has one."""
+FIRST = ("unit", "solved", "ungraded")
+"""Rewards are converted first; then come the parts that pay something else in place of all."""
 OURS: list[Part] = sorted(
     (part for part in PARTS.values() if part.make.__module__.startswith("palaestra.trainers.objectives.")),
-    key=lambda part: (ORDER.index(part.plug), part.name != "unit", part.name),  # rewards are converted first
+    key=lambda part: (ORDER.index(part.plug), [part.name != name for name in FIRST], part.name),
 )
 BEFORE_COLUMNS = ("is filled in only after it was asked", "and the advantage has no critic", "would not be used")
 """Reasons that follow from when columns are filled in, and from what `whole` replaces."""
@@ -306,13 +309,30 @@ def test_a_regulariser_is_a_summand_beside_any_part_that_leaves_tokens_and_advan
     assert tried >= 5
 
 
-@pytest.mark.parametrize("advantage", [part for part in OURS if part.plug == "advantage"], ids=lambda part: part.name)
-def test_rewards_are_not_changed_beside_an_advantage_that_does_not_read_them(advantage: Part) -> None:
+def paid_otherwise() -> TokenBatch:
+    """The batch with other rewards, and returns that follow from them."""
     draw = torch.Generator().manual_seed(5)
     reward_U = BATCH.reward_U + torch.randn(len(BATCH.reward_U), generator=draw, dtype=torch.float64)
-    paid = replace(BATCH, reward_U=reward_U, return_R=sum_over(reward_U, BATCH.trajectory_U, BATCH.trajectories))
+    return replace(BATCH, reward_U=reward_U, return_R=sum_over(reward_U, BATCH.trajectory_U, BATCH.trajectories))
+
+
+def refuses_rewards(part: Part) -> bool:
+    return not any(builds(part, reward) for reward in OURS if reward.plug == "reward" and reward.name != "unit")
+
+
+@pytest.mark.parametrize("advantage", [part for part in OURS if part.plug == "advantage"], ids=lambda part: part.name)
+def test_rewards_are_not_changed_beside_an_advantage_that_does_not_read_them(advantage: Part) -> None:
     own_T = BATCH.trained_T
-    reads = not torch.equal(fresh(advantage)(paid)[own_T], fresh(advantage)(BATCH)[own_T])
-    for reward in OURS:
-        if reward.plug == "reward" and reward.name != "unit" and not reads:
-            assert not builds(advantage, reward)
+    reads = not torch.equal(fresh(advantage)(paid_otherwise())[own_T], fresh(advantage)(BATCH)[own_T])
+    assert reads or refuses_rewards(advantage)
+
+
+@pytest.mark.parametrize("whole", [part for part in OURS if part.plug == "whole"], ids=lambda part: part.name)
+def test_rewards_are_not_changed_beside_a_loss_that_does_not_read_them(whole: Part) -> None:
+    logp_R = BATCH.return_R - 3
+    reads = not torch.equal(fresh(whole)(logp_R, paid_otherwise()), fresh(whole)(logp_R, BATCH))
+    assert reads != refuses_rewards(whole)
+
+
+def test_rewards_are_not_changed_beside_a_baseline_that_has_the_worlds_pay() -> None:
+    assert refuses_rewards(PARTS["advantage", "remax"])

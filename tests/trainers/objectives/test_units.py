@@ -106,6 +106,15 @@ def test_hipers_penalties_are_for_returns_of_10() -> None:
     torch.testing.assert_close(converted.column("layers_UL"), 10 * batch.column("layers_UL"))
 
 
+def test_solved_tasks_are_paid_in_the_unit_of_the_constants_beside_them() -> None:
+    """Otherwise HiPER's penalty for a single kept subgoal would be a third of what a solved task pays."""
+    with pytest.raises(ConfigError, match=r"amount=1, and .* that a solved task returns 10; give amount = 10"):
+        ObjectiveConfig(preset="hiper", parts={"rewards": ["solved"]})
+    ObjectiveConfig(preset="hiper", parts={"rewards": [{"part": "solved", "amount": 10}]})
+    ObjectiveConfig(parts={"rewards": [{"part": "solved", "amount": 7}], "unit": "any"})
+    ObjectiveConfig(preset="hiper", parts={"rewards": [{"part": "unit", "size": 100}, "solved"]})
+
+
 def test_where_the_world_does_not_say_what_it_pays_a_unit_is_refused_and_any_is_not() -> None:
     silent = paid(complete(), POINTS, said=False)
     with pytest.raises(ConfigError, match=r"returns 1, and the world does not say.*size = 100.*unit = \"any\""):

@@ -8,14 +8,20 @@ from types import MappingProxyType
 from palaestra.benchmarks.ablations.arm import AblationArm, AblationConfig, AblationTable, Stages, train_nothing
 from palaestra.benchmarks.ablations.sites import SITES
 from palaestra.trainers import LearnerConfig, ObjectiveConfig
+from palaestra.trainers.objectives.recipe import Spec
+
+
+def _paid_for_solved(preset: str, amount: float = 1.0) -> ObjectiveConfig:
+    rewards: list[Spec] = ["solved"] if amount == 1 else [{"part": "solved", "amount": amount}]
+    return ObjectiveConfig(preset=preset, parts={"rewards": rewards, "regularisers": []})
+
 
 METHODS: Mapping[str, tuple[str, ObjectiveConfig]] = MappingProxyType(
     {
         "grpo": ("GRPO", ObjectiveConfig(parts={"rewards": ["solved"]})),
-        **{
-            preset: (name, ObjectiveConfig(preset=preset, parts={"rewards": ["solved"], "regularisers": []}))
-            for preset, name in (("gigpo", "GiGPO"), ("hiper", "HiPER"), ("seeupo", "SeeUPO"))
-        },
+        "gigpo": ("GiGPO", _paid_for_solved("gigpo")),
+        "hiper": ("HiPER", _paid_for_solved("hiper", 10.0)),  # its penalties are for returns of 10
+        "seeupo": ("SeeUPO", _paid_for_solved("seeupo")),
     }
 )
 """Methods of credit assignment, by the first part of an arm's name: the name in rows, and the preset. Rewards are for

@@ -79,7 +79,7 @@ class StageRecords:
     @property
     def planned(self) -> int | None:
         """The number of steps in the settings; `None` where they count tokens or seconds."""
-        counts = [self.settings.get(name) for name in ("tokens", "seconds")]
+        counts = [self.settings.get(name) for name in ("tokens", "cpu_seconds")]
         steps, rounds = self.settings.get("steps"), self.settings.get("rounds")
         if any(count is not None for count in counts) or not isinstance(steps, int):
             return None

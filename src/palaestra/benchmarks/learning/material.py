@@ -125,7 +125,9 @@ def evaluate_policy(
     sweep(directory)
     play = replace(how.play, name=name, temperature=temperature)
     counts = material.samples(samples)
-    fingerprint = digest([policy.digest(), list(counts.items()), play, how.pool, how.engine])
+    switches = material.world.switches
+    decides = [policy.digest(), list(counts.items()), play, how.pool, how.engine, *([switches] if switches else [])]
+    fingerprint = digest(decides)
     if directory.exists():
         try:
             whole = find_whole_save(directory)
@@ -144,7 +146,7 @@ def evaluate_policy(
             play=play,
             pool=how.pool,
             engine=how.engine,
-            switches=material.world.switches,
+            switches=switches,
             worlds=worlds,
             progress=shown.step,
             say=say,

@@ -219,7 +219,8 @@ class Training:
         few = write_demonstrations(self._material, self._config.demonstrations, self._directory)
         control = _CONTROLS[name]
         if control.stage == "rejection":
-            stage: StageConfig = _rejection(self._config, few)
+            rounds = read_progress(self.checkpoint(STAGES["expert"])).step
+            stage: StageConfig = _rejection(self._config.expert, few, rounds)
         else:
             stage = self._configure_supervised(control, few)
         start = self.checkpoint("warm-start") if control.continues else self._base
@@ -317,12 +318,17 @@ def stage_of(policy: str) -> str:
     return next(stage for stage, name in STAGES.items() if name == policy)
 
 
-def _rejection(config: LearningConfig, few: Path) -> RejectionConfig:
-    """Rejection sampling with expert iteration's rollouts and optimiser steps; no round learns from another."""
-    expert = config.expert
+def _rejection(expert: ExpertConfig, few: Path, rounds: int) -> RejectionConfig:
+    """Rejection sampling with expert iteration's rollouts and optimiser steps; no round learns from another.
+
+    Args:
+        expert: The settings of expert iteration.
+        few: The file of demonstrations.
+        rounds: How many it took.
+    """
     return RejectionConfig(
-        rounds=expert.steps,
-        steps=expert.steps * expert.updates,
+        rounds=rounds,
+        steps=rounds * expert.updates,
         batch=expert.batch,
         demonstration_share=expert.demonstration_share,
         demonstrations=few,
@@ -332,6 +338,7 @@ def _rejection(config: LearningConfig, few: Path) -> RejectionConfig:
         choice=expert.choice,
         limits=replace(expert.limits, staleness=0, window=0),
         rule=expert.rule,
+        patience=expert.patience,
         play=expert.play,
         pool=expert.pool,
         engine=expert.engine,

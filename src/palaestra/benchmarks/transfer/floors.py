@@ -1,6 +1,6 @@
 """The results of agents without task knowledge on the same tasks."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import gymnasium as gym
@@ -15,6 +15,7 @@ from palaestra.digest import digest
 from palaestra.durable import write_file
 from palaestra.envs import ToolEnv
 from palaestra.envs.synthesis import ManyWorldsEnv
+from palaestra.envs.synthesis.listing import listed_worlds
 from palaestra.errors import RecordError
 from palaestra.proof.baselines import baselines
 from palaestra.record import record
@@ -30,7 +31,7 @@ class TransferFloors:
     """The results of agents without task knowledge."""
 
     settings: str
-    """The digest of the tasks."""
+    """The digest of the tasks and of the listed worlds that have them."""
     results: Mapping[str, Mapping[str, Mapping[str, TaskFigures]]]
     """Figures by agent, group and task."""
 
@@ -48,7 +49,7 @@ def measure_floors(config: TransferConfig, file: Path) -> TransferFloors:
         RecordError: the file cannot be read.
     """
     groups = transfer_groups(1, config.tasks)
-    settings = digest([[group.name, group.tasks] for group in groups])
+    settings = _digest_of(groups)
     if file.exists():
         try:
             found = _FLOORS.validate_json(file.read_bytes())
@@ -62,6 +63,21 @@ def measure_floors(config: TransferConfig, file: Path) -> TransferFloors:
     return floors
 
 
+def _digest_of(groups: Sequence[TransferGroup]) -> str:
+    numbers = {_number_of(task) for group in groups if group.env_id == SYNTH for task in group.tasks}
+    listed = listed_worlds()
+    return digest(
+        [
+            [[group.name, group.tasks] for group in groups],
+            [[number, listed[number].blueprint] for number in sorted(numbers)],
+        ]
+    )
+
+
+def _number_of(task: str) -> int:
+    return int(task.partition("/")[0].removeprefix("synth-"))
+
+
 def _play_group(agent: str, group: TransferGroup) -> dict[str, TaskFigures]:
     return {task: _figures(_play(agent, group.env_id, task)) for task in group.tasks}
 
@@ -73,7 +89,7 @@ def _play(agent: str, env_id: str, task: str) -> Episode:
 
 def _world_of(env_id: str, task: str) -> ToolEnv:
     if env_id == SYNTH:
-        many = ManyWorldsEnv(worlds=[int(task.partition("/")[0].removeprefix("synth-"))])
+        many = ManyWorldsEnv(worlds=[_number_of(task)])
         return many.playing
     env = gym.make(env_id).unwrapped
     assert isinstance(env, ToolEnv), f"{env_id} is Palaestra's own"

@@ -137,7 +137,7 @@ class ExpertConfig(SelfImitationConfig):
     def __post_init__(self) -> None:
         check_at_least(1, steps=self.steps, updates=self.updates)
         check_above_zero(cpu_seconds=self.cpu_seconds)
-        check_processor_time(self.replicas, self.cpu_seconds)
+        check_processor_time(self.cpu_seconds, replicas=self.replicas, vllm=self.vllm)
         self.check_imitation()
 
 

@@ -1,8 +1,9 @@
-"""What several engines as replicas need of a stage's settings."""
+"""What engines in processes of their own need of a stage's settings."""
 
 from palaestra.trainers.device import AUTO, FOUR_BITS
 from palaestra.trainers.engines.native import NativeConfig
 from palaestra.trainers.engines.replicas import ReplicasConfig
+from palaestra.trainers.engines.vllm import VllmConfig
 
 
 def check_replicas(replicas: ReplicasConfig, engine: NativeConfig, *, vllm: bool) -> None:
@@ -33,14 +34,19 @@ def check_replicas(replicas: ReplicasConfig, engine: NativeConfig, *, vllm: bool
         )
 
 
-def check_processor_time(replicas: ReplicasConfig | None, cpu_seconds: float | None) -> None:
+def check_processor_time(
+    cpu_seconds: float | None, *, replicas: ReplicasConfig | None, vllm: VllmConfig | None
+) -> None:
     """Refuse to end a stage by its processor time where a part of that is spent in other processes.
 
     Raises:
         ValueError: it names the setting, the rule and the way out.
     """
-    if replicas is not None and cpu_seconds is not None:
-        raise ValueError(
-            f"cpu_seconds={cpu_seconds:g}, replicas: the time is that of the training process, and replicas draw in "
-            "processes of their own; end the stage by steps or tokens, or leave the replicas out"
-        )
+    if cpu_seconds is None:
+        return
+    for name, engines in (("replicas", replicas), ("vllm", vllm)):
+        if engines is not None:
+            raise ValueError(
+                f"cpu_seconds={cpu_seconds:g}, {name}: the time is that of the training process, and this section "
+                "draws in others; end the stage by steps or tokens, or leave the section out"
+            )

@@ -132,7 +132,7 @@ class GrpoConfig(GroupStageConfig):
     def __post_init__(self) -> None:
         check_at_least(1, steps=self.steps, tokens=self.tokens, updates=self.updates)
         check_above_zero(cpu_seconds=self.cpu_seconds)
-        check_processor_time(self.replicas, self.cpu_seconds)
+        check_processor_time(self.cpu_seconds, replicas=self.replicas, vllm=self.vllm)
         if self.tokens is not None and self.cpu_seconds is not None:
             raise ValueError(
                 f"tokens={self.tokens}, cpu_seconds={self.cpu_seconds:g}: each is an end of the stage in place of the "

@@ -176,8 +176,10 @@ class SelfImitationLoop(Loop):
         came = await rollouts.batch(step)
         groups = came.groups
         self._guard.check_episodes(group.episodes[0] for group in groups if group.episodes)
-        new = self._examples.add(with_branches(groups, came.branches or ()))
-        metrics = {**self._measure(groups), "kept/new": float(new), **self._examples.metrics()}
+        branches = came.branches or ()
+        drawn = sum(sampled_tokens(episode) for group in (*groups, *branches) for episode in group.episodes)
+        new = self._examples.add(with_branches(groups, branches))
+        metrics = {**self._measure(groups), DRAWN: float(drawn), "kept/new": float(new), **self._examples.metrics()}
         if self._rounds is None:
             rollouts.phase = f"imitating {len(self._examples)} sequences of its own"
             try:
@@ -202,7 +204,7 @@ class SelfImitationLoop(Loop):
         """The figures of a round's episodes, and `groups/solved`, the share of groups that solved their task."""
         whole = [group for group in groups if group.episodes]
         episodes = [episode for group in whole for episode in group.episodes]
-        metrics = {**rollout_metrics(episodes), DRAWN: float(sum(map(sampled_tokens, episodes)))}
+        metrics = rollout_metrics(episodes)
         if whole:
             metrics["groups/solved"] = fmean(any(e.score.passed for e in group.episodes) for group in whole)
         return metrics

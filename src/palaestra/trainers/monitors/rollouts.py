@@ -18,7 +18,7 @@ from palaestra.trajectory import Episode, Turn
 
 LENGTH_CORRELATION = "length/correlation"
 DRAWN = "tokens/drawn"
-"""The number of the policy's own tokens in a training step."""
+"""The number of the policy's own tokens in a step's rollouts, continuations included."""
 GROUPS_FLAT = "groups/flat"
 SOLVED_SHARE, POINTS, UNFINISHED = "solved", "score/mean", "unfinished"
 TOKEN_BUDGET = f"end/{EndReason.TOKEN_BUDGET}"
@@ -36,11 +36,12 @@ def rollout_metrics(episodes: Sequence[Episode]) -> Metrics:
 
     Returns:
         The figures by name: `reward/mean`, `reward/std`; `score/mean`, and `score/LAYER`, the share of all points that
-        each layer gave, which sum to `score/mean`; `solved`, a share; `length/turns`, `length/sampled` and
-        `length/context`, turns and tokens of an episode, `length/turn`, sampled tokens of a turn, and
-        `length/correlation`, see `length_correlation`; `actions/unreadable` and `actions/invalid`, shares of turns;
-        `actions/misfit` and `actions/refused`, shares of calls; `end/REASON`; `unfinished`, the share of episodes that
-        a budget, unreadable turns or giving up ended; `groups/flat`, see `flat_groups`; `faults`, a count.
+        each layer gave, which sum to `score/mean`, in worlds that state what a solved task pays; `solved`, a share;
+        `length/turns`, `length/sampled` and `length/context`, turns and tokens of an episode, `length/turn`, sampled
+        tokens of a turn, and `length/correlation`, see `length_correlation`; `actions/unreadable` and
+        `actions/invalid`, shares of turns; `actions/misfit` and `actions/refused`, shares of calls; `end/REASON`;
+        `unfinished`, the share of episodes that a budget, unreadable turns or giving up ended; `groups/flat`, see
+        `flat_groups`; `faults`, a count.
     """
     valid = [episode for episode in episodes if episode.valid_for_baseline]
     metrics: Metrics = {"faults": float(len(episodes) - len(valid))}

@@ -33,6 +33,7 @@ from palaestra.trainers.objectives.compatible import (
     check_conversion,
     check_facts,
     check_refill,
+    check_reward_order,
     check_temperatures,
 )
 from palaestra.trainers.objectives.composed import ComposedObjective, Masking
@@ -49,7 +50,7 @@ from palaestra.trainers.objectives.parts import (
     ValueReader,
 )
 from palaestra.trainers.objectives.recipe import REPLACED, Recipe, Spec, over, split_spec
-from palaestra.trainers.objectives.rewards import RewardUnit
+from palaestra.trainers.objectives.rewards import PaySolved, RewardUnit
 from palaestra.trainers.objectives.settings import describe_fault, make_with_settings
 from palaestra.trainers.objectives.term import Term
 from palaestra.trainers.objectives.whole.objective import WholeTrajectoryObjective
@@ -217,6 +218,7 @@ def build(recipe: Recipe) -> BuiltObjective:
     check_facts(recipe, parts)
     check_refill(recipe, parts)
     check_conversion(recipe)
+    check_reward_order(recipe)
     made = tuple(_make(plug, name, settings) for plug, name, settings in specs)
     # The columns of a temperature head are for its own steps, not for surrogates.
     reads = frozenset[str]().union(
@@ -250,7 +252,7 @@ def build(recipe: Recipe) -> BuiltObjective:
             requires=reads.union(recipe.ratio.requires()),
         )
     conversion = [one for one in of("reward") if isinstance(one, RewardUnit)]
-    return BuiltObjective(
+    built = BuiltObjective(
         recipe=recipe,
         objective=objective,
         unit=conversion[0] if conversion else None,
@@ -259,6 +261,18 @@ def build(recipe: Recipe) -> BuiltObjective:
         parts=parts,
         made=made,
     )
+    _check_pay(built)
+    return built
+
+
+def _check_pay(built: BuiltObjective) -> None:
+    """Refuse pay for solved tasks in another unit than that of the objective's constants."""
+    for one in built.rewards:
+        if isinstance(one, PaySolved) and built.returns not in (None, one.amount):
+            raise ConfigError(
+                f"reward solved: amount={one.amount:g}, and the objective's constants assume that a solved task "
+                f"returns {built.returns:g}; give amount = {built.returns:g}"
+            )
 
 
 def _reads(made: object, part: Part) -> frozenset[str]:

@@ -98,6 +98,27 @@ def check_conversion(recipe: Recipe) -> None:
         )
 
 
+_IN_PLACE = frozenset({"solved", "ungraded"})
+"""Parts that pay something else in place of all rewards."""
+
+
+def check_reward_order(recipe: Recipe) -> None:
+    """Refuse changes of rewards before a part that pays something else in their place.
+
+    Raises:
+        ConfigError: the check fails; the message names both parts.
+    """
+    before: list[str] = []
+    for name in (split_spec(spec)[0] for spec in recipe.rewards):
+        if name in _IN_PLACE and before:
+            raise ConfigError(
+                f"rewards: {name} pays something else in place of all rewards, so {before[-1]} before it would have no "
+                f"effect; let {name} come first, or leave {before[-1]} out"
+            )
+        if name != CONVERSION:
+            before.append(name)
+
+
 _STRANGERS = ("chosen_R", "expert_T", "rephrased_R")
 """Columns of trajectories whose temperatures were not chosen by the head, or by one that read another prompt."""
 

@@ -122,3 +122,18 @@ def test_options_that_would_have_no_effect_are_refused() -> None:
         ObjectiveConfig(parts={"rewards": ["solved", "bounded"]})
     with pytest.raises(ConfigError, match="would have no effect"):
         ObjectiveConfig(preset="cm2", parts={"rewards": ["solved"]})
+
+
+def test_harm_is_not_scaled_where_nothing_is_taken_for_it() -> None:
+    """Behind `solved`, a lower price would be paid out."""
+    for rewards in (["solved", {"part": "harm-scale", "factor": 0.2}], [{"part": "harm-scale", "factor": 2}, "solved"]):
+        with pytest.raises(ConfigError, match="would pay for harm"):
+            ObjectiveConfig(parts={"rewards": rewards})
+
+
+@pytest.mark.parametrize("part", ["solved", "ungraded"])
+def test_what_pays_in_place_of_all_rewards_comes_before_changes_of_them(part: str) -> None:
+    bonus = {"part": "tool-bonus", "most": 3}
+    with pytest.raises(ConfigError, match=f"tool-bonus before it would have no effect; let {part} come first"):
+        ObjectiveConfig(parts={"rewards": [bonus, part]})
+    ObjectiveConfig(parts={"rewards": [{"part": "unit", "size": 100}, part, bonus]})

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.advantages.group import group_advantages
+from palaestra.trainers.objectives.advantages.unread import changed_rewards
 from palaestra.trainers.objectives.advantages.weighted import off_weighted_mean
 from palaestra.trainers.objectives.part import part
 from palaestra.trainers.objectives.segments import (
@@ -105,6 +106,9 @@ def gpg_factor(return_R: Tensor, group_R: Tensor) -> float:
     sources=("arXiv:2310.10505", "github.com/volcengine/verl"),
     confidence="code",
     requires=("greedy_R",),
+    conflicts=changed_rewards(
+        "its baseline, the greedy rollout, has the world's pay, so the two would be paid differently"
+    ),
 )
 def remax(batch: TokenBatch, /) -> Tensor:
     """Returns minus that of a greedy rollout of the same task (ReMax)."""

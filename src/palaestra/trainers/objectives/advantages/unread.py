@@ -1,4 +1,4 @@
-"""Rewards that an advantage would silently ignore."""
+"""Changes of rewards that an advantage or a loss would ignore, wholly or in part."""
 
 from collections.abc import Mapping
 
@@ -19,10 +19,14 @@ _SHAPED = (
 
 
 def unread_rewards(read: str) -> Mapping[str, str]:
-    """The conflicts of an advantage that does not read rewards.
+    """The conflicts of an advantage or a loss that does not read rewards.
 
     Args:
         read: What it reads, in words.
     """
-    reason = f"it reads {read} and not what was paid, so the change of rewards would have no effect"
+    return changed_rewards(f"it reads {read} and not what was paid, so the change of rewards would have no effect")
+
+
+def changed_rewards(reason: str) -> Mapping[str, str]:
+    """The conflicts of a part that no change of rewards goes with, except of their unit."""
     return {f"reward/{name}": reason for name in _SHAPED}

@@ -19,14 +19,17 @@ from palaestra.trainers.objectives.segments import sum_over
     "solved",
     formula="R = amount where passed, else 0",
     requires=("passed_R",),
-    conflicts={"reward/bounded": "a return that is the amount or 0 needs no bounds"},
+    conflicts={
+        "reward/bounded": "a return that is the amount or 0 needs no bounds",
+        "reward/harm-scale": "nothing is taken for harm, so giving a part of it back would pay for harm",
+    },
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaySolved:
     """The outcome alone, at the last turn: points, harm and look-ups pay nothing."""
 
     amount: float = 1.0
-    """What a solved task returns."""
+    """What a solved task returns; in an objective with a unit, that unit."""
 
     def __post_init__(self) -> None:
         if not (isfinite(self.amount) and self.amount > 0):

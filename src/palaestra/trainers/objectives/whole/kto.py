@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.objectives.advantages.unread import unread_rewards
 from palaestra.trainers.objectives.part import part
 from palaestra.trainers.objectives.whole.objective import trajectory_mean
 from palaestra.trainers.objectives.whole.preference import reference_log_ratio
@@ -19,6 +20,7 @@ from palaestra.trainers.objectives.whole.preference import reference_log_ratio
     sources=("arXiv:2402.01306", "github.com/huggingface/trl"),
     confidence="code",
     requires=("ref_T", "passed_R"),
+    conflicts=unread_rewards("which trajectories passed"),
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kto:

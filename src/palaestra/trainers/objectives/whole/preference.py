@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn.functional import logsigmoid
 
 from palaestra.trainers.data.batch import TokenBatch
+from palaestra.trainers.objectives.advantages.unread import unread_rewards
 from palaestra.trainers.objectives.part import part
 from palaestra.trainers.objectives.whole.objective import lengths, token_sum
 from palaestra.trainers.objectives.whole.pairs import best_and_worst, demonstration_pairs
@@ -79,6 +80,7 @@ class Ipo:
     sources=("arXiv:2401.01335",),
     confidence="code",
     requires=("ref_T", "chosen_R"),
+    conflicts=unread_rewards("which trajectories are demonstrations"),
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spin:
