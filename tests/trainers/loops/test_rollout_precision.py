@@ -124,6 +124,15 @@ def test_a_setting_of_our_engine_that_vllm_would_not_read_is_refused(stage: str)
         place(read_config({stage: {"vllm": {}, "engine": {"precision": "fp8"}}}))
     with pytest.raises(ConfigError, match=r"engine.keys_and_values='fp8', vllm: .* kv_cache_dtype = .fp8."):
         place(read_config({stage: {"vllm": {}, "engine": {"keys_and_values": "fp8"}}}))
+    for name, value, instead in (
+        ("rows", 8, "vllm.turns"),
+        ("capacity", 4096, "vllm.cache_bytes"),
+        ("context", 512, "vllm.context"),
+        ("prefill", 64, "max_num_batched_tokens"),
+        ("drafts", 4, "speculative_config"),
+    ):
+        with pytest.raises(ConfigError, match=rf"engine.{name}={value}, vllm: .*{instead}"):
+            place(read_config({stage: {"vllm": {}, "engine": {name: value}}}))
 
 
 def test_adapters_and_a_critic_in_fp8_are_refused() -> None:

@@ -8,8 +8,8 @@ from typing import Literal
 from palaestra.trainers.branching import BranchingConfig
 from palaestra.trainers.learner import LearnerConfig
 from palaestra.trainers.limits import check_above_zero, check_at_least
+from palaestra.trainers.loops.engine_processes import check_processor_time
 from palaestra.trainers.loops.invariance import check_invariance
-from palaestra.trainers.loops.replicas import check_processor_time
 from palaestra.trainers.loops.rollout_config import GroupStageConfig
 from palaestra.trainers.loops.rollout_precision import check_four_bits
 from palaestra.trainers.loops.saves import SaveConfig

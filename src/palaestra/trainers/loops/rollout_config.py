@@ -7,7 +7,6 @@ from typing import Any, Literal
 from palaestra.trainers.branching import GrpoBranchingConfig
 from palaestra.trainers.choice import ChoiceConfig
 from palaestra.trainers.critic import CriticConfig
-from palaestra.trainers.device import QUANTISED_PRECISIONS
 from palaestra.trainers.engines.engine import InFlight
 from palaestra.trainers.engines.native import NativeConfig
 from palaestra.trainers.engines.replicas import ReplicasConfig
@@ -17,8 +16,8 @@ from palaestra.trainers.learner import LearnerConfig
 from palaestra.trainers.limits import check_above_zero, check_at_least
 from palaestra.trainers.loops.branching_parts import check_branching
 from palaestra.trainers.loops.compared import comparing_parts
+from palaestra.trainers.loops.engine_processes import check_processor_time, check_replicas, check_vllm
 from palaestra.trainers.loops.invariance import check_invariance
-from palaestra.trainers.loops.replicas import check_processor_time, check_replicas
 from palaestra.trainers.loops.rollout_precision import check_four_bits, check_rollout_precision
 from palaestra.trainers.loops.saves import SaveConfig
 from palaestra.trainers.loops.temperatures import check_temperature_head
@@ -74,16 +73,8 @@ class GroupStageConfig:
                 f"play.temperature={self.play.temperature}: the trajectories of a group would be alike, and nothing "
                 "could be learnt from them; train with 1, and evaluate with 0"
             )
-        if self.vllm is not None and self.engine.precision in QUANTISED_PRECISIONS:
-            raise ValueError(
-                f"engine.precision={self.engine.precision!r}, vllm: vLLM draws, and reads no setting of our engine; "
-                'write vllm.arguments = { quantization = "fp8" }, or leave one of the two out'
-            )
-        if self.vllm is not None and self.engine.keys_and_values != "states":
-            raise ValueError(
-                f"engine.keys_and_values={self.engine.keys_and_values!r}, vllm: vLLM draws, and reads no setting of "
-                'our engine; write vllm.arguments = { kv_cache_dtype = "fp8" }, or leave one of the two out'
-            )
+        if self.vllm is not None:
+            check_vllm(self.engine)
         if self.replicas is not None:
             check_replicas(self.replicas, self.engine, vllm=self.vllm is not None)
         if self.in_flight == "drain" and self.limits.window:

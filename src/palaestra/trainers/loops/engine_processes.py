@@ -1,9 +1,42 @@
-"""What engines in processes of their own need of a stage's settings."""
+"""Checks of the settings of engines that run in other processes: replicas and vLLM."""
 
-from palaestra.trainers.device import AUTO, FOUR_BITS
+from palaestra.trainers.device import AUTO, FOUR_BITS, QUANTISED_PRECISIONS
 from palaestra.trainers.engines.native import NativeConfig
 from palaestra.trainers.engines.replicas import ReplicasConfig
 from palaestra.trainers.engines.vllm import VllmConfig
+
+_OF_VLLM = {
+    "rows": "vllm.turns",
+    "capacity": "vllm.cache_bytes",
+    "context": "vllm.context",
+    "prefill": "vllm.arguments = { max_num_batched_tokens = ... }",
+    "drafts": "vllm.arguments = { speculative_config = ... }",
+    "keys_and_values": 'vllm.arguments = { kv_cache_dtype = "fp8" }',
+}
+"""What to write for settings of our engine where vLLM samples."""
+
+
+def check_vllm(engine: NativeConfig) -> None:
+    """Refuse settings of our engine that would have no effect because vLLM samples.
+
+    A precision in two bytes passes, since a run resolves "auto" to it; the correction of rollouts is checked elsewhere.
+
+    Args:
+        engine: The stage's engine settings.
+
+    Raises:
+        ValueError: a setting would have no effect; the message names vLLM's own setting.
+    """
+    default = NativeConfig()
+    instead = {name: setting for name, setting in _OF_VLLM.items() if getattr(engine, name) != getattr(default, name)}
+    if engine.precision in QUANTISED_PRECISIONS:
+        instead["precision"] = 'vllm.arguments = { quantization = "fp8" }'
+    if instead:
+        name, setting = next(iter(instead.items()))
+        raise ValueError(
+            f"engine.{name}={getattr(engine, name)!r}, vllm: vLLM draws, and reads no setting of our engine; write "
+            f"{setting}, or leave one of the two out"
+        )
 
 
 def check_replicas(replicas: ReplicasConfig, engine: NativeConfig, *, vllm: bool) -> None:
