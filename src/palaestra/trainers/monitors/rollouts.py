@@ -54,14 +54,15 @@ def _measure_earned(episodes: Sequence[Episode]) -> Metrics:
     returns = [episode.episode_return for episode in episodes]
     metrics = {
         "reward/mean": fmean(returns),
-        POINTS: fmean(episode.score.points / episode.score.total for episode in episodes),
         SOLVED_SHARE: fmean(episode.score.passed for episode in episodes),
     }
     if len(returns) > 1:
         metrics["reward/std"] = stdev(returns)
-    for layer in LAYERS:
-        shares = [episode.score.components.get(layer, 0) / episode.score.total for episode in episodes]
-        metrics[f"score/{layer}"] = fmean(shares)
+    scores = [episode.score for episode in episodes if episode.score.total]
+    if scores:
+        metrics[POINTS] = fmean(score.points / score.total for score in scores)
+        for layer in LAYERS:
+            metrics[f"score/{layer}"] = fmean(score.components.get(layer, 0) / score.total for score in scores)
     return metrics
 
 
