@@ -157,6 +157,10 @@ def test_a_follower_holds_no_whole_model_beside_its_share(monkeypatch: pytest.Mo
         yield None
 
     monkeypatch.setattr(crew, "Learner", Share)
-    monkeypatch.setattr(crew, "mesh_of", lambda _: None)
-    monkeypatch.setattr(signal, "signal", lambda *_: None)
+
+    def do_nothing(*_: object) -> None:
+        pass
+
+    monkeypatch.setattr(crew, "mesh_of", do_nothing)
+    monkeypatch.setattr(signal, "signal", do_nothing)
     Follower(heard()).follow()

@@ -67,7 +67,13 @@ def test_all_sequences_at_once_are_each_path_by_itself(given: list[tuple[int, in
 
 
 def test_a_pass_that_goes_at_once_makes_no_mask(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paths, "_varlen", lambda *_: lambda q, k, v: q)
+    def return_queries(q: Tensor, _k: Tensor, _v: Tensor) -> Tensor:
+        return q
+
+    def find_kernel(*_: object) -> Any:
+        return return_queries
+
+    monkeypatch.setattr(paths, "_varlen", find_kernel)
     attention = PathAttention([PrefixPath(own=3), PrefixPath(own=2, common=2)], torch.device("cuda"))
     q, k, v = (x.bfloat16() for x in drawn_qkv(5))
     assert attention(0, q, k, v) is q
