@@ -80,6 +80,20 @@ def test_a_pass_that_goes_at_once_makes_no_mask(monkeypatch: pytest.MonkeyPatch)
     assert "_mask" not in vars(attention._band), "it grows with the product of both lengths"
 
 
+def test_heads_that_flash_attention_does_not_take_go_path_by_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> Tensor:
+        raise AssertionError("called with heads of 12")
+
+    def find_kernel(*_: object) -> Any:
+        return refuse
+
+    monkeypatch.setattr(paths, "_varlen", find_kernel)
+    lengths = [PrefixPath(own=3), PrefixPath(own=2)]
+    q, k, v = (torch.randn(5, heads, 12, dtype=torch.bfloat16) for heads in (4, 2, 2))
+    seen = PathAttention(lengths, torch.device("cuda"))(0, q, k, v)
+    torch.testing.assert_close(seen, PathAttention(lengths, torch.device("cpu"))(0, q, k, v))
+
+
 @pytest.mark.parametrize("given", [[(0, 3), (0, 2)], [(0, 3), (2, 2)]])
 def test_torch_takes_the_call_as_it_is_made(given: list[tuple[int, int]]) -> None:
     with FakeTensorMode(allow_non_fake_inputs=True):

@@ -15,6 +15,9 @@ from torch.nn import functional
 
 from palaestra.trainers.data.path import PrefixPath
 
+_FLASH_DIM = 8
+"""Flash attention takes heads whose dimension is a multiple of this."""
+
 
 class PathAttention:
     """An `Attend`: on a CPU one call for each path, on a GPU in half precision one call for all.
@@ -36,7 +39,7 @@ class PathAttention:
     def __call__(self, layer: int, q_NHD: Tensor, k_NGD: Tensor, v_NGD: Tensor, /) -> Tensor:
         """The attention output of each token over its path, up to itself, [N, H, D]."""
         del layer
-        if self._at_once and q_NHD.dtype in {torch.float16, torch.bfloat16}:
+        if self._at_once and q_NHD.dtype in {torch.float16, torch.bfloat16} and q_NHD.shape[-1] % _FLASH_DIM == 0:
             return self._at_once(q_NHD, k_NGD, v_NGD)
         own = (x_N.split(self._own) for x_N in (q_NHD, k_NGD, v_NGD))
         seen: list[Tensor] = []
