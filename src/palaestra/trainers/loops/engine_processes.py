@@ -43,12 +43,12 @@ def check_replicas(replicas: ReplicasConfig, engine: NativeConfig, *, vllm: bool
     """Refuse settings that several engines cannot work with.
 
     Args:
-        replicas: Of the stage.
-        engine: Of the stage: each of them has its size and precision.
-        vllm: Whether vLLM draws.
+        replicas: The stage's settings of replicas.
+        engine: The stage's engine settings; each replica has this size and precision.
+        vllm: Whether vLLM samples.
 
     Raises:
-        ValueError: it names the setting, the rule and the way out.
+        ValueError: a check fails; the message names the setting, the rule and what to do.
     """
     if vllm:
         raise ValueError(
@@ -73,7 +73,7 @@ def check_processor_time(
     """Refuse to end a stage by its processor time where a part of that is spent in other processes.
 
     Raises:
-        ValueError: it names the setting, the rule and the way out.
+        ValueError: a check fails; the message names the setting, the rule and what to do.
     """
     if cpu_seconds is None:
         return
