@@ -26,10 +26,10 @@ PINS_openenv := openenv-core==0.3.0
 help:
 	@echo "make demo    prove some tasks, train a small policy, measure it on tasks it never saw; writes runs/demo/"
 	@echo "make test    the test suite, with its coverage floors"
-	@echo "make soak    the same property, fuzz, digest and kill tests with many more cases; goes on where it was killed; see docs/testing.md"
+	@echo "make soak    the same property, fuzz, digest and kill tests with many more cases; resumes after a kill; see docs/testing.md"
 	@echo "make check   ruff, mypy, pyright, import-linter"
-	@echo "make pages   both renderers of pages compared, episodes repeated, every solution played on them; goes on where it was killed"
-	@echo "make interop adapters for other people's trainers with their real packages; writes docs/interop/log.md; goes on where it was killed"
+	@echo "make pages   both renderers of pages compared, episodes repeated, every solution played on them; resumes after a kill"
+	@echo "make interop adapters for other people's trainers with their real packages; writes docs/interop/log.md; resumes after a kill"
 	@echo "make docker-test  the sandbox's tests on Docker too; starts an engine of its own, as root; see docs/sandbox.md"
 	@echo "make image-test   the images of the server and its database, built and run; starts an engine of its own, as root; see docs/serving.md"
 	@echo "make bench   what one step, reset, fork and snapshot cost"

@@ -31,7 +31,7 @@ class NewsBonus:
     """A bonus for answers that say something new, for policies that ask the same again and again."""
 
     coefficient: float
-    """Points for each id."""
+    """The pay for each id, in the objective's unit: with this preset a solved task returns 1."""
     most: float = 3.0
     """Ids of one turn that count."""
 

@@ -142,7 +142,7 @@ def learnability(
     family: Annotated[
         list[str] | None, typer.Option("--family", help="A family; may be given several times. Default: all.")
     ] = None,
-    apart: Annotated[bool, typer.Option("--apart", help="Build an imitator for each twin of its own.")] = False,  # noqa: FBT002
+    apart: Annotated[bool, typer.Option("--apart", help="Build a separate imitator for each twin.")] = False,  # noqa: FBT002
     odd: Annotated[bool, typer.Option("--odd", help="Demonstrate tasks of odd index; default: of even index.")] = False,  # noqa: FBT002
     json: JsonOption = None,
 ) -> None:

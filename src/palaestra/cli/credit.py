@@ -31,7 +31,10 @@ def credit(
     groups: Annotated[int, typer.Option("--groups", min=2, help="Groups of each turn that methods estimate from.")] = 6,
     group_size: Annotated[int, typer.Option("--group-size", min=2, help="Members of a group.")] = 8,
     critic_tasks: Annotated[
-        int, typer.Option("--critic-tasks", min=1, help="Other tasks that critics learn from, a group of each.")
+        int,
+        typer.Option(
+            "--critic-tasks", min=1, help="Number of other tasks that critics learn from; each gives one group."
+        ),
     ] = 32,
     critic_passes: Annotated[
         int, typer.Option("--critic-passes", min=1, help="Passes of critics over their episodes.")

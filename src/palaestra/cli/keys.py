@@ -33,8 +33,13 @@ Days: TypeAlias = Annotated[
 @app.command(epilog="Example: `palaestra keys add keys.json trainer --scope author --days 30`")
 def add(
     file: FileArgument,
-    owner: Annotated[str, typer.Argument(help="To whom sessions of the key belong.")],
-    scope: Annotated[list[KeyScope], typer.Option("--scope", help="What the key may do. May be given several times.")],
+    owner: Annotated[str, typer.Argument(help="Owner of the sessions that the key makes.")],
+    scope: Annotated[
+        list[KeyScope],
+        typer.Option(
+            "--scope", help="Right that the key grants: play, author, read or admin. May be given several times."
+        ),
+    ],
     days: Days = None,
 ) -> None:
     """Make a key and print it once. A running server accepts it within a second.

@@ -218,7 +218,9 @@ _EPISODES, _PROCESSES, _PICTURES = 200, 4, 20
 
 def anchors(
     worlds: WorldsOption = None,
-    groups: Annotated[int, typer.Option("--groups", min=1, help="Families of each world, a group of each.")] = 24,
+    groups: Annotated[
+        int, typer.Option("--groups", min=1, help="Number of families of each world; each gives one group.")
+    ] = 24,
     out: Annotated[Path, typer.Option("--out", help="Folder of results. The same command continues from it.")] = Path(
         "runs/anchors"
     ),

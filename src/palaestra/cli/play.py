@@ -54,7 +54,7 @@ def play(
     browser: Annotated[  # noqa: FBT002
         bool, typer.Option("--browser", help="Serve the pages to your own browser, on this machine alone.")
     ] = False,
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Of --browser. Default: a free one.")] = 0,
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port for --browser. 0: a free one.")] = 0,
     out: Annotated[
         Path | None, typer.Option("--out", help="With --browser: write the trajectory to this file as JSON lines.")
     ] = None,

@@ -73,7 +73,7 @@ def import_runs(
     db: DbOption = DEFAULT_DB,
     name: Annotated[str | None, typer.Option("--name", help="Name in the record. Default: the path.")] = None,
     follows: Annotated[  # noqa: FBT002
-        bool, typer.Option("--follow", help="Go on importing what comes, until Ctrl-C.")
+        bool, typer.Option("--follow", help="Keep importing new results until Ctrl-C.")
     ] = False,
 ) -> None:
     """Import runs, or their new results since the last import. Importing twice adds nothing.

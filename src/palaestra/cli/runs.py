@@ -106,7 +106,7 @@ def compare(
 @app.command(epilog="Example: `palaestra runs prune runs/storefront --yes`")
 def prune(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs.")],
-    yes: Annotated[bool, typer.Option("--yes", help="Delete; without it, only say what would be deleted.")] = False,  # noqa: FBT002
+    yes: Annotated[bool, typer.Option("--yes", help="Delete the files. Default: only list them.")] = False,  # noqa: FBT002
 ) -> None:
     """Delete files that a run no longer needs: saves before the last, and copies that a server read."""
     for run in map(read_run, runs):

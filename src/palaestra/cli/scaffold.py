@@ -30,7 +30,7 @@ class FamilyKind(StrEnum):
 def new(
     name: Annotated[str, typer.Argument(help="Name of the new family, such as move-house.")],
     world: Annotated[
-        str, typer.Option("--world", help="World id or folder of a world pack, the code of which is run.")
+        str, typer.Option("--world", help="A world's id, or the folder of a world pack, whose code is run.")
     ] = DEFAULT,
     out: Annotated[Path, typer.Option("--out", help="Output folder.")] = Path(),
     kind: Annotated[FamilyKind, typer.Option("--kind", help="Kind of task.")] = FamilyKind.WRITE,

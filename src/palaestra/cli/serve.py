@@ -38,13 +38,13 @@ def serve(
     show_reward: Annotated[  # noqa: FBT002
         bool, typer.Option("--show-reward", help="Show rewards to players in sessions that no author has made.")
     ] = False,
-    sessions: Annotated[int, typer.Option("--sessions", min=1, help="Most sessions at once.")] = 20_000,
+    sessions: Annotated[int, typer.Option("--sessions", min=1, help="Maximum number of concurrent sessions.")] = 20_000,
     owner_sessions: Annotated[
         int | None,
         typer.Option(
             "--owner-sessions",
             min=1,
-            help="Most sessions of one owner of keys. Default: half of --sessions, and all without --keys.",
+            help="Maximum sessions of one owner of keys. Default: half of --sessions; without --keys, all.",
         ),
     ] = None,
     lease: Annotated[

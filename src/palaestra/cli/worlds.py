@@ -96,7 +96,7 @@ def _declare(pack: Pack, manifest: Manifest) -> Table:
 @app.command(epilog="Example: `palaestra worlds prove --count 50 --out runs/worlds --markdown worlds.md`")
 def prove(
     first: Annotated[int, typer.Option("--first", min=0, help="Number of the first generated world.")] = 0,
-    count: Annotated[int, typer.Option("--count", min=1, help="How many numbers to try.")] = 20,
+    count: Annotated[int, typer.Option("--count", min=1, help="Number of generated worlds to try.")] = 20,
     split: Annotated[
         list[str] | None,
         typer.Option("--split", help="Only the numbers of this split. May be given several times. Default: all."),
@@ -107,7 +107,8 @@ def prove(
     jobs: Annotated[int | None, typer.Option("--jobs", min=1, help="Worker processes. Default: one per core.")] = None,
     markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the tables to this Markdown file.")] = None,
     release: Annotated[
-        int | None, typer.Option("--list", min=1, help="List the first so many proved worlds of the folder.")
+        int | None,
+        typer.Option("--list", min=1, help="List this number of the folder's proved worlds, from the first."),
     ] = None,
     attacks: Annotated[
         Path | None,
@@ -149,7 +150,7 @@ def prove(
 @app.command(epilog="Example: `palaestra worlds attack --count 50 --out runs/attacks --markdown attacks.md`")
 def attack(
     first: Annotated[int, typer.Option("--first", min=0, help="Number of the first generated world.")] = 0,
-    count: Annotated[int, typer.Option("--count", min=1, help="How many numbers to attack.")] = 20,
+    count: Annotated[int, typer.Option("--count", min=1, help="Number of generated worlds to attack.")] = 20,
     out: Annotated[Path, typer.Option("--out", help="Folder of records. The same command continues from it.")] = Path(
         "runs/attacks"
     ),
@@ -178,7 +179,7 @@ def repeat(
     steps: Annotated[int, typer.Option("--steps", min=1, help="Steps of each process, over all its worlds.")] = 100_000,
     processes: Annotated[int, typer.Option("--processes", min=2, help="Fresh processes, one after the other.")] = 4,
     worlds: Annotated[
-        int | None, typer.Option("--worlds", min=1, help="How many listed worlds, drawn at random. Default: all.")
+        int | None, typer.Option("--worlds", min=1, help="Number of listed worlds to draw at random. Default: all.")
     ] = None,
     out: Annotated[Path, typer.Option("--out", help="Folder of records. The same command continues from it.")] = Path(
         "runs/repeats"
@@ -207,7 +208,8 @@ def repeat(
 def diversity(
     first: Annotated[int, typer.Option("--first", min=0, help="Number of the first generated world.")] = 0,
     count: Annotated[
-        int | None, typer.Option("--count", min=2, help="How many numbers to compare. Default: the listed worlds.")
+        int | None,
+        typer.Option("--count", min=2, help="Number of generated worlds to compare. Default: the listed worlds."),
     ] = None,
     markdown: Annotated[Path | None, typer.Option("--markdown", help="Write the tables to this Markdown file.")] = None,
 ) -> None:

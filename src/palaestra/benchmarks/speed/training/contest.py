@@ -9,8 +9,8 @@ from palaestra.benchmarks.speed.figures import MissingFigure
 from palaestra.errors import EngineError
 
 METHOD = (
-    "Everybody does a round before anybody does the next one, in an order that rotates. The first round warms up and "
-    "does not count. Figures are medians over rounds. Nobody meets the same prompts twice."
+    "Every system does a round before any does the next one, in an order that rotates. The first round warms up and "
+    "does not count. Figures are medians over rounds. No system gets the same prompts twice."
 )
 
 
