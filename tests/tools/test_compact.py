@@ -110,6 +110,32 @@ def test_any_call_reads_back_as_it_was_written(turn: list[ToolCall], said: str) 
     assert parsed.prose == said
 
 
+@pytest.mark.parametrize("argument", ["address1", "address-line", "billing.address", "oauth2_id"])
+def test_a_handle_is_one_whatever_the_argument_is_called(argument: str) -> None:
+    """Its name is that of an argument, and other worlds' arguments hold digits, hyphens and dots."""
+    schema = {"type": "object", "properties": {argument: {"type": "string"}}}
+    rendering = COMPACT.rendering()
+    rendering.opening([], [{"type": "function", "function": {"name": "move", "parameters": schema}}])
+    answer: Message = {"role": "tool", "content": json.dumps({argument: "12 Main St"})}
+    (mark,) = (piece for piece in rendering.following([answer]) if ".0>" in piece)
+    assert mark in COMPACT.marks([[mark]])
+    call = ToolCall(tool="move", arguments={argument: "12 Main St"})
+    written = rendering.write_turn([call])
+    assert mark in written
+    assert COMPACT.parse(rendering.read(written)).calls == (call,)
+    unshown = Mark(mark.replace(".0>", ".7>"))
+    assert COMPACT.parse(rendering.read(["move a=", unshown])).error is not None
+
+
+@pytest.mark.parametrize(("cents", "said"), [(-5050, "EUR -50.50"), (-50000, "EUR -500.00"), (123450, "EUR 1,234.50")])
+def test_an_amount_in_prose_has_its_own_sign_and_cents(cents: int, said: str) -> None:
+    rendering = COMPACT.rendering()
+    rendering.opening([], [])
+    answer: Message = {"role": "tool", "content": json.dumps({"amount_cents": cents})}
+    mark = next(piece for piece in rendering.following([answer]) if piece == "<amount.0>")
+    assert rendering.read(["> ", mark, COMPACT.end]) == f"> {said}"
+
+
 @given(said=st.text("ab> \n\r\u2028.", max_size=20).map(str.strip).filter(bool))
 def test_prose_of_several_lines_reads_back_as_it_was_written(said: str) -> None:
     assert COMPACT.parse(COMPACT.render([], said)).prose == said

@@ -18,6 +18,7 @@ from palaestra.benchmarks.credit.resampling import CreditEstimator, Estimates, r
 from palaestra.benchmarks.credit.sample import CreditDesign, TaskSample, one_group, trained_tokens
 from palaestra.benchmarks.credit.scores import FIGURES, CreditFigures, ScoredTurns, score_method
 from palaestra.benchmarks.statistics import Unit
+from palaestra.benchmarks.statistics.distributions import t_quantile
 from palaestra.seeding import Stream
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.objectives.advantages.group import group_advantages
@@ -183,6 +184,16 @@ def test_intervals_hold_their_figures_and_stop_where_these_do(samples: list[Task
     assert score.low["scale"] < score.high["scale"]
 
 
+def test_the_interval_of_a_mean_is_students() -> None:
+    """In closed form: with one turn a unit, the mean bias is a mean of units, and its interval t s / sqrt(K)."""
+    off = np.array([0.3, -1.2, 0.7, 2.0, -0.4, 0.1, 1.5, -0.8])
+    names = tuple(map(str, range(8)))
+    turns = ScoredTurns(exact=(1.0,) * 8, errors=(0.0,) * 8, tasks=names, families=names)
+    score = score_method(turns, (1 + off)[:, None, None] * np.ones((8, 3, 2)), scale=1.0)
+    half = t_quantile(0.975, 7) * off.std(ddof=1) / sqrt(8)
+    assert score.high["mean_bias"] - score.figures.mean_bias == pytest.approx(half, rel=0.03)
+
+
 def test_few_units_have_no_interval_and_families_come_before_tasks() -> None:
     estimates: Estimates = np.ones((4, 3, 2))
     turns = ScoredTurns(exact=(1.0,) * 4, errors=(0.1,) * 4, tasks=("a", "b", "c", "d"), families=("x",) * 4)
@@ -190,6 +201,21 @@ def test_few_units_have_no_interval_and_families_come_before_tasks() -> None:
     names = tuple(map(str, range(9)))
     many = ScoredTurns(exact=(1.0,) * 9, errors=(0.1,) * 9, tasks=names, families=names)
     assert (turns.unit, many.unit) == (Unit.TASK, Unit.FAMILY)
+
+
+def test_advantages_within_their_noise_have_no_correlation_and_no_interval_of_one() -> None:
+    """Squares less their noise are below 0 on both sides: two negative variances are no correlation."""
+    names = tuple(map(str, range(9)))
+    turns = ScoredTurns(exact=(0.1, -0.1, 0.2) * 3, errors=(1.0,) * 9, tasks=names, families=names)
+    one = np.array([[1.0, 2.0], [-1.0, -2.0], [1.0, -1.0]])
+    estimates: Estimates = np.stack([np.roll(one, number, axis=0) for number in range(9)])
+    score = score_method(turns, estimates)
+    assert isnan(score.figures.correlation)
+    assert isnan(score.figures.mean_correlation)
+    assert isnan(score.figures.sign_agreement)
+    for name in ("correlation", "mean_correlation", "sign_agreement", "zeros"):
+        assert isnan(score.low[name])
+        assert isnan(score.high[name])
 
 
 def test_rounding_decides_no_sign() -> None:

@@ -143,6 +143,29 @@ def test_the_group_baseline_is_read_as_its_formula_says(drawn: TaskSample) -> No
         assert np.allclose(found[own_T].numpy(), expected[trajectory], atol=1e-5)
 
 
+def test_seeupo_normalises_the_turns_of_each_place_by_themselves(drawn: TaskSample) -> None:
+    """The second implementation, by hand: (R - mean of the group), then a z-score over those that have the turn."""
+    batch = drawn.batch.select(list(range(CONFIG.design.companions + 1)))
+    batch = replace(batch, return_R=torch.arange(batch.trajectories).square().float())
+    count = torch.bincount(batch.trajectory_U).tolist()
+    off = (batch.return_R - batch.return_R.mean()).numpy()
+    found = estimator_of(METHODS["seeupo"].build())(batch)
+    first = np.cumsum([0, *count[:-1]]).tolist()
+    assert len(set(count)) > 1
+    for place in range(max(count)):
+        active = [one for one, turns in enumerate(count) if turns > place]
+        std = off[active].std(ddof=1) if len(active) > 1 else 0.0
+        expected = (off[active] - off[active].mean()) / (std if std > 1e-6 else 1.0)
+        for one, value in zip(active, expected.clip(-3, 3), strict=True):
+            own_T = batch.trained_T & (batch.turn_T == first[one] + place)
+            assert np.allclose(found[own_T].numpy(), value, atol=1e-5)
+
+
+def test_a_prompt_that_leaves_no_token_for_a_turn_is_refused(source: EpisodeSource) -> None:
+    with pytest.raises(ConfigError, match=r"context=20: the prompt of .* leave none for a turn"):
+        draw_sample(replace(source, play=replace(source.play, context=20)), tasks_of(WORLD)[0], CONFIG.design, seed=0)
+
+
 def test_every_method_is_scored_on_every_turn(reading: CreditReading) -> None:
     assert list(reading.methods) == list(METHODS)
     assert set(reading.critics) == {"hiper", "agent_prm"}
@@ -255,6 +278,7 @@ def test_tables_picture_and_document_have_every_method(reading: CreditReading) -
     assert {row[0] for row in scores.rows} == set(METHODS)
     known = [reading.methods[row[0]].figures.correlation for row in scores.rows]
     assert all(not a < b for a, b in pairwise(known))
+    assert "Fewer than 8 tasks give no intervals." in scores.note
     assert played.rows[0][:4] == ("tiny", "2", str(reading.families), str(reading.turns))
     assert [row[1] for row in critics.rows] == ["hiper", "agent_prm"]
     assert credit_markdown([reading], CONFIG).count("### ") == 3

@@ -62,6 +62,24 @@ def test_a_run_that_learns_is_not_blamed() -> None:
     assert {found.name for found in find_causes(run)} <= {"headroom"}
 
 
+def test_a_choice_that_follows_results_is_stated_and_not_advised_again() -> None:
+    """In the first third all of one family, in the last all of a harder one: the policy need not have changed."""
+    settings = {"choice": {"rule": "bandit", "instances": "endless"}}
+    groups = [
+        solved(wins, 4, step=step, task=f"w/{family}/{task}", family=f"w/{family}")
+        for step, family, wins in ((1, "easy", 4), (2, "hard", 0))
+        for task in range(4)
+    ]
+    said = headline(diagnosis(stage(groups, settings=settings)))
+    assert said[0].startswith("grpo: the share solved ")
+    assert said[1].startswith("The choice of tasks follows earlier results, so the thirds hold different shares")
+    assert len(headline(diagnosis(stage(groups)))) == 1
+    adaptive, plain = findings(groups, settings=settings), findings(groups)
+    for name in ("solved by every member", "no solution in groups"):
+        assert 'choice.rule = "bandit"' not in adaptive[name].remedy
+        assert 'choice.rule = "bandit"' in plain[name].remedy
+
+
 def at(steps: Sequence[int], *members: Any, groups: int = 4) -> list[DiagnosedGroup]:
     """Groups of the same members at each of these steps."""
     return [group(*members, step=step, task=f"w/refund/{number}") for step in steps for number in range(groups)]

@@ -131,9 +131,11 @@ def test_a_solution_found_from_a_fork_is_imitated_whole_in_place_of_the_beginnin
     ("settings", "says"),
     [
         ({"continuations": 0}, "continuations=0: at least 1"),
+        ({"depth": 250.0}, "depth=250.0: a number from 0 to 100"),
+        ({"depth": float("nan")}, "depth=nan: a number from 0 to 100"),
         ({"pivots": ()}, r"pivots=\[\]: one or more of best, recoverable, naming"),
         ({"pivots": ("best", "best")}, "each once"),
-        ({"depth": -1.0}, "depth=-1.0: a number of at least 0"),
+        ({"depth": -1.0}, "depth=-1.0: a number from 0 to 100"),
         ({"window": 0}, "window=0: at least 1 fork"),
         ({"pivots": ("best",), "depth": 3.0}, 'depth=3.0: only the pivot rule "recoverable" reads it'),
         ({"pivots": ("naming",), "window": 5}, 'window=5: only the pivot rule "recoverable" reads it'),

@@ -8,7 +8,7 @@ from palaestra.benchmarks.credit.forks import fork_at, own_tokens_of, return_beh
 from palaestra.benchmarks.credit.near_exact import near_exact_advantages
 from palaestra.benchmarks.credit.sample import CreditDesign, TaskSample, one_group
 from palaestra.benchmarks.evaluation.metrics import family
-from palaestra.errors import InfrastructureError
+from palaestra.errors import ConfigError, InfrastructureError
 from palaestra.seeding import Stream
 from palaestra.trainers import (
     NativeConfig,
@@ -62,13 +62,20 @@ def draw_sample(source: EpisodeSource, task: str, design: CreditDesign, *, seed:
         seed: Random seed of the measurement.
 
     Raises:
+        ConfigError: the task's prompt leaves no token for a turn.
         InfrastructureError: see `EpisodeSource.episodes`.
     """
     job = partial(task_job, task, seed, world_seed=Stream.root("credit", seed, task).below(2**31))
     starts = ("reference", 1), ("companion", design.companions), ("value", design.continuations)
     first = source.episodes([job(kind, number) for kind, count in starts for number in range(count)])
     reference, companions, values = first[0], first[1 : 1 + design.companions], first[1 + design.companions :]
-    turns = sum(span.kind == "turn" for span in own_tokens_of(reference).spans)
+    tokens = own_tokens_of(reference)
+    turns = sum(span.kind == "turn" for span in tokens.spans)
+    if not turns:
+        raise ConfigError(
+            f"context={source.play.context}: the prompt of {task} has {len(tokens.ids)} tokens, which leave none for a "
+            "turn; give more"
+        )
     kinds = ("member", design.groups), ("value", design.continuations)
     forked = iter(
         source.episodes(

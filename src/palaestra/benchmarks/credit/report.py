@@ -8,6 +8,7 @@ from typing import Any
 from palaestra.benchmarks.credit.run import CreditConfig, CreditReading
 from palaestra.benchmarks.credit.scores import MethodScore
 from palaestra.benchmarks.curves import Estimate, Panel, png, svg
+from palaestra.benchmarks.statistics import FEWEST
 from palaestra.record import record
 from palaestra.table import Table, tables_markdown
 
@@ -47,14 +48,16 @@ def credit_tables(readings: Sequence[CreditReading], config: CreditConfig) -> li
 def _method_table(reading: CreditReading) -> Table:
     order = sorted(reading.methods, key=lambda name: -_rank(reading.methods[name].figures.correlation))
     rows = tuple((name, *(_cell(reading.methods[name], column) for column in _COLUMNS)) for name in order)
-    unit = "families" if reading.families >= 8 else "tasks"
+    unit = "families" if reading.families >= FEWEST else "tasks"
+    few = reading.families < FEWEST and reading.tasks < FEWEST
+    intervals = f"Fewer than {FEWEST} tasks give no intervals." if few else f"Intervals of 95 % resample {unit}."
     return Table(
         title=f"Credit of turns against near-exact advantages: {reading.policy}",
         columns=("method", *(column.title for column in _COLUMNS)),
         rows=rows,
         note=f"Methods in the order of the correlation of one estimate. Bias and deviation are in the world's points, "
         f"after a factor by least squares for each method; near-exact advantages are {reading.size:.1f} points in the "
-        f"root mean square. Intervals of 95 % resample {unit}.",
+        f"root mean square. {intervals}",
     )
 
 

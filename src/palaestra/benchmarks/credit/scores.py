@@ -6,7 +6,8 @@ the continuation, it is the companions' part of the variance, with the trajector
 the noise of finite samples, so that they do not grow where fewer episodes are sampled.
 
 Intervals resample units (families or tasks) with replacement. The standard error over resamples is multiplied by
-Student's quantile, because percentile bootstrap intervals cover too little with few units. Figures in the units of
+Student's quantile, because percentile bootstrap intervals cover too little with few units, and by sqrt(K / (K - 1)),
+because the variance over resamples is that of a sample that is divided by K. Figures in the units of
 rewards use the given factor; only the interval of the factor itself fits it again. Interval ends are clipped to the
 range of the figure.
 
@@ -116,7 +117,7 @@ def score_method(turns: ScoredTurns, estimates: Estimates, *, scale: float | Non
     rng = np.random.Generator(np.random.PCG64(seed))
     resampled = rng.multinomial(units, np.full(units, 1 / units), size=_RESAMPLES) @ sums
     held = [_figures(one, figures.scale) for one in resampled]
-    quantile = t_quantile(0.975, units - 1)
+    quantile = t_quantile(0.975, units - 1) * sqrt(units / (units - 1))
     low: dict[str, float] = {}
     high: dict[str, float] = {}
     for name in FIGURES:
@@ -126,8 +127,8 @@ def score_method(turns: ScoredTurns, estimates: Estimates, *, scale: float | Non
             values = np.array([getattr(one, name) for one in held])
         off = quantile * float(np.nanstd(values, ddof=1)) if np.isfinite(values).sum() > 1 else nan
         least, most = _RANGES.get(name, (0.0, inf))
-        low[name] = max(least, getattr(figures, name) - off)
-        high[name] = min(most, getattr(figures, name) + off)
+        ends = np.clip(getattr(figures, name) + np.array([-off, off]), least, most)  # NaN stays NaN
+        low[name], high[name] = ends.tolist()
     return MethodScore(figures=figures, low=low, high=high)
 
 
@@ -209,13 +210,13 @@ def _figures(sums: _Floats, scale: float | None) -> CreditFigures:
         deviation=sqrt(variance),
         group_deviation=scale * sqrt(max(0.0, s["group"] / n)),
         error=sqrt(bias_squared + variance),
-        correlation=_ratio(covariance, exact_variance * (mean_variance + s["variance"] / n)),
-        mean_correlation=_ratio(covariance, exact_variance * mean_variance),
+        correlation=_correlation(covariance, exact_variance, mean_variance + s["variance"] / n),
+        mean_correlation=_correlation(covariance, exact_variance, mean_variance),
         sign_agreement=100 * s["right"] / s["decided"] if s["decided"] else nan,
         zeros=100 * s["zero"] / s["decided"] if s["decided"] else nan,
     )
 
 
-def _ratio(covariance: float, product: float) -> float:
-    """A correlation, between -1 and 1; NaN where one side does not vary beyond its noise."""
-    return max(-1.0, min(1.0, covariance / sqrt(product))) if product > 0 else nan
+def _correlation(covariance: float, first: float, second: float) -> float:
+    """A correlation, between -1 and 1, from two variances; NaN where one side does not vary beyond its noise."""
+    return max(-1.0, min(1.0, covariance / sqrt(first * second))) if min(first, second) > 0 else nan

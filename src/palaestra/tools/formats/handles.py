@@ -17,7 +17,7 @@ HandleValue: TypeAlias = str | int
 """What a handle stands for: a text, or a whole number such as an amount in cents."""
 PER_KIND = 24
 """Handles of one kind in an episode; what comes after them stays text."""
-_HANDLE = re.compile(r"<([A-Za-z_]+)\.\d+>")
+_HANDLE = re.compile(r"<[^<>]+\.\d+>")
 _COMMON_KINDS = ("amount", "date", "number", "time")
 """Kinds that every world has."""
 _NEUTRAL_KINDS = tuple("abcdefghijklmnop")
@@ -85,7 +85,7 @@ def is_handle(piece: str) -> bool:
 
 def handle_marks(corpus: Sequence[Sequence[str]]) -> list[Mark]:
     """Every handle of every kind that occurs in `corpus`."""
-    kinds = {piece[1:].partition(".")[0] for pieces in corpus for piece in pieces if is_handle(piece)}
+    kinds = {piece[1:].rpartition(".")[0] for pieces in corpus for piece in pieces if is_handle(piece)}
     return _marks_of(sorted(kinds))
 
 

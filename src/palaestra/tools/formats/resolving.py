@@ -17,7 +17,7 @@ _UNSHOWN = "\x1a"
 """Stands before a handle that was never shown. No JSON string may hold it, so no readable call does."""
 _PROSE = "> "
 """Begins a line of prose."""
-_FOUND = re.compile(rf"{_UNSHOWN}(<\w+\.\d+>)")
+_FOUND = re.compile(rf"{_UNSHOWN}(<[^<>]+\.\d+>)")
 
 
 def resolve_turn(pieces: Sequence[str], handles: Handles) -> str:

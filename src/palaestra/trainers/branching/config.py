@@ -6,6 +6,9 @@ from typing import get_args
 
 from palaestra.trainers.rollouts.fork import PivotRule
 
+_GREATEST_DEPTH = 100
+"""The greatest exponent: with more, the weights of early turns of a long trajectory are rounded to 0."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BranchingConfig:
@@ -18,7 +21,8 @@ class BranchingConfig:
     `recoverable`, drawn by the solve rate of forks at such a depth, times depth (arXiv:2602.14169); `naming`, before
     the first call that names one of several records that an answer has shown. All forks are before any harm."""
     depth: float = 2.0
-    """How much `recoverable` prefers late turns: the exponent of the share of the trajectory before the fork."""
+    """How much `recoverable` prefers late turns: the exponent of the share of the trajectory before the fork, at most
+    100."""
     window: int = 10_000
     """The number of latest forks to which the odds of `recoverable` are fitted."""
 
@@ -30,8 +34,8 @@ class BranchingConfig:
                 f"pivots={list(self.pivots)}: one or more of {', '.join(get_args(PivotRule))}, each once; leave the "
                 "section out for no branching"
             )
-        if not (isfinite(self.depth) and self.depth >= 0):
-            raise ValueError(f"depth={self.depth}: a number of at least 0; 0 prefers no turn")
+        if not 0 <= self.depth <= _GREATEST_DEPTH:
+            raise ValueError(f"depth={self.depth}: a number from 0 to {_GREATEST_DEPTH}; 0 prefers no turn")
         if self.window < 1:
             raise ValueError(f"window={self.window}: at least 1 fork")
         for one in fields(self):

@@ -1,8 +1,11 @@
 """A finding, which names a defect of a run with numbers and a remedy; and shared wording of findings."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from palaestra.record import record
+from palaestra.records import Json
+
+_FOLLOWING_RULES = frozenset({"bandit", "goldilocks", "paced"})
 
 
 @record
@@ -35,3 +38,14 @@ def join_names(names: Sequence[str], *, most: int = 4) -> str:
 def short_family(family: str) -> str:
     """The name of a family without its world: "fix-build" for "storefront/fix-build"."""
     return family.rpartition("/")[2]
+
+
+def choice_settings(settings: Mapping[str, Json]) -> Mapping[str, Json]:
+    """The settings of the choice of tasks in a stage's settings; empty where they are not recorded."""
+    choice = settings.get("choice")
+    return choice if isinstance(choice, dict) else {}
+
+
+def follows_results(settings: Mapping[str, Json]) -> bool:
+    """Whether a stage chose its tasks by the results of earlier groups."""
+    return choice_settings(settings).get("rule") in _FOLLOWING_RULES

@@ -1,7 +1,7 @@
 """The order of findings, and the headline above them."""
 
 from palaestra.benchmarks.diagnosis.diagnosis import Diagnosis, StageDiagnosis
-from palaestra.benchmarks.diagnosis.findings.finding import TrainingFinding, percent
+from palaestra.benchmarks.diagnosis.findings.finding import TrainingFinding, follows_results, percent
 from palaestra.benchmarks.diagnosis.findings.pay import find_in_pay
 from palaestra.benchmarks.diagnosis.findings.rollouts import find_in_rollouts
 from palaestra.benchmarks.diagnosis.findings.training import find_in_training
@@ -10,6 +10,10 @@ MOST = 6
 """Number of findings above all tables; together with the sentences about the run they fit on a screen."""
 _EARLIER = 0.5
 """Weight of a finding of an earlier stage, relative to a finding of the last stage."""
+_MIX_CHANGES = (
+    "The choice of tasks follows earlier results, so the thirds hold different shares of families; the table of "
+    "families compares each with itself."
+)
 
 
 def find_causes(diagnosis: Diagnosis) -> list[TrainingFinding]:
@@ -33,8 +37,10 @@ def find_causes(diagnosis: Diagnosis) -> list[TrainingFinding]:
 
 
 def headline(diagnosis: Diagnosis) -> list[str]:
-    """Summarise the last stage with rollouts and the progress of the run in one or two sentences."""
+    """Summarise the last stage with rollouts and the progress of the run in one to three sentences."""
     said = [_outcome(diagnosis.stages[-1])] if diagnosis.stages else [_nothing(diagnosis)]
+    if diagnosis.stages and diagnosis.stages[-1].changes and follows_results(diagnosis.stages[-1].settings):
+        said.append(_MIX_CHANGES)
     unfinished = [
         f"{stage.name} has {stage.steps} of {stage.planned} steps, the last save holds {stage.saved}"
         for stage in diagnosis.stages

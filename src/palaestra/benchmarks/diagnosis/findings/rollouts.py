@@ -4,7 +4,14 @@ from collections.abc import Iterator
 
 from palaestra.benchmarks.diagnosis.diagnosis import StageDiagnosis
 from palaestra.benchmarks.diagnosis.failures import FailureCounts
-from palaestra.benchmarks.diagnosis.findings.finding import TrainingFinding, join_names, percent, short_family
+from palaestra.benchmarks.diagnosis.findings.finding import (
+    TrainingFinding,
+    choice_settings,
+    follows_results,
+    join_names,
+    percent,
+    short_family,
+)
 from palaestra.records import EndReason
 
 FEW_SOLUTIONS, MANY_MASTERED, MANY_EQUAL, ONE_THING = 0.5, 0.4, 0.25, 0.15
@@ -16,6 +23,7 @@ with a wrong decision, and of lost trajectories."""
 SOLVED_OFTEN, PLAYED_OFTEN = 3, 8
 """A family counts as forgotten if at least this many of its episodes were solved in the first third, and at least this
 many were played without a solution in the last third."""
+_BANDIT = 'choice.rule = "bandit"'
 HEADROOM = 10.0
 """Minimum percentage points of pass@k over pass@1 where sampling finds solutions that the policy rarely takes."""
 
@@ -44,14 +52,14 @@ def _solutions(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
     if share < FEW_SOLUTIONS:
         return
     branch = "" if stage.settings.get("branching") else f"branch from failed groups ([{stage.name}.branching]), "
+    choose = "" if follows_results(stage.settings) else f"choose tasks that are solved half of the time ({_BANDIT}), "
     yield TrainingFinding(
         name="no solution in groups",
         stage=stage.name,
         importance=0.9 * share,
         sentence=f"In {found.none} of {found.groups} groups ({percent(share)}) no member solved the task, and in "
         f"{found.every} all did: only {found.some} ({percent(found.some / found.groups)}) show what solves.",
-        remedy="Show more demonstrations before this stage, choose tasks that are solved half of the time "
-        f'(choice.rule = "bandit"), {branch}or raise group_size.',
+        remedy=f"Show more demonstrations before this stage, {choose}{branch}or raise group_size.",
     )
 
 
@@ -61,8 +69,9 @@ def _find_mastered(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
     share = found.every / found.groups
     if share < MANY_MASTERED:
         return
-    choice = stage.settings.get("choice")
-    is_listed = isinstance(choice, dict) and choice.get("instances") == "listed"
+    choice = choice_settings(stage.settings)
+    is_listed = choice.get("instances") == "listed"
+    is_adaptive = follows_results(stage.settings) and choice.get("instances") == "endless"
     yield TrainingFinding(
         name="solved by every member",
         stage=stage.name,
@@ -70,7 +79,9 @@ def _find_mastered(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
         sentence=f"In {found.every} of {found.groups} groups ({percent(share)}) every member solved the task: they "
         "compare nothing."
         + (" The stage plays listed tasks alone; demonstrations may have shown their solutions." if is_listed else ""),
-        remedy='Draw new tasks of families that are solved half of the time: choice.rule = "bandit" and '
+        remedy="Add harder families: the choice of tasks follows earlier results already."
+        if is_adaptive
+        else f"Draw new tasks of families that are solved half of the time: {_BANDIT} and "
         'choice.instances = "endless".',
     )
 
@@ -252,12 +263,13 @@ def _find_forgotten(stage: StageDiagnosis) -> Iterator[TrainingFinding]:
     ]
     if not lost:
         return
+    is_bandit = choice_settings(stage.settings).get("rule") == "bandit"
+    back = "raise choice.floor" if is_bandit else f"take {_BANDIT}"
     yield TrainingFinding(
         name="families forgotten",
         stage=stage.name,
         importance=0.3 + 0.4 * len(lost) / len(stage.families),
         sentence=f"{len(lost)} of {len(stage.families)} families were solved in the first third and not once in the "
         f"last: {join_names([short_family(name) for name in lost])}.",
-        remedy="Lower the learning rate, keep demonstrations in each batch, or raise choice.floor so that they come "
-        "back.",
+        remedy=f"Lower the learning rate, keep demonstrations in each batch, or {back} so that they come back.",
     )

@@ -4,7 +4,7 @@ Axes: U turns, R trajectories.
 """
 
 from dataclasses import dataclass, replace
-from math import isfinite
+from math import isfinite, isnan
 
 from torch import Tensor
 
@@ -62,6 +62,7 @@ class PayBounded:
     """The greatest return; `None` for no bound."""
 
     def __post_init__(self) -> None:
+        _check_bounds(least=self.least, most=self.most)
         if self.least is not None and self.most is not None and not self.least < self.most:
             raise ValueError(f"least={self.least}, most={self.most}: least must be below most")
 
@@ -110,6 +111,9 @@ class PayUnfinished:
     most: float | None = 0.0
     """The greatest return of one, in the objective's unit; `None` for no bound."""
 
+    def __post_init__(self) -> None:
+        _check_bounds(most=self.most)
+
     def __call__(self, batch: TokenBatch, /) -> Tensor:
         """See `Reward`."""
         if self.most is None:
@@ -117,6 +121,12 @@ class PayUnfinished:
         paid_R = _returns(batch)
         change_R = (paid_R.clamp_max(self.most) - paid_R).masked_fill(batch.column("unfinished_R") == 0, 0.0)
         return pay_at_end(change_R, batch)
+
+
+def _check_bounds(**bounds: float | None) -> None:
+    for name, bound in bounds.items():
+        if bound is not None and isnan(bound):
+            raise ValueError(f"{name}={bound}: every return would become NaN; give a number")
 
 
 def _returns(batch: TokenBatch) -> Tensor:
