@@ -179,7 +179,7 @@ def test_methods_differ_in_objective_and_in_a_rate_that_was_tried(site: str) -> 
     config = AblationConfig()
     for method in METHODS:
         final = gradient_stage(f"{method}-{site}", config)
-        tried = {rate: gradient_stage(f"{method}-{site}-{rate:g}", config) for rate in RATES}
+        tried = {rate: gradient_stage(f"{method}-{site}-{rate:g}", config) for rate in RATES[method]}
         assert final == tried[chosen_rate(site, method)]
         for rate, stage in tried.items():
             assert stage == replace(final, learner=replace(final.learner, lr=rate))
