@@ -288,7 +288,7 @@ EXPORTS = {
     "palaestra.trainers.engines.replicas": "ReplicaEngine ReplicasConfig",
     "palaestra.trainers.engines.vllm": "VllmConfig VllmEngine",
     "palaestra.trainers.learner": (
-        "Learner LearnerConfig LoraConfig Precision ProcessGroup TokenScores join_process_group score_tokens"
+        "Learner LearnerConfig LoraConfig Precision TokenScores score_tokens"
     ),
     "palaestra.trainers.loops": (
         "ExpertConfig GroupStageConfig GrpoConfig GrpoLoop KeepConfig Loop ModelConfig PolicyConfig RecordedRun "
