@@ -287,9 +287,7 @@ EXPORTS = {
     "palaestra.trainers.engines.remote": "RemoteEngine RemoteEngineConfig",
     "palaestra.trainers.engines.replicas": "ReplicaEngine ReplicasConfig",
     "palaestra.trainers.engines.vllm": "VllmConfig VllmEngine",
-    "palaestra.trainers.learner": (
-        "Learner LearnerConfig LoraConfig Precision ProcessGroup TokenScores join_process_group score_tokens"
-    ),
+    "palaestra.trainers.learner": ("Learner LearnerConfig LoraConfig Precision TokenScores score_tokens"),
     "palaestra.trainers.loops": (
         "ExpertConfig GroupStageConfig GrpoConfig GrpoLoop KeepConfig Loop ModelConfig PolicyConfig RecordedRun "
         "RejectionConfig RunPlan SaveConfig SelfImitationLoop SftConfig SftLoop StageConfig StageProgress "

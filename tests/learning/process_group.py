@@ -4,7 +4,7 @@ import os
 import sys
 from pathlib import Path
 
-from palaestra.trainers.learner import join_process_group
+from palaestra.trainers.process_group import join_process_group
 
 
 def count_gloo_threads() -> int:
@@ -13,9 +13,9 @@ def count_gloo_threads() -> int:
 
 
 if __name__ == "__main__":
-    with join_process_group() as crew:
-        assert crew is not None
-        if not crew.first:
-            crew.follow()
+    with join_process_group() as group:
+        assert group is not None
+        if not group.first:
+            group.follow()
         during = count_gloo_threads()
     Path(sys.argv[1], os.environ["RANK"]).write_text(f"{during} {count_gloo_threads()}")

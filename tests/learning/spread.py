@@ -1,4 +1,4 @@
-"""A learner on two processes of this machine, over gloo: what each came to, in a file of its own."""
+"""A learner and a critic on two processes of this machine, over gloo; each process writes its results to a file."""
 
 import os
 from dataclasses import replace
@@ -12,6 +12,8 @@ from torch.distributed.device_mesh import init_device_mesh
 from decoders import tiny, varied
 from learning import sequences, weighed
 from palaestra.errors import DivergedError
+from palaestra.seeding import Stream
+from palaestra.trainers.critic import Critic, CriticConfig, value_reading
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.learner import Learner, LearnerConfig, LoraConfig
 from palaestra.trainers.model.decoder import Decoder
@@ -26,6 +28,11 @@ CONFIGS = {
     "adapters": replace(PLAIN, lora=LoraConfig(rank=2, alpha=4)),
     "half": replace(PLAIN, precision="bf16"),
     "experts": PLAIN,
+}
+CRITICS = {
+    "value": CriticConfig(learner=PLAIN, updates=2),
+    "shared value": CriticConfig(learner=replace(PLAIN, layout="shared"), progress=0.5),
+    "probability": CriticConfig(learner=replace(PLAIN, checkpointing=True), loss="cross-entropy"),
 }
 WORLD = 2
 
@@ -66,6 +73,25 @@ def come_to(learner: Learner) -> dict[str, Any]:
     }
 
 
+def learn_values(critic: Critic) -> dict[str, Any]:
+    """The results of a critic after two batches, a third twice, and infinite targets, which squared errors refuse."""
+    critic.optimiser.param_groups[0]["eps"] = 1e-3
+    whole = batch()
+    reading = value_reading(whole, "value_T")
+    target_T = whole.trajectory_T.float() / whole.trajectories
+    stream = Stream.root("spread")
+    metrics = [critic.learn(whole, reading, target_T, stream=stream.split(step)) for step in range(2)]
+    state = critic.state()
+    metrics.append(critic.learn(whole, reading, target_T, stream=stream.split(2)))
+    critic.restore(state)
+    metrics.append(critic.learn(whole, reading, target_T, stream=stream.split(2)))
+    try:
+        critic.learn(whole, reading, target_T + torch.inf, stream=stream.split(3))
+    except DivergedError:
+        metrics.append({"diverged": 1.0})
+    return {"metrics": metrics, "values": critic.values(whole), "state": critic.state()}
+
+
 def work(rank: int, directory: Path) -> None:
     """One of the processes.
 
@@ -78,6 +104,8 @@ def work(rank: int, directory: Path) -> None:
         mesh = init_device_mesh("cpu", (WORLD,))
         for name, config in CONFIGS.items():
             torch.save(come_to(Learner(decoder(name), config, mesh=mesh)), directory / f"{name}.{rank}")
+        for name, settings in CRITICS.items():
+            torch.save(learn_values(Critic(decoder(name), settings, heads=1, mesh=mesh)), directory / f"{name}.{rank}")
     finally:
         distributed.destroy_process_group()
     os._exit(0)

@@ -43,11 +43,11 @@ def train(
 
     Examples: `palaestra train examples/train/storefront.toml`, `palaestra train examples/train/storefront.toml --set
     grpo.limits.staleness=2 --out runs/async`, `palaestra train RUN.toml --dry-run`, `torchrun --nproc-per-node 4 -m
-    palaestra train RUN.toml` (weights and optimiser spread over four processes, an accelerator each)
+    palaestra train RUN.toml` (models and optimisers spread over four processes, an accelerator each)
     """
-    from palaestra.trainers.learner import Learner, join_process_group  # noqa: PLC0415  torch takes seconds
-    from palaestra.trainers.loops import load_config, plan_run, run  # noqa: PLC0415
+    from palaestra.trainers.loops import load_config, plan_run, run  # noqa: PLC0415  torch takes seconds
     from palaestra.trainers.loops.changes import changes_of_run, check_changes  # noqa: PLC0415
+    from palaestra.trainers.process_group import join_process_group  # noqa: PLC0415
     from palaestra.trainers.progress import silent  # noqa: PLC0415
 
     settings = load_config(config, settings=setting or ())
@@ -56,9 +56,9 @@ def train(
     def say(text: str) -> None:
         console.print(text, style="dim", highlight=False, markup=False, soft_wrap=True)
 
-    with join_process_group() as crew:
-        if crew is not None and not crew.first:
-            crew.follow()
+    with join_process_group() as group:
+        if group is not None and not group.first:
+            group.follow()
             return
         plan = plan_run(settings, bar=bar)
         folder = out or Path("runs") / config.stem
@@ -68,13 +68,12 @@ def train(
             console.print(_plan_table(plan, changes).for_terminal())
             console.print(_memory_table(plan).for_terminal())
             return
-        learners = Learner if crew is None else crew.learner
         say(f"writes {folder}")
         for what, how_much in _plan_rows(plan):
             say(f"{what.strip()}: {how_much}")
         # In a log, the stages' own lines say more than those of a bar.
         shown = bar if Console(stderr=True).is_terminal else silent
-        result = run(plan, folder, replay=replay, amend=amend, learners=learners, bar=shown, say=say)
+        result = run(plan, folder, replay=replay, amend=amend, models=group, bar=shown, say=say)
     last = result.progress.history[-1]
     if "reward/mean" in last:
         console.print(f"the last batch of rollouts scored {last['reward/mean']:.1f} on average", highlight=False)

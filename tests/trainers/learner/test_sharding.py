@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.multiprocessing.spawn import spawn
 
-from learning.spread import CONFIGS, WORLD, batch, come_to, decoder, work
+from learning.spread import CONFIGS, CRITICS, WORLD, batch, come_to, decoder, learn_values, work
+from palaestra.trainers.critic import Critic
 from palaestra.trainers.data.flatten import flatten
 from palaestra.trainers.data.layouts import LayoutName
 from palaestra.trainers.learner import Learner
@@ -64,6 +65,30 @@ def test_a_step_taken_again_from_the_state_before_it_says_the_same(met: Path, na
     metrics = found(met, name, 0)["metrics"]
     assert metrics[2] == metrics[3]
     assert metrics[4] == {"diverged": 1.0}
+
+
+@pytest.mark.parametrize("name", CRITICS)
+def test_a_critic_in_two_processes_comes_to_the_values_of_one(met: Path, name: str) -> None:
+    alone = learn_values(Critic(decoder(name), CRITICS[name], heads=1))
+    first, second = (found(met, name, rank) for rank in range(WORLD))
+    assert (alone["metrics"][-1] == {"diverged": 1.0}) == (CRITICS[name].loss == "squared")
+    for row, other, expected in zip(first["metrics"], second["metrics"], alone["metrics"], strict=True):
+        assert row == other
+        assert row == pytest.approx(expected, rel=1e-4, abs=1e-4)
+    assert first["metrics"][2] == first["metrics"][3]
+    assert torch.equal(first["values"], second["values"])
+    assert torch.allclose(first["values"], alone["values"], atol=1e-5, rtol=0)
+    assert float(alone["values"].abs().max()) > 1e-3
+    assert first["state"]["weights"].keys() == alone["state"]["weights"].keys()
+    for weight, expected in alone["state"]["weights"].items():
+        assert torch.allclose(first["state"]["weights"][weight], expected, atol=1e-6, rtol=0)
+
+
+def test_what_several_processes_save_of_a_critic_one_can_go_on_from(met: Path) -> None:
+    kept = found(met, "value", 0)
+    critic = Critic(decoder("value"), CRITICS["value"], heads=1)
+    critic.restore(kept["state"])
+    assert torch.allclose(critic.values(batch()), kept["values"], atol=1e-5, rtol=0)
 
 
 def test_what_several_processes_save_one_can_go_on_from(met: Path) -> None:

@@ -1,12 +1,13 @@
 """The critic: a separate decoder with a linear head for each kind of value. Axes: T tokens, N trained, H heads."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from copy import deepcopy
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.distributed.device_mesh import DeviceMesh
 from torch.nn import functional
 
 from palaestra.errors import CheckpointError, DivergedError
@@ -15,11 +16,12 @@ from palaestra.trainers.critic.config import CriticConfig
 from palaestra.trainers.critic.places import ValueReading
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.layouts import LAYOUTS
-from palaestra.trainers.data.micro import split
 from palaestra.trainers.device import resolve_device
 from palaestra.trainers.learner.checkpointing import checkpoint_blocks
 from palaestra.trainers.learner.optimiser import Optimiser, check_fit
-from palaestra.trainers.model.decoder import Decoder
+from palaestra.trainers.learner.processes import Processes
+from palaestra.trainers.learner.sharding import drop_gathered, like, shard, whole
+from palaestra.trainers.model.decoder import Attend, Decoder
 from palaestra.trainers.objectives import Metrics
 from palaestra.trainers.objectives.segments import sum_over
 
@@ -33,35 +35,42 @@ class Critic:
         model: The model whose weights are copied as initial weights. The heads start at 0, so initial outputs are 0.
         config: How the critic is trained.
         heads: The number of kinds of values.
+        mesh: Processes to spread over, as for `Learner`.
     """
 
-    def __init__(self, model: Decoder, config: CriticConfig, *, heads: int) -> None:
+    def __init__(self, model: Decoder, config: CriticConfig, *, heads: int, mesh: DeviceMesh | None = None) -> None:
         self.config = config
         self._unit = config.unit or 1.0
-        self._model = deepcopy(model.unfrozen()).float()
-        device = model.lm_head.weight.device if config.learner.device is None else resolve_device(config.learner.device)
-        self._head = nn.Linear(model.shape.hidden, heads, device=device)
-        nn.init.zeros_(self._head.weight)
-        nn.init.zeros_(self._head.bias)
-        self._model.to(device)
+        self._heads = heads
+        if mesh is None and config.learner.device is not None:
+            self._device = torch.device(resolve_device(config.learner.device))
+        else:
+            self._device = model.lm_head.weight.device
+        self._model = _ValueModel(model, heads).to(self._device)
         if config.learner.checkpointing:
-            checkpoint_blocks(self._model)
+            checkpoint_blocks(self._model.decoder)
+        if mesh is not None:
+            shard(self._model, self._model.decoder.model.layers, mesh, ignored=self._model.unused)
+        self._processes = Processes(mesh)
         self._trained = {
-            **{name: weight for name, weight in self._model.named_parameters() if not name.startswith("lm_head")},
-            **{f"head.{name}": weight for name, weight in self._head.named_parameters()},
+            name.removeprefix("decoder."): weight
+            for name, weight in self._model.named_parameters()
+            if weight.requires_grad
         }
-        for weight in self._trained.values():
-            weight.requires_grad_()
         self._optimiser = Optimiser(self._trained, config.learner)
 
     def values(self, batch: TokenBatch) -> Tensor:
         """The value of each head at each trained token, in rewards, [T, H]; 0 elsewhere."""
-        found_TH = torch.zeros(len(batch.ids_T), self._head.out_features)
+        return self._values_in_units(batch) * self._unit
+
+    def _values_in_units(self, batch: TokenBatch) -> Tensor:
+        found_TH = torch.zeros(len(batch.ids_T), self._heads)
         placed = batch.with_columns({"place_T": torch.arange(len(batch.ids_T))})
         with torch.no_grad():
             for micro in self._micro_batches(placed):
                 found_TH[micro.column("place_T")[micro.trained_T].cpu()] = self._values(micro).cpu()
-        return found_TH.to(batch.ids_T.device) * self._unit
+        drop_gathered(self._model)
+        return self._processes.sum(found_TH).to(batch.ids_T.device)
 
     def learn(
         self,
@@ -95,7 +104,7 @@ class Critic:
         Raises:
             DivergedError: loss or gradient is not a finite number; the weights are those before that step.
         """
-        value_TH = (self.values(batch) if before_TH is None else before_TH) / self._unit
+        value_TH = self._values_in_units(batch) if before_TH is None else before_TH / self._unit
         target_TH = reading.spread(target.to(value_TH.dtype)) / self._unit
         columns = {_VALUES: value_TH, _TARGETS: target_TH, _READ: reading.read_TH}
         placed = batch.with_columns(columns)
@@ -115,7 +124,7 @@ class Critic:
 
     def state(self) -> dict[str, Any]:
         """Everything that the next step depends on, as dictionaries of tensors; a copy."""
-        weights = {name: weight.detach().clone() for name, weight in self._trained.items()}
+        weights = {name: whole(weight.detach()).to("cpu", copy=True) for name, weight in self._trained.items()}
         return {"weights": weights, "optimiser": self._optimiser.state()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -132,25 +141,30 @@ class Critic:
         self._optimiser.restore(state["optimiser"])
         with torch.no_grad():
             for name, weight in weights.items():
-                self._trained[name].copy_(weight)
+                self._trained[name].copy_(like(weight, self._trained[name]))
 
-    def _micro_batches(self, batch: TokenBatch) -> list[TokenBatch]:
+    @property
+    def optimiser(self) -> torch.optim.Optimizer:
+        """The optimiser itself."""
+        return self._optimiser.adamw
+
+    def _micro_batches(self, batch: TokenBatch) -> Generator[TokenBatch]:
         learner = self.config.learner
-        device = self._head.weight.device
-        return [micro.to(device) for micro in split(batch, learner.micro_tokens, learner.layout)]
+        for micro in self._processes.micro_batches(batch, learner.micro_tokens, learner.layout):
+            yield micro.to(self._device)
 
     def _values(self, batch: TokenBatch) -> Tensor:
         """The values at each trained token, in units, [N, H]."""
         layout = LAYOUTS[self.config.learner.layout](batch)
-        hidden_PC: Tensor = self._model(layout.ids_N, layout.position_N, layout.attend)
-        values_NH: Tensor = self._head(hidden_PC[layout.before_T[batch.trained_T]])
+        before_N = layout.before_T[batch.trained_T]
+        values_NH: Tensor = self._model(layout.ids_N, layout.position_N, layout.attend, before_N)
         return values_NH.sigmoid() if self.config.loss == "cross-entropy" else values_NH
 
     def _step(self, share: TokenBatch) -> float:
         count_H = share.column(_READ).sum(0).clamp_min(1)
         pairs_H = _pairs(share).clamp_min(1)
         self._optimiser.forget()
-        whole = 0.0
+        own = 0.0
         for micro in self._micro_batches(share):
             own_T = micro.trained_T
             read_NH = micro.column(_READ)[own_T]
@@ -161,16 +175,17 @@ class Critic:
                 off_H = _progress_errors(value_NH - target_NH, read_NH, micro.trajectory_T[own_T])
                 loss = loss + self.config.progress * (off_H / pairs_H.to(off_H.device)).sum()
             loss.backward()
-            whole += float(loss.detach())
+            own += float(loss.detach())
+        (summed,) = self._processes.total([own])
         norm = self._optimiser.clip()
-        if not (math.isfinite(whole) and math.isfinite(norm)):
+        if not (math.isfinite(summed) and math.isfinite(norm)):
             self._optimiser.forget()
             raise DivergedError(
-                f"the critic's loss is {whole}, its gradient's norm {norm}; both must be finite, and the weights of "
+                f"the critic's loss is {summed}, its gradient's norm {norm}; both must be finite, and the weights of "
                 "the step before stand. Go on from there with a lower learning rate, or a unit of the order of returns"
             )
         self._optimiser.step(self.config.learner.lr)
-        return whole
+        return summed
 
     def _errors(self, value_NH: Tensor, before_NH: Tensor, target_NH: Tensor) -> Tensor:
         if self.config.loss == "cross-entropy":
@@ -180,6 +195,30 @@ class Critic:
             near_NH = before_NH + (value_NH - before_NH).clamp(-self.config.clip, self.config.clip)
             error_NH = torch.maximum(error_NH, (near_NH - target_NH).square())
         return error_NH / 2
+
+
+class _ValueModel(nn.Module):
+    """A copy of a decoder in single precision, with a head of values in place of its output layer."""
+
+    def __init__(self, model: Decoder, heads: int) -> None:
+        super().__init__()
+        self.decoder = deepcopy(model.unfrozen()).float()
+        self.decoder.requires_grad_()
+        self.unused: tuple[nn.Parameter, ...] = ()
+        """Weights that nothing reads."""
+        if not model.shape.tied:
+            empty = self.decoder.lm_head.weight.new_empty(0, model.shape.hidden)
+            self.decoder.lm_head.weight = nn.Parameter(empty, requires_grad=False)
+            self.unused = (self.decoder.lm_head.weight,)
+        self.head = nn.Linear(model.shape.hidden, heads)
+        nn.init.zeros_(self.head.weight)
+        nn.init.zeros_(self.head.bias)
+
+    def forward(self, ids_T: Tensor, position_T: Tensor, attend: Attend, before_N: Tensor) -> Tensor:
+        """The outputs of the heads at the states of `before_N`, [N, H]."""
+        hidden_TC: Tensor = self.decoder(ids_T, position_T, attend)
+        values_NH: Tensor = self.head(hidden_TC[before_N])
+        return values_NH
 
 
 def _pairs(share: TokenBatch) -> Tensor:

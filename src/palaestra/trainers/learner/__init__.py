@@ -2,7 +2,6 @@
 
 from palaestra.trainers.device import Precision
 from palaestra.trainers.learner.config import LearnerConfig, LoraConfig
-from palaestra.trainers.learner.crew import ProcessGroup, join_process_group
 from palaestra.trainers.learner.learner import Learner
 from palaestra.trainers.learner.logprobs import TokenScores, score_tokens
 
@@ -11,8 +10,6 @@ __all__ = [
     "LearnerConfig",
     "LoraConfig",
     "Precision",
-    "ProcessGroup",
     "TokenScores",
-    "join_process_group",
     "score_tokens",
 ]

@@ -20,7 +20,6 @@ from torch.distributed.device_mesh import DeviceMesh
 from palaestra.errors import CheckpointError, ConfigError, DivergedError
 from palaestra.trainers.data.batch import TokenBatch
 from palaestra.trainers.data.layouts import LAYOUTS
-from palaestra.trainers.data.micro import split
 from palaestra.trainers.device import resolve_device, resolve_precision, wait_for
 from palaestra.trainers.engines.engine import Weights
 from palaestra.trainers.engines.native.invariant import kernels_for
@@ -36,7 +35,7 @@ from palaestra.trainers.learner.optimiser import Optimiser, check_fit
 from palaestra.trainers.learner.precision import PrecisionCopy, check_quantised
 from palaestra.trainers.learner.processes import Processes
 from palaestra.trainers.learner.rounded_attention import RoundedAttention
-from palaestra.trainers.learner.sharding import give_back, like, shard, whole
+from palaestra.trainers.learner.sharding import drop_gathered, like, shard, whole
 from palaestra.trainers.learner.statistics import TokenStatistic, statistics
 from palaestra.trainers.model.decoder import Decoder
 from palaestra.trainers.model.temperature import ChoiceDistribution, TemperatureHead
@@ -101,7 +100,7 @@ class Learner:
         if config.checkpointing:
             checkpoint_blocks(self._working)
         if mesh is not None:
-            shard(self._model, mesh, half=half)
+            shard(self._model, self._model.model.layers, mesh, half=half)
         self._processes = Processes(mesh)
         self._trained = {name: weight for name, weight in self._model.named_parameters() if weight.requires_grad}
         self._optimiser = Optimiser(self._trained, config)
@@ -168,7 +167,7 @@ class Learner:
                 said = self._statistics(micro, found, temperature)
                 for name, whole_T in found.items():
                     whole_T[micro.version_T[own_T]] = said[name]
-        give_back(self._model)
+        drop_gathered(self._model)
         return {name: self._processes.sum(x_T).to(batch.ids_T.device) for name, x_T in found.items()}
 
     def _statistics(
@@ -362,16 +361,10 @@ class Learner:
         return held if self._frozen else {**held, "speed/learner_quantise_ms": 1e3 * (time.perf_counter() - begun)}
 
     def _micro_batches(self, batch: TokenBatch) -> Generator[TokenBatch]:
-        """This process's share of the batch, in as many passes as other processes have, with empty ones if needed."""
+        """This process's share of the batch, on the device of the weights; see `Processes.micro_batches`."""
         if not batch.trajectories:
             raise ValueError("the batch has no trajectory, and a step takes one at least; leave the step out")
-        layout, tokens = self.config.layout, self.config.micro_tokens
-        share = self._processes.share(batch, layout)
-        found = split(share, tokens, layout) if share.trajectories else []
-        empty = batch.select([0])
-        empty = replace(empty, trained_T=torch.zeros_like(empty.trained_T))
-        missing = int(self._processes.most(len(found))) - len(found)
-        for micro in (*found, *[empty] * missing):
+        for micro in self._processes.micro_batches(batch, self.config.micro_tokens, self.config.layout):
             yield micro.to(self._model.lm_head.weight.device)
 
     def _hidden(self, batch: TokenBatch) -> Tensor:

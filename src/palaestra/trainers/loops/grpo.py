@@ -36,6 +36,7 @@ from palaestra.trainers.loops.saves import StageProgress
 from palaestra.trainers.loops.setting_classes import flat_settings, setting_prefix
 from palaestra.trainers.loops.temperatures import with_temperature_head
 from palaestra.trainers.loops.weight_noise import WeightNoise
+from palaestra.trainers.model_factory import LocalModels, ModelFactory
 from palaestra.trainers.monitors import (
     Alarms,
     StageEvent,
@@ -81,6 +82,7 @@ class GrpoLoop(Loop):
         shares: How many of the tasks are each world's, and its weight; all of one if left out.
         chooser: Chooses tasks by what came of earlier groups, where the settings ask for it.
         demonstrations: By the reference of their task, for fillers of columns that read them.
+        models: Makes the reference policy and the critic. Default: in this process.
 
     Raises:
         TaskError: there are no tasks, or a filler needs a demonstration of one that has none.
@@ -103,6 +105,7 @@ class GrpoLoop(Loop):
         shares: Sequence[Share] = (),
         chooser: TaskChooser | None = None,
         demonstrations: Mapping[str, Episode] | None = None,
+        models: ModelFactory | None = None,
     ) -> None:
         self.name = name
         self.learner = config.learner
@@ -146,6 +149,7 @@ class GrpoLoop(Loop):
         self._guard = guard or Guard()
         self._guard.check_episodes(self._filler.demonstrations)
         self._alarms = Alarms(config.alarms)
+        self._models = models or LocalModels()
         self._reference: TrainableModel | None = None
         self._critic: Critic | None = None
 
@@ -196,14 +200,14 @@ class GrpoLoop(Loop):
             learner.check_head()
         if "ref_T" in self._built.requires:
             frozen = config.learner.precision == FOUR_BITS  # adapters that are not trained add nothing to its weights
-            self._reference = Learner(
+            self._reference = self._models.reference(
                 self._start.model, config.learner if frozen else replace(config.learner, lora=None)
             )
         if self._built.critic is not None:
             device = config.critic.learner.device or config.learner.device
             unit = config.critic.unit or self._built.returns
             how = replace(config.critic, learner=replace(config.critic.learner, device=device), unit=unit)
-            self._critic = Critic(self._start.model, how, heads=self._built.critic.heads)
+            self._critic = self._models.critic(self._start.model, how, heads=self._built.critic.heads)
             if held:
                 self._critic.restore(held)
         self._rollouts.recall(directory, step)

@@ -16,12 +16,11 @@ from palaestra.trainers.choice import ChoiceConfig, TaskChooser, draw_listed
 from palaestra.trainers.data.order import Share
 from palaestra.trainers.device import FOUR_BITS
 from palaestra.trainers.fillers import SHOWN, needs_of
-from palaestra.trainers.learner import Learner
 from palaestra.trainers.loops.changes import accept_settings, check_replay
 from palaestra.trainers.loops.config import TrainConfig
 from palaestra.trainers.loops.grpo import GrpoLoop
 from palaestra.trainers.loops.imitation_config import SftConfig
-from palaestra.trainers.loops.loop import Loop, MakeLearner
+from palaestra.trainers.loops.loop import Loop
 from palaestra.trainers.loops.material import initial_policy
 from palaestra.trainers.loops.placement import place
 from palaestra.trainers.loops.reading import config_document
@@ -32,6 +31,7 @@ from palaestra.trainers.loops.self_imitation import SelfImitationLoop
 from palaestra.trainers.loops.sft import SftLoop
 from palaestra.trainers.loops.stage import StageResult, run_loop
 from palaestra.trainers.loops.worlds import RunWorlds
+from palaestra.trainers.model_factory import LocalModels, ModelFactory
 from palaestra.trainers.monitors import OpenTracker, Tracker, tracker_named
 from palaestra.trainers.policy import Policy
 from palaestra.trainers.products import Nvfp4Products
@@ -148,7 +148,7 @@ def run(
     *,
     replay: Path | None = None,
     amend: bool = False,
-    learners: MakeLearner = Learner,
+    models: ModelFactory | None = None,
     bar: OpenProgressBar = silent,
     say: Callable[[str], None] = print,
 ) -> StageResult:
@@ -160,7 +160,7 @@ def run(
         replay: The folder of a run to replay.
         amend: Whether settings that change what later steps learn may differ from those of the run in `out`. The
             changes are written into the run's lineage.
-        learners: Makes the learner of each stage.
+        models: Makes the models of each stage. Default: in this process.
         bar: Opens a progress bar.
         say: Called with messages, such as the step that a stage resumes from, and alarms.
 
@@ -169,6 +169,7 @@ def run(
         PalaestraError: see `run_loop`.
     """
     config = plan.config
+    models = models or LocalModels()
     recorded = _record(replay, config, say) if replay is not None else {}
     for entry in accept_settings(out, config, amend=amend):
         say(f"changed from {entry.sentence()}")
@@ -177,7 +178,7 @@ def run(
     guard = Guard(config.contamination_lists)
     # Settings were compared above with those of the last start: a save may be from an earlier one.
     carry = partial(
-        run_loop, threads=config.threads, trackers=trackers, learners=learners, amend=True, bar=bar, say=say
+        run_loop, threads=config.threads, trackers=trackers, learners=models.learner, amend=True, bar=bar, say=say
     )
 
     result: StageResult | None = None
@@ -185,7 +186,7 @@ def run(
         start = plan.policy if result is None else result.policy
         if config.stages[name].learner.precision == FOUR_BITS:
             start.model.freeze(Nvfp4Products())  # in place, so that nothing keeps the old weights
-        loop = _make_loop(plan, name, start, guard=guard, replay=recorded.get(name), say=say)
+        loop = _make_loop(plan, name, start, models=models, guard=guard, replay=recorded.get(name), say=say)
         result = carry(loop, out / name)
     assert result is not None, "settings without a stage are refused when they are read"
     return result
@@ -196,6 +197,7 @@ def _make_loop(
     name: str,
     start: Policy,
     *,
+    models: ModelFactory,
     guard: Guard,
     replay: RecordedRun | None,
     say: Callable[[str], None],
@@ -206,6 +208,7 @@ def _make_loop(
         plan: The plan of the run.
         name: The stage's name.
         start: The initial policy.
+        models: Makes the models.
         guard: Refuses tasks that policies are measured on.
         replay: The recorded stage to replay.
         say: Called with alarms and faults.
@@ -232,6 +235,7 @@ def _make_loop(
             guard=guard,
             shares=shares,
             chooser=chooser,
+            models=models,
             demonstrations={} if shown is None else worlds.by_reference(shown.episodes, file=shown.file),
         )
     return SelfImitationLoop(

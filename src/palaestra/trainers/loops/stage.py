@@ -64,7 +64,7 @@ def run_loop(
         directory: Its folder: `checkpoint` and `checkpoint.previous` inside it, and what the loop and trackers log.
         threads: Of the arithmetic, for the learner and for what else there is.
         trackers: Each opens a tracker in a folder, for steps from a number on.
-        learners: Makes the learner; a crew's where it is spread over processes.
+        learners: Makes the learner, in this process or spread over several.
         amend: Whether settings may differ from the save's that change what later steps learn.
         bar: Opens a progress bar.
         say: Told, in a sentence, where the stage goes on from.
