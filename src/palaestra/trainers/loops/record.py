@@ -22,6 +22,7 @@ from palaestra.trainers.loops.changes import compare_settings
 from palaestra.trainers.loops.saves import CHECKPOINT, StageProgress, read_progress
 from palaestra.trainers.rollouts.groups import RolloutGroup
 from palaestra.trainers.rollouts.pressure import PressureState
+from palaestra.trainers.rollouts.state import SourcePosition
 from palaestra.trajectory import Episode
 from palaestra.validation import plain_rule
 
@@ -60,6 +61,8 @@ class RecordedBatch:
     """What fillers gave that are not repeatable."""
     branches: list[RolloutGroup] | None = None
     """Continuations of those of the groups that solved nothing; `None` where none were asked for, or not played yet."""
+    position: SourcePosition | None = None
+    """What had become of every group; `None` in records of earlier versions."""
 
     @property
     def whole(self) -> list[RolloutGroup]:
@@ -104,8 +107,8 @@ class StageRecord:
             if batch.step >= step and (batch.step, _indices(batch.groups)) not in barred
         }
         """What later steps were trained on already, before the process that did it ended."""
-        self.quarantined = [batch for batch in quarantined if batch.step >= step]
-        """What later steps must not be trained on."""
+        self.quarantined = quarantined
+        """What no step must be trained on."""
 
     def batch(self, batch: RecordedBatch) -> None:
         """Write down what a step trains on; on the disk when this returns."""
@@ -232,8 +235,10 @@ class RecordedRun:
             )
 
     def start_versions(self) -> dict[int, int]:
-        """By index of each group that was trained on: the version of the weights when it began."""
-        return {group.index: group.version for batch in self.batches.values() for group in batch.groups}
+        """By index of each group that is on record: the version of the weights when it began."""
+        positions = [batch.position for batch in self.batches.values() if batch.position is not None]
+        pending = {index: version for position in positions for index, version in position.pending.items()}
+        return pending | {group.index: group.version for batch in self.batches.values() for group in batch.groups}
 
     def of_step(self, step: int) -> RecordedBatch:
         """What step number `step` was trained on.
