@@ -12,11 +12,13 @@ from torch import Tensor
 
 from crash.loops import (
     ASYNC,
+    EXPERT,
     SYNC,
     WARM,
     WORLD,
     Stopped,
     grpo_loop,
+    imitating_loop,
     ledger,
     run,
     sft_loop,
@@ -26,7 +28,14 @@ from palaestra.digest import digest
 from palaestra.errors import DivergedError, StoppedError
 from palaestra.trainers.branching import GrpoBranchingConfig
 from palaestra.trainers.choice import ChoiceConfig, TaskChooser
-from palaestra.trainers.loops import GrpoLoop, RecordedRun, SaveConfig, recorded_batches, tasks_of
+from palaestra.trainers.loops import (
+    GrpoLoop,
+    RecordedRun,
+    SaveConfig,
+    SelfImitationLoop,
+    recorded_batches,
+    tasks_of,
+)
 from palaestra.trainers.loops import rollouts as rollouts_module
 from palaestra.trainers.loops.record import RecordedBatch, quarantined_batches
 from palaestra.trainers.objectives import Metrics, ObjectiveConfig
@@ -35,6 +44,7 @@ from palaestra.trainers.rollouts.groups import RolloutGroup
 from palaestra.trainers.rollouts.job import RolloutJob
 from palaestra.trainers.rollouts.play_all import play_all
 from palaestra.trainers.rollouts.pool import PoolConfig, RolloutPool, RolloutResult
+from palaestra.trainers.rollouts.source import GroupSource
 from palaestra.trainers.rollouts.staleness import Staleness
 
 BANDIT = ChoiceConfig(rule="bandit", memory=0.5, floor=0.01)
@@ -144,9 +154,42 @@ def test_batches_that_do_not_say_what_became_of_every_group_are_drawn_anew(warm:
     first, second, third = map(orjson.loads, file.read_bytes().splitlines())
     del second["position"]
     file.write_bytes(b"".join(orjson.dumps(batch) + b"\n" for batch in (first, second, third)))
+    with pytest.raises(Stopped):
+        run(stopped(grpo_loop(warm, config), 2), tmp_path / "broken")
     again = run(grpo_loop(warm, config), tmp_path / "broken")
     assert [batch.step for batch in recorded_batches(tmp_path / "broken")] == [0, 1, 2, 1, 2, 3]
     assert again.policy.digest() == straight.policy.digest()
+
+
+@pytest.mark.parametrize("kind", ["grpo", "expert"])
+def test_rollouts_on_record_count_for_the_time_of_a_stage(
+    kind: str, warm: Policy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A clock that goes on when a batch is drawn, and not when it is read: the stage ends with the same step."""
+    seconds = 0.0
+    taken = GroupSource.take
+
+    async def take(
+        source: GroupSource, timeout: float | None = None, *, only: Sequence[int] | None = None
+    ) -> list[RolloutGroup]:
+        nonlocal seconds
+        seconds += 10.0
+        return await taken(source, timeout, only=only)
+
+    def loop() -> GrpoLoop | SelfImitationLoop:
+        if kind == "grpo":
+            made: GrpoLoop | SelfImitationLoop = grpo_loop(warm, replace(SYNC, save=RARELY, cpu_seconds=25.0))
+        else:
+            made = imitating_loop(warm, replace(EXPERT, save=RARELY, cpu_seconds=25.0, updates=1))
+        made.meter._clock = lambda: seconds
+        return made
+
+    monkeypatch.setattr(GroupSource, "take", take)
+    assert run(loop(), tmp_path / "straight").progress.step == 3
+    with pytest.raises(Stopped):
+        run(stopped(loop(), 2), tmp_path / "broken")
+    again = run(loop(), tmp_path / "broken")
+    assert (again.progress.step, again.progress.cpu_seconds) == (3, 30.0)
 
 
 def stop_in_branching(monkeypatch: pytest.MonkeyPatch, at: int) -> None:

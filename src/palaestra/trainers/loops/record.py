@@ -61,6 +61,8 @@ class RecordedBatch:
     """What fillers gave that are not repeatable."""
     branches: list[RolloutGroup] | None = None
     """Continuations of those of the groups that solved nothing; `None` where none were asked for, or not played yet."""
+    cpu_seconds: float = field(default=0.0, compare=False)
+    """Processor seconds of the stage when it was recorded; see `CpuMeter`."""
     position: SourcePosition | None = None
     """What had become of every group; `None` in records of earlier versions."""
 
@@ -101,14 +103,15 @@ class StageRecord:
         """Where batches are listed that training diverged on."""
         quarantined = quarantined_batches(directory)
         barred = {(batch.step, batch.groups) for batch in quarantined}
-        self.kept = {
-            batch.step: batch
-            for batch in recorded_batches(directory)
-            if batch.step >= step and (batch.step, _indices(batch.groups)) not in barred
-        }
+        self.kept: dict[int, RecordedBatch] = {}
         """What later steps were trained on already, before the process that did it ended."""
         self.quarantined = quarantined
         """What no step must be trained on."""
+        for batch in recorded_batches(directory):
+            for later in [one for one in self.kept if one > batch.step]:
+                del self.kept[later]  # they followed from an earlier try of this step
+            if batch.step >= step and (batch.step, _indices(batch.groups)) not in barred:
+                self.kept[batch.step] = batch
 
     def batch(self, batch: RecordedBatch) -> None:
         """Write down what a step trains on; on the disk when this returns."""

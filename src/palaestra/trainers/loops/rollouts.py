@@ -17,6 +17,7 @@ from palaestra.errors import CheckpointError
 from palaestra.trainers.branching import Brancher
 from palaestra.trainers.choice import GroupOutcome, TaskChooser
 from palaestra.trainers.engines.engine import InFlight, Weights
+from palaestra.trainers.loops.cpu_meter import CpuMeter
 from palaestra.trainers.loops.engines import engine_of
 from palaestra.trainers.loops.record import (
     RecordedBatch,
@@ -108,6 +109,8 @@ class StageRollouts:
         self._replay = replay
         self._say = say
         self._opened = AsyncExitStack()
+        self.meter = CpuMeter()
+        """What counts the stage's processor time."""
         self._settled: _RolloutState | None = None
         self._chosen: Metrics = {}
         self._branched: Metrics = {}
@@ -259,6 +262,7 @@ class StageRollouts:
         """What is recorded for a step, and what it lacks: the run was stopped then, or a model that judges failed."""
         step, groups, branches, columns = recorded.step, recorded.groups, recorded.branches, recorded.tensors()
         self._source.retake(groups, position)
+        self.meter.catch_up(recorded.cpu_seconds)
         self._pool.pressure.restore(recorded.pressure)
         lacking = (branches is None and self._brancher is not None, columns.keys() < asked)
         if lacking[0]:
@@ -322,6 +326,7 @@ class StageRollouts:
                 pressure=self._pool.pressure.state(),
                 columns=kept,
                 branches=branches,
+                cpu_seconds=self.meter.read(),
                 position=self._source.position(),
             )
         )
