@@ -28,6 +28,7 @@ from palaestra.digest import digest
 from palaestra.errors import DivergedError, StoppedError
 from palaestra.trainers.branching import GrpoBranchingConfig
 from palaestra.trainers.choice import ChoiceConfig, TaskChooser
+from palaestra.trainers.engines.replicas import ReplicasConfig
 from palaestra.trainers.loops import (
     GrpoLoop,
     RecordedRun,
@@ -111,14 +112,19 @@ def test_a_drained_run_leaves_a_batch_out_and_draws_the_steps_before_it_as_it_di
     assert trained.isdisjoint(bad.groups)
 
 
+@pytest.mark.parametrize("replicas", [None, ReplicasConfig(count=2)])
 def test_an_asynchronous_run_whose_tasks_follow_from_results_replays(
-    warm: Policy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    replicas: ReplicasConfig | None, warm: Policy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where groups began later than they might have, for want of room, and no step took them."""
     tasks = tasks_of(WORLD)
     monkeypatch.setattr(TaskChooser, "task", lambda _, index, version: tasks[(index + 3 * version) % len(tasks)])
     config = replace(
-        ASYNC, choice=BANDIT, limits=Staleness(per_step=2, staleness=3, window=2), pool=PoolConfig(agents=6)
+        ASYNC,
+        choice=BANDIT,
+        limits=Staleness(per_step=2, staleness=3, window=2),
+        pool=PoolConfig(agents=6),
+        replicas=replicas,
     )
     whole = run(grpo_loop(warm, config), tmp_path / "whole")
     again = run(grpo_loop(warm, config, replay=RecordedRun.of(tmp_path / "whole")), tmp_path / "again")

@@ -7,7 +7,7 @@ schedule as well a whole run can be gone through again.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import orjson
 import torch
@@ -27,6 +27,8 @@ from palaestra.trajectory import Episode
 from palaestra.validation import plain_rule
 
 _BATCHES, _SCHEDULE, _QUARANTINE = "batches.jsonl", "schedule-{}.jsonl", "quarantine.jsonl"
+_GROUPS = "groups.jsonl"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +79,15 @@ class RecordedBatch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedGroup:
+    """A group that was begun, whether or not a step took it."""
+
+    index: int
+    version: int
+    """The version of the weights when it was begun."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class QuarantinedBatch:
     """A batch on which training diverged: no step is trained on it again."""
 
@@ -98,6 +109,7 @@ class StageRecord:
 
     def __init__(self, directory: Path, *, step: int) -> None:
         self._log = Log(directory / _BATCHES)
+        self._groups = Log(directory / _GROUPS)
         self._schedule = Log(directory / _SCHEDULE.format(len(_schedules(directory))))
         self.quarantine_file = directory / _QUARANTINE
         """Where batches are listed that training diverged on."""
@@ -126,6 +138,10 @@ class StageRecord:
             log.append(orjson.dumps(batch))
             log.sync()
 
+    def group(self, index: int, version: int) -> None:
+        """Write down that a group was begun under weights of a version."""
+        self._groups.append(orjson.dumps(RecordedGroup(index=index, version=version)))
+
     def event(self, line: bytes) -> None:
         """Write down a decision of the engine."""
         self._schedule.append(line.rstrip(b"\n"))
@@ -135,6 +151,7 @@ class StageRecord:
         if not self._schedule.closed:  # by a fault, which somebody was told
             self._schedule.sync()
         self._log.close()
+        self._groups.close()
         self._schedule.close()
 
 
@@ -165,9 +182,22 @@ def quarantined_batches(directory: Path) -> list[QuarantinedBatch]:
     Raises:
         RecordError: a line cannot be read.
     """
-    path = directory / _QUARANTINE
+    return _read_lines(directory / _QUARANTINE, _QUARANTINED)
+
+
+def recorded_groups(directory: Path) -> list[RecordedGroup]:
+    """The groups that the run in `directory` began, in order; none in records of earlier versions.
+
+    Raises:
+        RecordError: a line cannot be read.
+    """
+    return _read_lines(directory / _GROUPS, _GROUP)
+
+
+def _read_lines(path: Path, adapter: TypeAdapter[T]) -> list[T]:
+    """The records of a log; none if there is no such file."""
     try:
-        return [_QUARANTINED.validate_json(line) for line in (read_log(path) if path.exists() else ())]
+        return [adapter.validate_json(line) for line in (read_log(path) if path.exists() else ())]
     except ValidationError as error:
         raise RecordError(f"{path}: {plain_rule(error.errors()[0]['msg'])}; remove the folder to begin anew") from error
 
@@ -184,6 +214,7 @@ def _indices(groups: Sequence[RolloutGroup]) -> tuple[int, ...]:
 
 
 _BATCH: TypeAdapter[RecordedBatch] = TypeAdapter(RecordedBatch)
+_GROUP: TypeAdapter[RecordedGroup] = TypeAdapter(RecordedGroup)
 _QUARANTINED: TypeAdapter[QuarantinedBatch] = TypeAdapter(QuarantinedBatch)
 
 
@@ -199,6 +230,8 @@ class RecordedRun:
     """Of what it worked on."""
     settings: Mapping[str, Json]
     """By their full names."""
+    groups: Sequence[RecordedGroup] = ()
+    """Every group that was begun; none in records of earlier versions."""
 
     @classmethod
     def of(cls, directory: Path) -> "RecordedRun":
@@ -217,6 +250,7 @@ class RecordedRun:
             directory=directory,
             schedule=read_log(schedules[0]),
             batches={batch.step: batch for batch in recorded_batches(directory)},
+            groups=recorded_groups(directory),
             fingerprint=progress.config,
             settings=progress.settings,
         )
@@ -239,9 +273,8 @@ class RecordedRun:
 
     def start_versions(self) -> dict[int, int]:
         """By index of each group that is on record: the version of the weights when it began."""
-        positions = [batch.position for batch in self.batches.values() if batch.position is not None]
-        pending = {index: version for position in positions for index, version in position.pending.items()}
-        return pending | {group.index: group.version for batch in self.batches.values() for group in batch.groups}
+        taken = {group.index: group.version for batch in self.batches.values() for group in batch.groups}
+        return taken | {group.index: group.version for group in self.groups}
 
     def of_step(self, step: int) -> RecordedBatch:
         """What step number `step` was trained on.

@@ -175,6 +175,7 @@ class StageRollouts:
             refill=refill,
             drain=self._drains,
             begun=None if self._replay is None else self._replay.start_versions(),
+            on_begin=self.record.group,
             say=self._fault,
         )
         stack.push_async_callback(self._source.close)

@@ -46,6 +46,7 @@ class GroupSource:
             begun earlier, and each plays what it played then.
         drain: Whether a step's groups are taken only once every group that may be begun is complete. Each group is
             then begun exactly `limits.staleness` versions before its step, or at the first version.
+        on_begin: Called with the index of each group that begins, and the version of the weights.
         say: Called with a sentence about each dropped group.
     """
 
@@ -61,9 +62,11 @@ class GroupSource:
         refill: int = 0,
         drain: bool = False,
         begun: Mapping[int, int] | None = None,
+        on_begin: Callable[[int, int], None] = lambda index, version: None,
         say: Callable[[str], None] = print,
     ) -> None:
         self._begun = begun or {}
+        self._on_begin = on_begin
         self._wanted = wanted
         self._drain = drain
         self._refill = refill
@@ -254,6 +257,7 @@ class GroupSource:
         index = self._order.begin()
         growing = OpenGroup(index, self._begun.get(index, self.version), self._plan, self._rule)
         self._groups[index] = growing
+        self._on_begin(index, growing.version)
         self._count(groups=1, started=growing.planned)
         if growing.index in self._barred:
             self._drop(growing)
