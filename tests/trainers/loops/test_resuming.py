@@ -25,7 +25,7 @@ from crash.loops import (
     stopped,
 )  # fmt: skip
 from palaestra.digest import digest
-from palaestra.errors import DivergedError, StoppedError
+from palaestra.errors import DivergedError, ReplayError, StoppedError
 from palaestra.trainers.branching import GrpoBranchingConfig
 from palaestra.trainers.choice import ChoiceConfig, TaskChooser
 from palaestra.trainers.engines.replicas import ReplicasConfig
@@ -130,6 +130,18 @@ def test_an_asynchronous_run_whose_tasks_follow_from_results_replays(
     again = run(grpo_loop(warm, config, replay=RecordedRun.of(tmp_path / "whole")), tmp_path / "again")
     assert again.policy.digest() == whole.policy.digest()
     assert ledger(tmp_path / "again") == ledger(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("save", [SYNC.save, RARELY])
+def test_a_replay_that_was_killed_is_begun_anew(save: SaveConfig, warm: Policy, tmp_path: Path) -> None:
+    """An engine can follow a record from its first step only."""
+    config = replace(SYNC, save=save, patience=5.0)
+    run(grpo_loop(warm, config), tmp_path / "whole")
+    replay = RecordedRun.of(tmp_path / "whole")
+    with pytest.raises(Stopped):
+        run(stopped(grpo_loop(warm, config, replay=replay), 2), tmp_path / "again")
+    with pytest.raises(ReplayError, match=r"again has steps of a replay that was interrupted.*remove the folder"):
+        run(grpo_loop(warm, config, replay=replay), tmp_path / "again")
 
 
 REFILLED = replace(

@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 from torch import Tensor
 
-from palaestra.errors import CheckpointError
+from palaestra.errors import CheckpointError, ReplayError
 from palaestra.trainers.branching import Brancher
 from palaestra.trainers.choice import GroupOutcome, TaskChooser
 from palaestra.trainers.engines.engine import InFlight, Weights
@@ -147,11 +147,17 @@ class StageRollouts:
 
         Raises:
             ConfigError: a solution leaves no room for a trajectory of full length.
+            ReplayError: a replay was interrupted before.
         """
         solutions = solutions or {}
         config, stack = self._config, self._opened
         self.record = StageRecord(directory, step=step)
         stack.callback(self.record.close)
+        if self._replay is not None and (step or self.record.kept):
+            raise ReplayError(
+                f"{directory} has steps of a replay that was interrupted, and an engine follows a record from its first "
+                "step only; remove the folder, or give another with --out"
+            )
         opened = self._make_worlds()
         stack.push_async_callback(opened.close)
         self._engine = engine_of(
