@@ -61,7 +61,7 @@ class Training:
     field: Field
     source: GroupSource
     taken: list[RolloutGroup]
-    positions: list[SourcePosition] = field(default_factory=list[SourcePosition])
+    positions: list[SourcePosition]
     """What had become of every group when each step had its groups."""
 
     async def step(self, timeout: float | None = 1000.0) -> list[RolloutGroup]:
@@ -112,6 +112,7 @@ async def training(
     refill: int = 0,
     drain: bool = False,
     begun: Mapping[int, int] | None = None,
+    on_begin: Callable[[int, int], None] = lambda index, version: None,
 ) -> AsyncGenerator[Training]:
     """A source at work, gone on with from `state` where there is one."""
     async with playing(engine=engine, deed=deed, config=config) as field:
@@ -124,12 +125,13 @@ async def training(
             refill=refill,
             drain=drain,
             begun=begun,
+            on_begin=on_begin,
             say=field.said.append,
         )
         if state is not None:
             source.restore(load_state(state))
             await field.engine.update_weights({}, source.version)
-        at_work = Training(field=field, source=source, taken=[])
+        at_work = Training(field=field, source=source, taken=[], positions=[])
         try:
             yield at_work
         finally:

@@ -47,6 +47,7 @@ from palaestra.trainers.rollouts.play_all import play_all
 from palaestra.trainers.rollouts.pool import PoolConfig, RolloutPool, RolloutResult
 from palaestra.trainers.rollouts.source import GroupSource
 from palaestra.trainers.rollouts.staleness import Staleness
+from palaestra.trajectory import Episode, Tokens
 
 BANDIT = ChoiceConfig(rule="bandit", memory=0.5, floor=0.01)
 RARELY = SaveConfig(every=100, minutes=None)
@@ -82,9 +83,15 @@ def last_batches(directory: Path) -> dict[int, RecordedBatch]:
 def drawn(batch: RecordedBatch) -> list[tuple[int, int, str, str]]:
     """The groups of a batch: index, version, task, and a digest of the tokens."""
     return [
-        (group.index, group.version, group.task, digest([e.segments[0].tokens.ids for e in group.episodes]))
+        (group.index, group.version, group.task, digest([tokens_of(episode).ids for episode in group.episodes]))
         for group in batch.groups
     ]
+
+
+def tokens_of(episode: Episode) -> Tokens:
+    tokens = episode.segments[0].tokens
+    assert tokens is not None
+    return tokens
 
 
 def ages(batch: RecordedBatch) -> set[int]:
@@ -92,8 +99,7 @@ def ages(batch: RecordedBatch) -> set[int]:
     found: set[int] = set()
     for group in batch.groups:
         for episode in group.episodes:
-            tokens = episode.segments[0].tokens
-            assert tokens is not None
+            tokens = tokens_of(episode)
             found |= {batch.step - v for v, own in zip(tokens.versions, tokens.sampled, strict=True) if own}
     return found
 
@@ -118,7 +124,11 @@ def test_an_asynchronous_run_whose_tasks_follow_from_results_replays(
 ) -> None:
     """Also where groups began later than they might have, for want of room, and no step took them."""
     tasks = tasks_of(WORLD)
-    monkeypatch.setattr(TaskChooser, "task", lambda _, index, version: tasks[(index + 3 * version) % len(tasks)])
+
+    def task(chooser: TaskChooser, index: int, version: int) -> str:
+        return tasks[(index + 3 * version) % len(tasks)]
+
+    monkeypatch.setattr(TaskChooser, "task", task)
     config = replace(
         ASYNC,
         choice=BANDIT,
@@ -234,10 +244,10 @@ def test_a_signal_during_continuations_loses_no_group_of_an_asynchronous_run(
     stop_in_branching(monkeypatch, 2)
     with pytest.raises(StoppedError):
         run(grpo_loop(warm, config), tmp_path / "grpo")
-    before = ledger(tmp_path / "grpo")
+    before = last_batches(tmp_path / "grpo")
     result = run(grpo_loop(warm, config), tmp_path / "grpo")
     after = last_batches(tmp_path / "grpo")
-    assert [[step, [[g.index, [e.id for e in g.episodes]] for g in after[step].groups]] for step, _ in before] == before
+    assert {step: drawn(after[step]) for step in before} == {step: drawn(batch) for step, batch in before.items()}
     trained = [episode.id for batch in after.values() for group in batch.groups for episode in group.episodes]
     assert len(set(trained)) == len(trained) == result.progress.history[-1]["rollouts/handed"]
 

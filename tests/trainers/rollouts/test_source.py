@@ -235,10 +235,15 @@ def test_no_group_begins_before_the_version_at_which_it_did_in_another_run() -> 
     async def main() -> None:
         limits = Staleness(per_step=1, staleness=2)
         begun = {0: 0, 1: 1, 4: 4, 5: 4}
-        async with training(limits, begun=begun) as at_work:
+        seen: list[tuple[int, int]] = []
+        async with training(
+            limits, begun=begun, on_begin=lambda index, version: seen.append((index, version))
+        ) as at_work:
             for _ in range(6):
                 await at_work.step()
             assert [group.version for group in at_work.taken] == [0, 1, 1, 1, 4, 4]
+            pending = at_work.source.position().pending
+            assert seen == [*enumerate([0, 1, 1, 1, 4, 4]), *pending.items()]
 
     run(main())
 

@@ -155,8 +155,8 @@ class StageRollouts:
         stack.callback(self.record.close)
         if self._replay is not None and (step or self.record.kept):
             raise ReplayError(
-                f"{directory} has steps of a replay that was interrupted, and an engine follows a record from its first "
-                "step only; remove the folder, or give another with --out"
+                f"{directory} has steps of a replay that was interrupted, and an engine follows a record from its "
+                "first step only; remove the folder, or give another with --out"
             )
         opened = self._make_worlds()
         stack.push_async_callback(opened.close)
