@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 
 import pytest
 from hypothesis import example, given, settings
@@ -13,7 +14,7 @@ from palaestra.trainers.rollouts.groups import GroupRule, RolloutGroup, TaskPlan
 from palaestra.trainers.rollouts.staleness import Staleness
 from palaestra.trainers.rollouts.state import SourceCounts, SourcePosition, SourceState, dump_state, load_state
 from pooled.clock import run
-from pooled.field import PLAN, ByVersion, Training, training
+from pooled.field import CONFIG, PLAN, ByVersion, Training, training
 from pooled.narrow import Narrow
 from pooled.unruly import Call, Deed, meek, stormy
 from rollouts.engine import ScriptedEngine
@@ -128,6 +129,31 @@ def test_batches_on_record_behind_the_save_are_taken_again_and_nothing_twice(
     if positions[saved // limits.per_step :]:  # what was pending then keeps its version, and so its task
         pending = positions[-1].pending
         assert all(group.version == pending[group.index] for group in later if group.index in pending)
+
+
+def test_groups_that_began_while_a_step_was_trained_keep_their_tasks() -> None:
+    """They are in no save, and the batch of the next step says when they began."""
+    limits, plan = Staleness(per_step=1, staleness=4), TaskPlan(tasks(), size=3, seed=5, choice=ByVersion())
+    narrow = replace(CONFIG, agents=3)
+
+    async def main() -> None:
+        async with training(limits, plan=plan, engine=_slow, config=narrow) as at_work:
+            state = dump_state(at_work.source.state())
+            await at_work.source.take(None)
+            at_work.source.advance(1)
+            await at_work.source.take(None)
+            await asyncio.sleep(3)  # training
+            at_work.source.advance(2)
+            groups, position = await at_work.source.take(None), at_work.source.position()
+        assert 1 in position.pending.values(), "none began during training"
+        async with training(limits, plan=plan, engine=_slow, config=narrow, state=state) as at_work:
+            at_work.source.advance(2)
+            at_work.source.retake(groups, position)
+            at_work.source.advance(3)
+            (group,) = await at_work.source.take(None)
+            assert (group.version, group.task) == (1, ByVersion().task(group.index, 1))
+
+    run(main())
 
 
 @settings(deadline=None, max_examples=10)
