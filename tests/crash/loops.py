@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from palaestra.records import Json
 from palaestra.trainers.branching import BranchingConfig, GrpoBranchingConfig
-from palaestra.trainers.choice import TaskChooser, group_families
+from palaestra.trainers.choice import ChoiceConfig, TaskChooser, group_families
 from palaestra.trainers.engines.native import NativeConfig
 from palaestra.trainers.learner import LearnerConfig
 from palaestra.trainers.loops.config import ModelConfig, PolicyConfig, WorldConfig
@@ -98,6 +98,13 @@ def sft_loop(*, steps: int = SFT.steps, name: str = "sft") -> SftLoop:
     return SftLoop(replace(SFT, steps=steps), seen, seed=0, start=initial_policy(POLICY, seen, seed=0), name=name)
 
 
+def make_chooser(choice: ChoiceConfig, *, seed: int) -> TaskChooser | None:
+    """The chooser of the library's tasks; `None` if they are dealt."""
+    if choice.rule == "deal":
+        return None
+    return TaskChooser(choice, group_families(tasks_of(WORLD), (), {}), names=(choice.rule, seed))
+
+
 def grpo_loop(
     start: Policy,
     config: GrpoConfig,
@@ -114,6 +121,7 @@ def grpo_loop(
         worlds=partial(worlds_of, world, start.codec.format.name),
         seed=seed,
         start=start,
+        chooser=make_chooser(config.choice, seed=seed),
         say=(said if said is not None else Told()).append,
         replay=replay,
         demonstrations={episode.task.id: episode for episode in demonstrations()},
@@ -129,10 +137,6 @@ def imitating_loop(
     said: Told | None = None,
 ) -> SelfImitationLoop:
     """Expert iteration or rejection sampling in the library."""
-    chooser = None
-    if config.choice.rule != "deal":
-        families = group_families(tasks_of(WORLD), (), {})
-        chooser = TaskChooser(config.choice, families, names=(config.choice.rule, seed))
     return SelfImitationLoop(
         config,
         tasks=tasks_of(WORLD),
@@ -140,7 +144,7 @@ def imitating_loop(
         seed=seed,
         start=start,
         demonstrations=demonstrations()[:4],
-        chooser=chooser,
+        chooser=make_chooser(config.choice, seed=seed),
         say=(said if said is not None else Told()).append,
         replay=replay,
     )

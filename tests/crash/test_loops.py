@@ -63,5 +63,5 @@ def test_kills_at_random_moments_lose_nothing_that_was_acknowledged(tmp_path: Pa
                 assert retrained(runs, kind, here, tmp_path / "retrained") == result
                 shutil.rmtree(tmp_path / "retrained")
             left = {path.name for path in (here / "grpo").iterdir() if not path.name.startswith("schedule-")}
-            assert left == {"batches.jsonl", "checkpoint", "checkpoint.previous"}
+            assert left == {"batches.jsonl", "groups.jsonl", "checkpoint", "checkpoint.previous"}
             finished += 1

@@ -11,7 +11,7 @@ from palaestra.trainers.rollouts.groups import GroupPlan, GroupRule, RolloutGrou
 from palaestra.trainers.rollouts.pool import PoolConfig, RolloutPool
 from palaestra.trainers.rollouts.source import GroupSource
 from palaestra.trainers.rollouts.staleness import Staleness
-from palaestra.trainers.rollouts.state import load_state
+from palaestra.trainers.rollouts.state import SourcePosition, load_state
 from palaestra.trainers.rollouts.worlds.local import LocalWorlds
 from pooled.unruly import Deed, Unruly, meek
 from rollouts.engine import ScriptedEngine
@@ -61,11 +61,14 @@ class Training:
     field: Field
     source: GroupSource
     taken: list[RolloutGroup]
+    positions: list[SourcePosition]
+    """What had become of every group when each step had its groups."""
 
     async def step(self, timeout: float | None = 1000.0) -> list[RolloutGroup]:
         """Take the groups of a step, and train on them: the weights get a new version."""
         groups = await self.source.take(timeout)
         self.taken += groups
+        self.positions.append(self.source.position())
         self.check()
         await self.field.engine.update_weights({}, self.source.version + 1)
         self.source.advance(self.source.version + 1)
@@ -76,12 +79,20 @@ class Training:
         counts = self.source.counts()
         ended = counts.finished + counts.failed + counts.straggled + counts.cancelled
         assert counts.started == ended + self.source.under_way
-        assert counts.groups == counts.taken + counts.broken + counts.stale + counts.unwanted + self.source.pending
+        assert counts.groups == counts.taken + counts.dropped + self.source.pending
         members = [member for group in self.source.state().groups for member in group.members]
         assert all(member.fate is None for member in members if member.begun is not None)
         assert set(self.source._saved) <= {member.trajectory for member in members if member.fate is None}
         held = sum(member.fate == "finished" for member in members)
         assert counts.finished == counts.handed + counts.discarded + held
+
+
+class ByVersion:
+    """Chooses tasks that depend on the version, as rules do that learn from results."""
+
+    def task(self, index: int, version: int) -> str:
+        """See `TaskChoice`."""
+        return tasks()[(index + 3 * version) % len(tasks())]
 
 
 PLAN = TaskPlan(tasks(), size=3, seed=5)
@@ -101,6 +112,7 @@ async def training(
     refill: int = 0,
     drain: bool = False,
     begun: Mapping[int, int] | None = None,
+    on_begin: Callable[[int, int], None] = lambda index, version: None,
 ) -> AsyncGenerator[Training]:
     """A source at work, gone on with from `state` where there is one."""
     async with playing(engine=engine, deed=deed, config=config) as field:
@@ -113,12 +125,13 @@ async def training(
             refill=refill,
             drain=drain,
             begun=begun,
+            on_begin=on_begin,
             say=field.said.append,
         )
         if state is not None:
             source.restore(load_state(state))
             await field.engine.update_weights({}, source.version)
-        at_work = Training(field=field, source=source, taken=[])
+        at_work = Training(field=field, source=source, taken=[], positions=[])
         try:
             yield at_work
         finally:

@@ -13,11 +13,11 @@ from palaestra.trainers.rollouts.groups import GroupRule, RolloutGroup, RuleKind
 from palaestra.trainers.rollouts.job import RolloutJob
 from palaestra.trainers.rollouts.player import Player
 from palaestra.trainers.rollouts.staleness import Staleness
-from palaestra.trainers.rollouts.state import dump_state
+from palaestra.trainers.rollouts.state import dump_state, load_state
 from palaestra.trainers.rollouts.worlds.local import LocalWorlds
 from palaestra.trajectory import Episode
 from pooled.clock import run
-from pooled.field import CONFIG, PLAN, SHORT, Training, training
+from pooled.field import CONFIG, PLAN, SHORT, ByVersion, Training, training
 from pooled.narrow import Narrow
 from pooled.unruly import Call, Deed, stormy
 from rollouts.engine import ScriptedEngine
@@ -235,10 +235,49 @@ def test_no_group_begins_before_the_version_at_which_it_did_in_another_run() -> 
     async def main() -> None:
         limits = Staleness(per_step=1, staleness=2)
         begun = {0: 0, 1: 1, 4: 4, 5: 4}
-        async with training(limits, begun=begun) as at_work:
+        seen: list[tuple[int, int]] = []
+        async with training(
+            limits, begun=begun, on_begin=lambda index, version: seen.append((index, version))
+        ) as at_work:
             for _ in range(6):
                 await at_work.step()
             assert [group.version for group in at_work.taken] == [0, 1, 1, 1, 4, 4]
+            pending = at_work.source.position().pending
+            assert seen == [*enumerate([0, 1, 1, 1, 4, 4]), *pending.items()]
+
+    run(main())
+
+
+def test_a_group_that_begins_later_than_in_another_run_plays_what_it_played_there() -> None:
+    async def main() -> None:
+        limits = Staleness(per_step=1, staleness=4)
+        plan, begun = TaskPlan(tasks(), size=3, seed=5, choice=ByVersion()), dict.fromkeys(range(5), 0)
+        async with training(limits, plan=plan, begun=begun, config=replace(CONFIG, agents=1)) as at_work:
+            for _ in range(5):
+                await at_work.step()
+            assert min(map(min, map(_versions, at_work.taken[4].episodes))) > 0, "it began later"
+            assert [group.task for group in at_work.taken] == [ByVersion().task(index, 0) for index in range(5)]
+
+    run(main())
+
+
+@pytest.mark.parametrize("drain", [False, True])
+def test_groups_that_are_skipped_take_no_place_and_begin_when_they_would(drain: bool) -> None:
+    async def main() -> None:
+        limits = Staleness(per_step=1, staleness=2)
+        async with training(limits, drain=drain) as at_work:
+            await at_work.step()
+            state = dump_state(at_work.source.state())
+        async with training(limits, state=state, drain=drain) as at_work:
+            pending = [group.index for group in load_state(state).groups]
+            assert pending
+            assert at_work.source.skip([0, pending[-1], 4]) == 2
+            for _ in range(4):
+                await at_work.step()
+            assert not {0, pending[-1], 4} & {group.index for group in at_work.taken}
+            assert at_work.source.counts().quarantined == 2
+            for step, group in enumerate(at_work.taken, 1):
+                assert step - group.version <= limits.bound
 
     run(main())
 

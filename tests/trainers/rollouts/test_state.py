@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import replace
 
 import pytest
 from hypothesis import example, given, settings
@@ -10,9 +12,9 @@ from hypothesis import strategies as st
 from palaestra.errors import CheckpointError, InfrastructureError, WaitError
 from palaestra.trainers.rollouts.groups import GroupRule, RolloutGroup, TaskPlan
 from palaestra.trainers.rollouts.staleness import Staleness
-from palaestra.trainers.rollouts.state import SourceCounts, SourceState, dump_state, load_state
+from palaestra.trainers.rollouts.state import SourceCounts, SourcePosition, SourceState, dump_state, load_state
 from pooled.clock import run
-from pooled.field import PLAN, Training, training
+from pooled.field import CONFIG, PLAN, ByVersion, Training, training
 from pooled.narrow import Narrow
 from pooled.unruly import Call, Deed, meek, stormy
 from rollouts.engine import ScriptedEngine
@@ -38,6 +40,13 @@ async def _until(
         training_task.cancel()
         await asyncio.wait([training_task])
         return saved, at_work.taken
+
+
+def _chosen_by_version(
+    limits: Staleness, *, state: bytes | None = None, deed: Deed, rule: GroupRule
+) -> AbstractAsyncContextManager[Training]:
+    plan = TaskPlan(tasks(), size=3, seed=5, choice=ByVersion())
+    return training(limits, plan=plan, engine=_slow, state=state, deed=deed, rule=rule)
 
 
 async def _trained(at_work: Training, steps: int) -> None:
@@ -85,32 +94,66 @@ def test_however_often_it_is_killed_every_trajectory_is_counted_once(
 def test_batches_on_record_behind_the_save_are_taken_again_and_nothing_twice(
     limits: Staleness, save: float, kill: float, seed: int, rule: GroupRule
 ) -> None:
-    async def first() -> tuple[bytes, int, list[RolloutGroup]]:
-        async with training(limits, engine=_slow, deed=stormy(seed, faults=10), rule=rule) as at_work:
+    async def first() -> tuple[bytes, int, list[RolloutGroup], list[SourcePosition]]:
+        async with _chosen_by_version(limits, deed=stormy(seed, faults=10), rule=rule) as at_work:
             working = asyncio.create_task(_trained(at_work, 100))
             await asyncio.sleep(save)
             state, saved = dump_state(at_work.source.state()), len(at_work.taken)
             await asyncio.sleep(kill)
             working.cancel()
             await asyncio.wait([working])
-            return state, saved, at_work.taken
+            return state, saved, at_work.taken, at_work.positions
 
-    async def second(state: bytes, recorded: list[RolloutGroup]) -> tuple[list[RolloutGroup], SourceCounts]:
-        async with training(limits, engine=_slow, state=state, deed=stormy(seed + 1, faults=10), rule=rule) as at_work:
-            for at in range(0, len(recorded), limits.per_step):
-                at_work.source.retake(recorded[at : at + limits.per_step])
+    async def second(
+        state: bytes, recorded: list[RolloutGroup], positions: list[SourcePosition]
+    ) -> tuple[list[RolloutGroup], SourceCounts]:
+        deed = stormy(seed + 1, faults=10)
+        async with _chosen_by_version(limits, state=state, deed=deed, rule=rule) as at_work:
+            for number, position in enumerate(positions):
+                at = number * limits.per_step
+                at_work.source.retake(recorded[at : at + limits.per_step], position)
                 at_work.check()
+                assert at_work.source.position() == position
                 at_work.source.advance(at_work.source.version + 1)
             await at_work.field.engine.update_weights({}, at_work.source.version)
             await _trained(at_work, STEPS)
             return at_work.taken, at_work.source.counts()
 
-    state, saved, taken = run(first())
-    later, counts = run(second(state, taken[saved:]))
+    state, saved, taken, positions = run(first())
+    later, counts = run(second(state, taken[saved:], positions[saved // limits.per_step :]))
     indices = [group.index for group in [*taken, *later]]
     handed = [episode.id for group in [*taken, *later] for episode in group.episodes]
     assert len(set(indices)) == len(indices) == counts.taken
     assert len(set(handed)) == len(handed) == counts.handed
+    assert [group.task for group in later] == [ByVersion().task(group.index, group.version) for group in later]
+    if positions[saved // limits.per_step :]:  # what was pending then keeps its version, and so its task
+        pending = positions[-1].pending
+        assert all(group.version == pending[group.index] for group in later if group.index in pending)
+
+
+def test_groups_that_began_while_a_step_was_trained_keep_their_tasks() -> None:
+    """They are in no save, and the batch of the next step says when they began."""
+    limits, plan = Staleness(per_step=1, staleness=4), TaskPlan(tasks(), size=3, seed=5, choice=ByVersion())
+    narrow = replace(CONFIG, agents=3)
+
+    async def main() -> None:
+        async with training(limits, plan=plan, engine=_slow, config=narrow) as at_work:
+            state = dump_state(at_work.source.state())
+            await at_work.source.take(None)
+            at_work.source.advance(1)
+            await at_work.source.take(None)
+            await asyncio.sleep(3)  # training
+            at_work.source.advance(2)
+            groups, position = await at_work.source.take(None), at_work.source.position()
+        assert 1 in position.pending.values(), "none began during training"
+        async with training(limits, plan=plan, engine=_slow, config=narrow, state=state) as at_work:
+            at_work.source.advance(2)
+            at_work.source.retake(groups, position)
+            at_work.source.advance(3)
+            (group,) = await at_work.source.take(None)
+            assert (group.version, group.task) == (1, ByVersion().task(group.index, 1))
+
+    run(main())
 
 
 @settings(deadline=None, max_examples=10)

@@ -27,6 +27,7 @@ from palaestra.trainers.data.order import Share
 from palaestra.trainers.device import FOUR_BITS
 from palaestra.trainers.fillers import BatchFiller, FillerInput, comparisons_of
 from palaestra.trainers.learner import Learner
+from palaestra.trainers.loops.cpu_meter import CpuMeter
 from palaestra.trainers.loops.loop import LearnerThread, Loop, starting_policy
 from palaestra.trainers.loops.observed import ObservedStep
 from palaestra.trainers.loops.record import RecordedRun, share_of_time
@@ -185,6 +186,11 @@ class GrpoLoop(Loop):
         if self._config.tokens is not None:
             return sum(row[DRAWN] for row in progress.history) / self._config.tokens
         return progress.step / self._config.steps
+
+    @property
+    def meter(self) -> CpuMeter:
+        """See `Loop`; rollouts on record count what they cost when they were played."""
+        return self._rollouts.meter
 
     async def open(
         self, policy: Policy, learner: Learner, directory: Path, *, step: int, kept: bytes, held: Mapping[str, Any]

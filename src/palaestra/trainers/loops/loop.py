@@ -17,6 +17,7 @@ import torch
 from palaestra.records import Json
 from palaestra.trainers.device import FOUR_BITS
 from palaestra.trainers.learner import Learner, LearnerConfig
+from palaestra.trainers.loops.cpu_meter import CpuMeter
 from palaestra.trainers.loops.saves import (
     SaveConfig,
     StageProgress,
@@ -83,6 +84,11 @@ class Loop(ABC):
     @abstractmethod
     def share_done(self, progress: StageProgress) -> float:
         """How much of the stage is done, 0 to 1; it ends at 1."""
+
+    @property
+    def meter(self) -> CpuMeter:
+        """What counts the stage's processor time; the stage reads it once."""
+        return CpuMeter()
 
     @abstractmethod
     async def open(

@@ -7,7 +7,7 @@ schedule as well a whole run can be gone through again.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import orjson
 import torch
@@ -22,10 +22,13 @@ from palaestra.trainers.loops.changes import compare_settings
 from palaestra.trainers.loops.saves import CHECKPOINT, StageProgress, read_progress
 from palaestra.trainers.rollouts.groups import RolloutGroup
 from palaestra.trainers.rollouts.pressure import PressureState
+from palaestra.trainers.rollouts.state import SourcePosition
 from palaestra.trajectory import Episode
 from palaestra.validation import plain_rule
 
 _BATCHES, _SCHEDULE, _QUARANTINE = "batches.jsonl", "schedule-{}.jsonl", "quarantine.jsonl"
+_GROUPS = "groups.jsonl"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +63,10 @@ class RecordedBatch:
     """What fillers gave that are not repeatable."""
     branches: list[RolloutGroup] | None = None
     """Continuations of those of the groups that solved nothing; `None` where none were asked for, or not played yet."""
+    cpu_seconds: float = field(default=0.0, compare=False)
+    """Processor seconds of the stage when it was recorded; see `CpuMeter`."""
+    position: SourcePosition | None = None
+    """What had become of every group; `None` in records of earlier versions."""
 
     @property
     def whole(self) -> list[RolloutGroup]:
@@ -69,6 +76,15 @@ class RecordedBatch:
     def tensors(self) -> dict[str, Tensor]:
         """The columns."""
         return {name: column.tensor() for name, column in self.columns.items()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedGroup:
+    """A group that was begun, whether or not a step took it."""
+
+    index: int
+    version: int
+    """The version of the weights when it was begun."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,19 +109,21 @@ class StageRecord:
 
     def __init__(self, directory: Path, *, step: int) -> None:
         self._log = Log(directory / _BATCHES)
+        self._groups = Log(directory / _GROUPS)
         self._schedule = Log(directory / _SCHEDULE.format(len(_schedules(directory))))
         self.quarantine_file = directory / _QUARANTINE
         """Where batches are listed that training diverged on."""
         quarantined = quarantined_batches(directory)
         barred = {(batch.step, batch.groups) for batch in quarantined}
-        self.kept = {
-            batch.step: batch
-            for batch in recorded_batches(directory)
-            if batch.step >= step and (batch.step, _indices(batch.groups)) not in barred
-        }
+        self.kept: dict[int, RecordedBatch] = {}
         """What later steps were trained on already, before the process that did it ended."""
-        self.quarantined = [batch for batch in quarantined if batch.step >= step]
-        """What later steps must not be trained on."""
+        self.quarantined = quarantined
+        """What no step must be trained on."""
+        for batch in recorded_batches(directory):
+            for later in [one for one in self.kept if one > batch.step]:
+                del self.kept[later]  # they followed from an earlier try of this step
+            if batch.step >= step and (batch.step, _indices(batch.groups)) not in barred:
+                self.kept[batch.step] = batch
 
     def batch(self, batch: RecordedBatch) -> None:
         """Write down what a step trains on; on the disk when this returns."""
@@ -120,6 +138,10 @@ class StageRecord:
             log.append(orjson.dumps(batch))
             log.sync()
 
+    def group(self, index: int, version: int) -> None:
+        """Write down that a group was begun under weights of a version."""
+        self._groups.append(orjson.dumps(RecordedGroup(index=index, version=version)))
+
     def event(self, line: bytes) -> None:
         """Write down a decision of the engine."""
         self._schedule.append(line.rstrip(b"\n"))
@@ -129,6 +151,7 @@ class StageRecord:
         if not self._schedule.closed:  # by a fault, which somebody was told
             self._schedule.sync()
         self._log.close()
+        self._groups.close()
         self._schedule.close()
 
 
@@ -159,9 +182,22 @@ def quarantined_batches(directory: Path) -> list[QuarantinedBatch]:
     Raises:
         RecordError: a line cannot be read.
     """
-    path = directory / _QUARANTINE
+    return _read_lines(directory / _QUARANTINE, _QUARANTINED)
+
+
+def recorded_groups(directory: Path) -> list[RecordedGroup]:
+    """The groups that the run in `directory` began, in order; none in records of earlier versions.
+
+    Raises:
+        RecordError: a line cannot be read.
+    """
+    return _read_lines(directory / _GROUPS, _GROUP)
+
+
+def _read_lines(path: Path, adapter: TypeAdapter[T]) -> list[T]:
+    """The records of a log; none if there is no such file."""
     try:
-        return [_QUARANTINED.validate_json(line) for line in (read_log(path) if path.exists() else ())]
+        return [adapter.validate_json(line) for line in (read_log(path) if path.exists() else ())]
     except ValidationError as error:
         raise RecordError(f"{path}: {plain_rule(error.errors()[0]['msg'])}; remove the folder to begin anew") from error
 
@@ -178,6 +214,7 @@ def _indices(groups: Sequence[RolloutGroup]) -> tuple[int, ...]:
 
 
 _BATCH: TypeAdapter[RecordedBatch] = TypeAdapter(RecordedBatch)
+_GROUP: TypeAdapter[RecordedGroup] = TypeAdapter(RecordedGroup)
 _QUARANTINED: TypeAdapter[QuarantinedBatch] = TypeAdapter(QuarantinedBatch)
 
 
@@ -193,6 +230,8 @@ class RecordedRun:
     """Of what it worked on."""
     settings: Mapping[str, Json]
     """By their full names."""
+    groups: Sequence[RecordedGroup] = ()
+    """Every group that was begun; none in records of earlier versions."""
 
     @classmethod
     def of(cls, directory: Path) -> "RecordedRun":
@@ -211,6 +250,7 @@ class RecordedRun:
             directory=directory,
             schedule=read_log(schedules[0]),
             batches={batch.step: batch for batch in recorded_batches(directory)},
+            groups=recorded_groups(directory),
             fingerprint=progress.config,
             settings=progress.settings,
         )
@@ -232,8 +272,9 @@ class RecordedRun:
             )
 
     def start_versions(self) -> dict[int, int]:
-        """By index of each group that was trained on: the version of the weights when it began."""
-        return {group.index: group.version for batch in self.batches.values() for group in batch.groups}
+        """By index of each group that is on record: the version of the weights when it began."""
+        taken = {group.index: group.version for batch in self.batches.values() for group in batch.groups}
+        return taken | {group.index: group.version for group in self.groups}
 
     def of_step(self, step: int) -> RecordedBatch:
         """What step number `step` was trained on.

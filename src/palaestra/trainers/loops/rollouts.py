@@ -13,10 +13,11 @@ from typing import Any
 import orjson
 from torch import Tensor
 
-from palaestra.errors import CheckpointError
+from palaestra.errors import CheckpointError, ReplayError
 from palaestra.trainers.branching import Brancher
 from palaestra.trainers.choice import GroupOutcome, TaskChooser
 from palaestra.trainers.engines.engine import InFlight, Weights
+from palaestra.trainers.loops.cpu_meter import CpuMeter
 from palaestra.trainers.loops.engines import engine_of
 from palaestra.trainers.loops.record import (
     RecordedBatch,
@@ -37,7 +38,7 @@ from palaestra.trainers.rollouts.pool import RolloutPool
 from palaestra.trainers.rollouts.pressure import PressureState
 from palaestra.trainers.rollouts.rephrase import check_room
 from palaestra.trainers.rollouts.source import GroupSource
-from palaestra.trainers.rollouts.state import dump_state, load_state
+from palaestra.trainers.rollouts.state import SourcePosition, SourceState, dump_state, load_state
 from palaestra.trainers.rollouts.world import RolloutWorlds
 from palaestra.transcript import AgentTranscript
 
@@ -54,6 +55,22 @@ class StepRollouts:
     """Those that are recorded."""
     branches: list[RolloutGroup] | None
     """Continuations of those of the groups that solved nothing; `None` where the stage does not branch."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _RolloutState:
+    """What a save keeps of rollouts."""
+
+    further: bytes
+    """A JSON object with what the loop adds."""
+    source: SourceState
+    pressure: PressureState
+
+    def dump(self) -> bytes:
+        """The state as JSON."""
+        further: dict[str, Any] = orjson.loads(self.further)
+        source = orjson.Fragment(dump_state(self.source))
+        return orjson.dumps({**further, "source": source, "pressure": self.pressure})
 
 
 class StageRollouts:
@@ -92,7 +109,9 @@ class StageRollouts:
         self._replay = replay
         self._say = say
         self._opened = AsyncExitStack()
-        self._settled: bytes | None = None
+        self.meter = CpuMeter()
+        """What counts the stage's processor time."""
+        self._settled: _RolloutState | None = None
         self._chosen: Metrics = {}
         self._branched: Metrics = {}
         self._noisy: Metrics = {}
@@ -128,11 +147,17 @@ class StageRollouts:
 
         Raises:
             ConfigError: a solution leaves no room for a trajectory of full length.
+            ReplayError: a replay was interrupted before.
         """
         solutions = solutions or {}
         config, stack = self._config, self._opened
         self.record = StageRecord(directory, step=step)
         stack.callback(self.record.close)
+        if self._replay is not None and (step or self.record.kept):
+            raise ReplayError(
+                f"{directory} has steps of a replay that was interrupted, and an engine follows a record from its "
+                "first step only; remove the folder, or give another with --out"
+            )
         opened = self._make_worlds()
         stack.push_async_callback(opened.close)
         self._engine = engine_of(
@@ -156,6 +181,7 @@ class StageRollouts:
             refill=refill,
             drain=self._drains,
             begun=None if self._replay is None else self._replay.start_versions(),
+            on_begin=self.record.group,
             say=self._fault,
         )
         stack.push_async_callback(self._source.close)
@@ -214,12 +240,14 @@ class StageRollouts:
     async def _come(self, step: int, asked: frozenset[str], ask: AskColumns | None) -> StepRollouts:
         self.phase = "rollouts"
         # Where the age of rollouts is exact those of later steps were begun at a recorded one, and have to be again.
-        if not self._drains and (recorded := self.record.kept.get(step)) is not None:
-            return await self._again(recorded, asked, ask)
+        recorded = None if self._drains else self.record.kept.get(step)
+        if recorded is not None and recorded.position is not None:
+            return await self._again(recorded, recorded.position, asked, ask)
+        self.record.kept.clear()  # later steps follow from this one
         for batch in self.record.quarantined:
-            text = f"step {batch.step + 1}: {len(batch.groups)} groups are left out, since training on them diverged"
-            self.report_event("quarantine", text)
-            self._source.skip(batch.groups)
+            if skipped := self._source.skip(batch.groups):
+                text = f"step {batch.step + 1}: {skipped} groups are left out, since training on them diverged"
+                self.report_event("quarantine", text)
         self.record.quarantined.clear()
         if self._replay is None:
             groups = await self._source.take(self._config.patience)
@@ -235,10 +263,13 @@ class StageRollouts:
         self._write(step, groups, branches, columns)
         return StepRollouts(groups=groups, columns=columns, branches=branches)
 
-    async def _again(self, recorded: RecordedBatch, asked: frozenset[str], ask: AskColumns | None) -> StepRollouts:
+    async def _again(
+        self, recorded: RecordedBatch, position: SourcePosition, asked: frozenset[str], ask: AskColumns | None
+    ) -> StepRollouts:
         """What is recorded for a step, and what it lacks: the run was stopped then, or a model that judges failed."""
         step, groups, branches, columns = recorded.step, recorded.groups, recorded.branches, recorded.tensors()
-        self._source.retake(groups)
+        self._source.retake(groups, position)
+        self.meter.catch_up(recorded.cpu_seconds)
         self._pool.pressure.restore(recorded.pressure)
         lacking = (branches is None and self._brancher is not None, columns.keys() < asked)
         if lacking[0]:
@@ -252,8 +283,8 @@ class StageRollouts:
     async def _branch(self, groups: list[RolloutGroup], step: int) -> list[RolloutGroup] | None:
         """Go on from the groups that solved nothing.
 
-        Where this is interrupted a synchronous run takes the step anew, with the engine's schedule as it was. Other
-        runs keep the groups, for they are taken.
+        Where this is interrupted, a run whose state is settled takes the step anew, with the engine's schedule as it
+        was. Other runs keep the groups, for they are taken.
         """
         if self._brancher is None:
             return None
@@ -263,7 +294,7 @@ class StageRollouts:
         try:
             played = iter(await play_all(self._pool, jobs, patience=self._config.patience))
         except BaseException:
-            if self._config.limits.staleness:
+            if self._settled is None:
                 self._write(step, groups, None, {})
             raise
         version = self._source.version
@@ -295,8 +326,17 @@ class StageRollouts:
         columns: Mapping[str, Tensor],
     ) -> None:
         kept = {name: RecordedColumn.of(values) for name, values in columns.items()}
-        pressure = self._pool.pressure.state()
-        self.record.batch(RecordedBatch(step=step, groups=groups, pressure=pressure, columns=kept, branches=branches))
+        self.record.batch(
+            RecordedBatch(
+                step=step,
+                groups=groups,
+                pressure=self._pool.pressure.state(),
+                columns=kept,
+                branches=branches,
+                cpu_seconds=self.meter.read(),
+                position=self._source.position(),
+            )
+        )
 
     async def advance(self, weights: Weights | None, version: int) -> None:
         """A step was trained.
@@ -373,19 +413,21 @@ class StageRollouts:
 
     def keep(self, further: Callable[[], Mapping[str, Any]]) -> bytes:
         """What a save keeps: complete groups, trajectories under way, and what `further` adds."""
-        return self._settled or self._state(further())
+        return (self._settled or self._state(further())).dump()
 
     def settle(self, further: Callable[[], Mapping[str, Any]]) -> None:
-        """Note the state between two steps of a synchronous run, before any rollout of the next one has begun.
+        """Note the state between two steps, before any rollout of the next one has begun.
 
-        A run that is stopped in its rollouts takes that step anew, and so comes to the same end.
+        A synchronous run, or one that drains, that is stopped in its rollouts takes that step anew, and so comes to the
+        same end.
         """
-        self._settled = self._state(further()) if self._config.limits.staleness == 0 else None
+        if self._config.limits.staleness == 0 or self._drains:
+            self._settled = self._state(further())
 
-    def _state(self, further: Mapping[str, Any]) -> bytes:
-        source = orjson.Fragment(dump_state(self._source.state()))
-        pressure = self._pool.pressure.state()
-        return orjson.dumps({**further, "source": source, "pressure": pressure})
+    def _state(self, further: Mapping[str, Any]) -> _RolloutState:
+        return _RolloutState(
+            further=orjson.dumps(further), source=self._source.state(), pressure=self._pool.pressure.state()
+        )
 
     async def close(self) -> None:
         """End the rollouts, the engine and the worlds."""

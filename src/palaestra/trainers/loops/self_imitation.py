@@ -24,6 +24,7 @@ from palaestra.trainers.data.demonstration import demonstration
 from palaestra.trainers.data.flatten import flatten_tokens
 from palaestra.trainers.data.order import Share
 from palaestra.trainers.learner import Learner
+from palaestra.trainers.loops.cpu_meter import CpuMeter
 from palaestra.trainers.loops.examples import BalancedDraw, ExampleStore, draw_of_demonstrations
 from palaestra.trainers.loops.imitation_config import ExpertConfig, RejectionConfig
 from palaestra.trainers.loops.loop import LearnerThread, Loop, starting_policy
@@ -144,6 +145,11 @@ class SelfImitationLoop(Loop):
         if isinstance(self._config, ExpertConfig) and self._config.cpu_seconds is not None:
             return share_of_time(progress, self._config.cpu_seconds, self._replay)
         return progress.step / (self._config.steps + (self._rounds or 0))
+
+    @property
+    def meter(self) -> CpuMeter:
+        """See `Loop`; rollouts on record count what they cost when they were played."""
+        return self._rollouts.meter
 
     async def open(
         self, policy: Policy, learner: Learner, directory: Path, *, step: int, kept: bytes, held: Mapping[str, Any]

@@ -150,6 +150,7 @@ class _Stage:
         self._learner = learner
         self._thread = thread
         self._saver = saver
+        self._meter = loop.meter
         self._due = False
         self.saved = progress.step
         """The step of the last save that stands."""
@@ -158,7 +159,8 @@ class _Stage:
 
     async def step(self, done: float) -> Metrics | None:
         """Take the next step; `None` where it was asked to stop before anything of it was trained."""
-        begun, idle, cpu = time.monotonic(), self._thread.begun, time.process_time()
+        begun, idle = time.monotonic(), self._thread.begun
+        self._meter.begin(self.progress.cpu_seconds)
         taken = asyncio.ensure_future(self._loop.step(self._thread, self.progress.step, done))
         asked = asyncio.ensure_future(self.stop.wait())
         try:
@@ -176,7 +178,7 @@ class _Stage:
         self.progress.step += 1
         seconds = time.monotonic() - begun
         self.progress.seconds += seconds
-        self.progress.cpu_seconds += time.process_time() - cpu
+        self.progress.cpu_seconds = self._meter.read()
         if (tokens := metrics.get(DRAWN, metrics.get("tokens"))) is not None:  # without rollouts, those trained on
             metrics["speed/tokens"] = tokens / seconds
         row = {**metrics, "step": self.progress.step, "seconds": round(self.progress.seconds, 3)}

@@ -15,7 +15,14 @@ from palaestra.trainers.rollouts.groups import GroupPlan, GroupRule, Member, Ope
 from palaestra.trainers.rollouts.pool import RolloutPool, RolloutResult
 from palaestra.trainers.rollouts.script import PartialRollout
 from palaestra.trainers.rollouts.staleness import GroupOrder, Staleness
-from palaestra.trainers.rollouts.state import SourceCounts, SourceState, group_state, regrown
+from palaestra.trainers.rollouts.state import (
+    SourceCounts,
+    SourcePosition,
+    SourceState,
+    count_pending,
+    group_state,
+    regrown,
+)
 
 _HOPELESS = 8
 """The number of groups that break in a row before the source gives up."""
@@ -35,10 +42,11 @@ class GroupSource:
         wanted: Whether a complete group is used in a step; otherwise it is dropped, and the next group takes its place.
         refill: The maximum number of groups that `wanted` may drop for each group that a step takes; beyond it, all
             groups are taken.
-        begun: In a run that is replayed, the versions of the weights at which groups were begun, by index; no group is
-            begun earlier.
+        begun: In a run that is replayed, the versions of the weights at which groups were begun, by index. No group is
+            begun earlier, and each plays what it played then.
         drain: Whether a step's groups are taken only once every group that may be begun is complete. Each group is
             then begun exactly `limits.staleness` versions before its step, or at the first version.
+        on_begin: Called with the index of each group that begins, and the version of the weights.
         say: Called with a sentence about each dropped group.
     """
 
@@ -54,9 +62,11 @@ class GroupSource:
         refill: int = 0,
         drain: bool = False,
         begun: Mapping[int, int] | None = None,
+        on_begin: Callable[[int, int], None] = lambda index, version: None,
         say: Callable[[str], None] = print,
     ) -> None:
         self._begun = begun or {}
+        self._on_begin = on_begin
         self._wanted = wanted
         self._drain = drain
         self._refill = refill
@@ -70,6 +80,8 @@ class GroupSource:
         self._groups: dict[int, OpenGroup] = {}
         self._tasks: dict[str, asyncio.Task[RolloutResult]] = {}
         self._saved: dict[str, PartialRollout] = {}
+        self._barred: set[int] = set()
+        """Groups that are dropped when they begin."""
         self._timers: dict[int, asyncio.TimerHandle] = {}
         self._filler: asyncio.Task[None] | None = None
         self._progress = asyncio.Event()
@@ -143,48 +155,49 @@ class GroupSource:
         if chosen is None:
             return None
         groups = [self._groups.pop(index).group() for index in chosen]
-        self._hand(groups)
+        self._count(taken=len(groups), handed=sum(group.finished for group in groups))
+        self._count_staleness(groups)
         return groups
 
-    def _hand(self, groups: Sequence[RolloutGroup]) -> None:
-        self._count(taken=len(groups), handed=sum(group.finished for group in groups))
+    def _count_staleness(self, groups: Sequence[RolloutGroup]) -> None:
         self._staleness.update(self.version - group.version for group in groups)
 
-    def retake(self, groups: Sequence[RolloutGroup]) -> None:
-        """Take groups that were already played and taken after the state to which this source was restored.
+    def retake(self, groups: Sequence[RolloutGroup], position: SourcePosition) -> None:
+        """Take groups that were already taken after the state to which this source was restored.
 
-        Their trajectories under way are dropped, since they were finished then. Call it before the first `take`, like
-        `restore`.
+        What was played of pending groups after that state is lost; they keep their versions, and so their tasks. Groups
+        that were dropped meanwhile are dropped. Call it before the first `take`, like `restore`.
+
+        Args:
+            groups: The groups.
+            position: What `position` returned when they were taken.
         """
         assert self._filler is None, "retake comes before the first take"
-        for group in groups:
-            while self._order.begun <= group.index:
-                self._grow()
-            growing = self._groups.pop(group.index)
-            for member in growing.members:
-                self._saved.pop(member.job.trajectory, None)
-            if growing.verdict() != "complete":
-                self._order.mark_complete(group.index)
-            extra = group.finished + group.failed + group.straggled - len(growing.members)
-            self._count(
-                started=extra,
-                extra=max(0, extra),
-                finished=group.finished - growing.count("finished"),
-                failed=group.failed - growing.count("failed"),
-                straggled=group.straggled - growing.count("straggled"),
-            )
-        self._order.take_these([group.index for group in groups])
-        self._hand(groups)
+        self._stand(
+            [
+                self._groups.get(index) or OpenGroup(index, version, self._plan, self._rule)
+                for index, version in sorted(position.pending.items())
+            ],
+            begun=position.begun,
+            dropped=position.counts.dropped,
+            version=self.version,
+        )
+        self._counts = position.counts + count_pending(self._groups.values())
+        self._count_staleness(groups)
 
-    def skip(self, indices: Sequence[int]) -> None:
-        """Drop groups, begun or not, so that no step takes them; call it before the first `take`."""
+    def skip(self, indices: Sequence[int]) -> int:
+        """Drop groups, those that have not begun when they would; return how many that are. No step takes them.
+
+        Call it before the first `take`.
+        """
         assert self._filler is None, "skip comes before the first take"
-        for index in indices:
-            while self._order.begun <= index:
-                self._grow()
-            if index in self._groups:  # otherwise an earlier process dropped it
-                self._drop(self._groups[index])
-                self._count(quarantined=1)
+        pending = [self._groups[index] for index in indices if index in self._groups]
+        for growing in pending:
+            self._drop(growing)
+        self._count(quarantined=len(pending))
+        later = {index for index in indices if index >= self._order.begun}  # an earlier process dropped the others
+        self._barred |= later
+        return len(pending) + len(later)
 
     def advance(self, version: int) -> None:
         """Set the version of the weights: the number of trained steps.
@@ -241,15 +254,17 @@ class GroupSource:
         return self._order.may_begin() and self._begun.get(self._order.begun, 0) <= self.version
 
     def _begin(self) -> None:
-        growing = self._grow()
+        index = self._order.begin()
+        growing = OpenGroup(index, self._begun.get(index, self.version), self._plan, self._rule)
+        self._groups[index] = growing
+        self._on_begin(index, growing.version)
+        self._count(groups=1, started=growing.planned)
+        if growing.index in self._barred:
+            self._drop(growing)
+            self._count(quarantined=1)
+            return
         for member in growing.members:
             self._play(growing, member)
-
-    def _grow(self) -> OpenGroup:
-        growing = OpenGroup(self._order.begun, self.version, self._plan, self._rule)
-        self._groups[self._order.begin()] = growing
-        self._count(groups=1, started=growing.planned)
-        return growing
 
     def _play(self, growing: OpenGroup, member: Member) -> None:
         trajectory = member.job.trajectory
@@ -391,6 +406,14 @@ class GroupSource:
             staleness=dict(sorted(self._staleness.items())),
         )
 
+    def position(self) -> SourcePosition:
+        """What has become of every group, to take those of this step again with `retake`."""
+        return SourcePosition(
+            begun=self._order.begun,
+            pending={growing.index: growing.version for growing in self._groups.values()},
+            counts=self._counts - count_pending(self._groups.values()),
+        )
+
     def _partial_rollout(self, trajectory: str) -> PartialRollout | None:
         return self._pool.partial_rollout(trajectory) or self._saved.get(trajectory)
 
@@ -407,17 +430,21 @@ class GroupSource:
                 "not fall to the same steps; keep it, or begin a new run from the weights alone"
             )
         kept = [regrown(group, self._plan, self._rule) for group in state.groups]
-        self._groups = {growing.index: growing for growing, _ in kept}
         self._saved = {begun.job.trajectory: begun for _, half in kept for begun in half}
+        self._stand(
+            [growing for growing, _ in kept], begun=state.begun, dropped=state.counts.dropped, version=state.version
+        )
         self._counts = state.counts
         self._staleness = Counter(state.staleness)
+
+    def _stand(self, pending: Sequence[OpenGroup], *, begun: int, dropped: int, version: int) -> None:
+        """Have these groups pending and no others."""
+        self._groups = {growing.index: growing for growing in pending}
+        under_way = {member.job.trajectory for growing in pending for member in growing.under_way}
+        self._saved = {trajectory: half for trajectory, half in self._saved.items() if trajectory in under_way}
         self._order = GroupOrder(
-            self._limits,
-            version=state.version,
-            begun=state.begun,
-            dropped=state.counts.dropped,
-            pending=tuple(self._groups),
+            self._limits, version=version, begun=begun, dropped=dropped, pending=tuple(self._groups)
         )
-        for growing in self._groups.values():
+        for growing in pending:
             if growing.verdict() == "complete":
                 self._order.mark_complete(growing.index)

@@ -3,8 +3,8 @@
 Jobs are not saved, since the plan determines them.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
 
 import orjson
 from pydantic import TypeAdapter, ValidationError
@@ -91,6 +91,45 @@ class SourceCounts:
     def dropped(self) -> int:
         """The number of groups that no step takes, for any reason."""
         return self.broken + self.stale + self.unwanted + self.quarantined
+
+    def __add__(self, other: "SourceCounts") -> "SourceCounts":
+        """The sum, count by count."""
+        return SourceCounts(**{one.name: getattr(self, one.name) + getattr(other, one.name) for one in fields(self)})
+
+    def __sub__(self, other: "SourceCounts") -> "SourceCounts":
+        """The difference, count by count."""
+        return SourceCounts(**{one.name: getattr(self, one.name) - getattr(other, one.name) for one in fields(self)})
+
+
+def count_pending(groups: Iterable[OpenGroup]) -> SourceCounts:
+    """The counts of groups that are neither taken nor dropped, and of their trajectories."""
+    counts = SourceCounts()
+    for growing in groups:
+        counts += SourceCounts(
+            groups=1,
+            started=len(growing.members),
+            extra=len(growing.members) - growing.planned,
+            finished=growing.count("finished"),
+            failed=growing.count("failed"),
+            straggled=growing.count("straggled"),
+        )
+    return counts
+
+
+@record
+class SourcePosition:
+    """What has become of every group once a step has its groups.
+
+    It holds no trajectory, so it is small enough to be recorded with every batch.
+    """
+
+    begun: int
+    """The index of the next group."""
+    pending: dict[int, int]
+    """The groups that were begun and neither taken nor dropped: the version of the weights when each was begun, by its
+    index."""
+    counts: SourceCounts
+    """The counts without those of pending groups."""
 
 
 @record
