@@ -41,9 +41,11 @@ turn, the others take two for a batch.
 """
 USUAL_RATE = 3e-4
 """The learning rate of a method whose rate was not tuned."""
-TUNED: Mapping[str, Mapping[str, float]] = MappingProxyType({"long": MappingProxyType({"grpo": 3e-4, "gigpo": 3e-4})})
+TUNED: Mapping[str, Mapping[str, float]] = MappingProxyType(
+    {"long": MappingProxyType({"grpo": 3e-4, "gigpo": 3e-4, "hiper": 1e-4, "seeupo": 3e-5})}
+)
 """For each site and method, the rate that solved most of `dev` at temperature 1 in the tables `long-dev` and
-`alfworld-dev`. A method that is missing has `USUAL_RATE`."""
+`alfworld-dev`; of two equal rates, the one with less harm. A method that is missing has `USUAL_RATE`."""
 
 
 def chosen_rate(site: str, method: str) -> float:
