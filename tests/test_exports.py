@@ -295,7 +295,7 @@ EXPORTS = {
         "load_config plan_run read_config read_progress recorded_batches run run_loop tasks_of worlds_of"
     ),
     "palaestra.trainers.monitors": (
-        "TRACKERS Alarm AlarmAction AlarmConfig Alarms Collapse JsonLinesTracker OpenTracker StageEvent "
+        "TRACKERS Alarm AlarmAction AlarmConfig Alarms Collapse JsonLinesTracker OpenTracker RolloutAlarmConfig StageEvent "
         "StageReporter Tracker collapse difficulty_metrics policy_metrics read_log rollout_metrics sampled_tokens "
         "solve_rates step_figures template_metrics tracker_named"
     ),

@@ -28,7 +28,7 @@ from palaestra.trainers.choice import ChoiceConfig
 from palaestra.trainers.learner import Learner
 from palaestra.trainers.loops import ExpertConfig, RecordedRun, RejectionConfig, StageResult, recorded_batches, rollouts
 from palaestra.trainers.loops.imitation_config import KeepConfig
-from palaestra.trainers.monitors import sampled_tokens
+from palaestra.trainers.monitors import RolloutAlarmConfig, sampled_tokens
 from palaestra.trainers.objectives import Metrics, PreparedStep
 from palaestra.trainers.policy import Policy, load_policy
 from palaestra.trainers.rollouts.job import RolloutJob
@@ -342,3 +342,21 @@ def test_what_surprised_is_kept_again_when_a_run_goes_on(kind: str, warm: Policy
     again = run(imitating_loop(warm, config), tmp_path / "broken")
     assert again.policy.digest() == result.policy.digest()
     assert figures(again) == figures(result)
+
+
+# alarms
+
+
+def test_expert_iteration_reports_episodes_that_run_out_of_tokens_once_also_when_it_is_resumed(
+    warm: Policy, tmp_path: Path
+) -> None:
+    short = replace(
+        EXPERT, play=replace(EXPERT.play, context=200), alarms=RolloutAlarmConfig(window=2, token_budget=0.001)
+    )
+    said = Told()
+    with pytest.raises(Stopped):
+        run(stopped(imitating_loop(warm, short, said=said), 2), tmp_path / "expert")
+    history = run(imitating_loop(warm, short, said=said), tmp_path / "expert").progress.history
+    assert all(row["end/token_budget"] > 0.001 for row in history)
+    assert [row["alarms"] for row in history] == [0.0, 1.0, 1.0]
+    assert ["expert step 2: alarm, token exhaustion" in text for text in said].count(True) == 1

@@ -8,7 +8,7 @@ import pytest
 
 from palaestra.errors import CheckpointError, ConfigError
 from palaestra.seeding import Stream
-from palaestra.trainers.monitors import Alarm, AlarmConfig, Alarms
+from palaestra.trainers.monitors import Alarm, AlarmConfig, Alarms, RolloutAlarmConfig
 
 CONFIG = AlarmConfig(window=4)
 
@@ -211,3 +211,22 @@ def test_a_state_that_is_none_is_refused(state: dict[str, object]) -> None:
 def test_settings_that_make_no_sense_are_refused(field: str, value: float) -> None:
     with pytest.raises(ConfigError, match=f"{field}={value}"):
         replace(CONFIG, **{field: value})  # type: ignore[arg-type]
+
+
+# stages with fewer alarms
+
+
+def test_alarms_of_rollouts_check_nothing_else_and_resume() -> None:
+    alarms = Alarms(RolloutAlarmConfig(window=2, token_budget=0.1))
+    level = {"end/token_budget": 0.5, "policy/entropy": 0.0, "groups/flat": 1.0, "policy/ess": 0.0}
+    assert alarms.check(level, 0) == []
+    restored = Alarms(RolloutAlarmConfig(window=2, token_budget=0.1))
+    restored.restore(orjson.loads(orjson.dumps(alarms.state())))
+    assert [alarm.name for alarm in restored.check(level, 1)] == ["token exhaustion"]
+
+
+@pytest.mark.parametrize("kind", [RolloutAlarmConfig, AlarmConfig])
+@pytest.mark.parametrize("settings", [{"window": 1}, {"token_budget": 0.0}, {"stalling": 1.0}, {"solved_fall": -0.1}])
+def test_thresholds_of_rollouts_are_checked_in_both(kind: type[RolloutAlarmConfig], settings: dict[str, float]) -> None:
+    with pytest.raises(ConfigError, match=next(iter(settings))):
+        kind(**settings)  # type: ignore[arg-type]

@@ -252,12 +252,9 @@ class GrpoLoop(Loop):
         metrics = {**rollout_metrics(episodes), **drawn, **trained, **rollouts.metrics()}
         alarms = self._alarms.check(metrics, step)
         metrics["alarms"] = float(len(alarms))
-        for alarm in alarms:
-            if alarm.is_new:
-                text = f"{self.name} step {step + 1}: alarm, {alarm.name}: {alarm.sentence}"
-                rollouts.report_event(alarm.name, text)
-            if alarm.action == "refresh":
-                rollouts.drop_older(step + 1)
+        rollouts.report_alarms(alarms, self.name)
+        if any(alarm.action == "refresh" for alarm in alarms):
+            rollouts.drop_older(step + 1)
         rollouts.settle(self._further)
         return metrics
 

@@ -13,6 +13,7 @@ from palaestra.trainers.loops.invariance import check_invariance
 from palaestra.trainers.loops.rollout_config import GroupStageConfig
 from palaestra.trainers.loops.rollout_precision import check_four_bits
 from palaestra.trainers.loops.saves import SaveConfig
+from palaestra.trainers.monitors import RolloutAlarmConfig
 from palaestra.trainers.rollouts.pool import PoolConfig
 from palaestra.trainers.rollouts.staleness import Staleness
 
@@ -133,6 +134,8 @@ class ExpertConfig(SelfImitationConfig):
     limits: Staleness = field(default_factory=lambda: Staleness(per_step=42))
     """Groups per round, and how far rollouts may run ahead of training."""
     pool: PoolConfig = field(default_factory=lambda: PoolConfig(agents=128))
+    alarms: RolloutAlarmConfig = field(default_factory=lambda: RolloutAlarmConfig(window=4))
+    """A round has more episodes than a batch of a policy gradient, so fewer are usual."""
 
     def __post_init__(self) -> None:
         check_at_least(1, steps=self.steps, updates=self.updates)

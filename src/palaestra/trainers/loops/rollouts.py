@@ -29,7 +29,7 @@ from palaestra.trainers.loops.record import (
 )
 from palaestra.trainers.loops.rollout_config import GroupStageConfig
 from palaestra.trainers.loops.weight_noise import WeightNoise
-from palaestra.trainers.monitors import StageEvent
+from palaestra.trainers.monitors import Alarm, StageEvent
 from palaestra.trainers.objectives import Metrics
 from palaestra.trainers.policy import Policy
 from palaestra.trainers.rollouts.groups import GroupPlan, RolloutGroup
@@ -372,6 +372,12 @@ class StageRollouts:
         """Say it at once, and keep it for the trackers."""
         self._say(text)
         self._events.append(StageEvent(name=name, text=text))
+
+    def report_alarms(self, alarms: Sequence[Alarm], stage: str) -> None:
+        """Report the alarms of a step that did not sound at the step before."""
+        for alarm in alarms:
+            if alarm.is_new:
+                self.report_event(alarm.name, f"{stage} step {alarm.step + 1}: alarm, {alarm.name}: {alarm.sentence}")
 
     def _fault(self, text: str) -> None:
         self.report_event("fault", text)

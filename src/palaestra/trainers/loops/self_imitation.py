@@ -32,7 +32,7 @@ from palaestra.trainers.loops.record import RecordedRun, recorded_batches, share
 from palaestra.trainers.loops.rollouts import StageRollouts
 from palaestra.trainers.loops.saves import StageProgress
 from palaestra.trainers.loops.setting_classes import flat_settings, setting_prefix
-from palaestra.trainers.monitors import StageEvent, rollout_metrics, sampled_tokens
+from palaestra.trainers.monitors import Alarms, StageEvent, rollout_metrics, sampled_tokens
 from palaestra.trainers.monitors.rollouts import DRAWN
 from palaestra.trainers.objectives import Metrics, SupervisedObjective
 from palaestra.trainers.policy import Policy
@@ -118,6 +118,7 @@ class SelfImitationLoop(Loop):
         surprising = chooser if config.keep.order == "surprising" else None
         self._examples = ExampleStore(config.keep, expected=None if surprising is None else surprising.estimate)
         self._sampling = False
+        self._alarms = Alarms(config.alarms) if isinstance(config, ExpertConfig) else None
 
     def fingerprint(self) -> str:
         """A hash of the tasks, the world, the demonstrations, the seed and the beginning."""
@@ -170,8 +171,11 @@ class SelfImitationLoop(Loop):
         if self._sampling:
             await self._rollouts.open(policy, learner.rollout_weights(), directory, step=step)
             if kept:
-                self._rollouts.restore(orjson.loads(kept))
-            self._rollouts.settle(dict)
+                state = orjson.loads(kept)
+                self._rollouts.restore(state)
+                if self._alarms is not None and "alarms" in state:  # earlier versions had none
+                    self._alarms.restore(state["alarms"])
+            self._rollouts.settle(self._further)
 
     async def step(self, thread: LearnerThread, step: int, done: float) -> Metrics:
         """A round, or an optimiser step."""
@@ -196,8 +200,15 @@ class SelfImitationLoop(Loop):
         else:
             await rollouts.advance(None, step + 1)
         metrics |= rollouts.metrics()
-        rollouts.settle(dict)
+        if self._alarms is not None:
+            alarms = self._alarms.check(metrics, step)
+            metrics["alarms"] = float(len(alarms))
+            rollouts.report_alarms(alarms, self.name)
+        rollouts.settle(self._further)
         return metrics
+
+    def _further(self) -> dict[str, Any]:
+        return {} if self._alarms is None else {"alarms": self._alarms.state()}
 
     @property
     def _decay(self) -> list[float]:
@@ -255,12 +266,12 @@ class SelfImitationLoop(Loop):
         return self._rollouts.doing() if self._sampling else "imitating what was kept"
 
     def events(self) -> list[StageEvent]:
-        """Faults of worlds, groups that were dropped or left out."""
+        """Alarms, faults of worlds, groups that were dropped or left out."""
         return self._rollouts.events()
 
     def keep(self) -> bytes:
-        """The state of the rollouts, as long as there are any."""
-        return self._rollouts.keep(dict) if self._sampling else b""
+        """The state of the alarms and of the rollouts, as long as there are any."""
+        return self._rollouts.keep(self._further) if self._sampling else b""
 
     async def close(self) -> None:
         """End the rollouts, the engine and the worlds."""

@@ -28,7 +28,7 @@ from palaestra.trainers.loops.reading import section_of
 from palaestra.trainers.loops.rollout_config import GrpoConfig
 from palaestra.trainers.loops.saves import SaveConfig
 from palaestra.trainers.loops.weight_noise import WeightNoiseConfig
-from palaestra.trainers.monitors import AlarmConfig
+from palaestra.trainers.monitors import AlarmConfig, RolloutAlarmConfig
 from palaestra.trainers.objectives import ObjectiveConfig
 from palaestra.trainers.rollouts.budget import PlayConfig
 from palaestra.trainers.rollouts.faults import Backoff
@@ -132,6 +132,7 @@ _SECTIONS: Mapping[type, _Classes] = {
         operational="model python eager start_timeout silence environment",
         rounding="cache_bytes turns",
     ),
+    RolloutAlarmConfig: _Classes(operational="window token_budget stalling solved_fall"),
     AlarmConfig: _Classes(
         operational="window length_correlation entropy_floor entropy_fall entropy_rise entropy_calm information_fall "
         "ess flat kl kl_jump token_budget stalling solved_fall"

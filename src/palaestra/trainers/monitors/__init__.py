@@ -3,7 +3,7 @@
 Trackers with heavy packages are in their own modules, `tensorboard` and `wandb`; `TRACKERS` opens them.
 """
 
-from palaestra.trainers.monitors.alarms import Alarm, AlarmAction, AlarmConfig, Alarms
+from palaestra.trainers.monitors.alarms import Alarm, AlarmAction, AlarmConfig, Alarms, RolloutAlarmConfig
 from palaestra.trainers.monitors.collapse import Collapse, collapse
 from palaestra.trainers.monitors.difficulty import difficulty_metrics, solve_rates
 from palaestra.trainers.monitors.policy import policy_metrics
@@ -22,6 +22,7 @@ __all__ = [
     "Collapse",
     "JsonLinesTracker",
     "OpenTracker",
+    "RolloutAlarmConfig",
     "StageEvent",
     "StageReporter",
     "Tracker",

@@ -6,7 +6,7 @@ such mean of the run, and check two figures (`drift`): stalling, and points that
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from statistics import fmean, median
 from typing import Literal, TypeAlias
 
@@ -46,11 +46,29 @@ class Alarm:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AlarmConfig:
-    """The thresholds of the alarms."""
+class RolloutAlarmConfig:
+    """The thresholds of the alarms of rollouts, which every stage that samples with changing weights has."""
 
     window: int = 8
     """The number of steps that determine the usual value; with fewer steps, nothing is compared."""
+    token_budget: float = 0.2
+    """The largest share of episodes that run out of tokens, as a mean over the window."""
+    stalling: float = 0.15
+    """The largest rise of the share of unfinished episodes over its lowest mean over a window, while the share solved
+    does not rise."""
+    solved_fall: float = 0.1
+    """The largest fall of the share solved below its highest mean over a window, while points are higher than then."""
+
+    def __post_init__(self) -> None:
+        if self.window < 2:
+            raise ConfigError(f"window={self.window}: what is usual takes 2 steps or more")
+        _check_shares(token_budget=self.token_budget, stalling=self.stalling, solved_fall=self.solved_fall)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlarmConfig(RolloutAlarmConfig):
+    """The thresholds of all alarms."""
+
     length_correlation: float = 0.5
     """The highest mean correlation between reward and length over the window."""
     entropy_floor: float = 0.02
@@ -71,24 +89,16 @@ class AlarmConfig:
     """The KL below which no jump raises an alarm, in nats per token."""
     kl_jump: float = 5.0
     """The largest multiple of its usual value that KL may reach."""
-    token_budget: float = 0.2
-    """The largest share of episodes that run out of tokens, as a mean over the window."""
-    stalling: float = 0.15
-    """The largest rise of the share of unfinished episodes over its lowest mean over a window, while the share solved
-    does not rise."""
-    solved_fall: float = 0.1
-    """The largest fall of the share solved below its highest mean over a window, while points are higher than then."""
 
     def __post_init__(self) -> None:
-        if self.window < 2:
-            raise ConfigError(f"window={self.window}: what is usual takes 2 steps or more")
-        for name in (
-            *("length_correlation", "entropy_fall", "information_fall", "ess", "flat"),
-            *("token_budget", "stalling", "solved_fall"),
-        ):
-            value = getattr(self, name)
-            if not 0 < value < 1:
-                raise ConfigError(f"{name}={value}: must lie between 0 and 1, both excluded")
+        RolloutAlarmConfig.__post_init__(self)  # super() does not work in a dataclass with slots
+        _check_shares(
+            length_correlation=self.length_correlation,
+            entropy_fall=self.entropy_fall,
+            information_fall=self.information_fall,
+            ess=self.ess,
+            flat=self.flat,
+        )
         if self.entropy_rise <= 0 or self.entropy_calm < 0:
             raise ConfigError(
                 f"entropy_rise={self.entropy_rise} is above 0, and entropy_calm={self.entropy_calm} is 0 or more"
@@ -103,11 +113,13 @@ class Alarms:
     """Watches a run, step by step.
 
     Args:
-        config: The thresholds of the alarms.
+        config: The thresholds of the alarms. Figures without a threshold are not checked.
     """
 
-    def __init__(self, config: AlarmConfig) -> None:
-        self._config = config
+    def __init__(self, config: RolloutAlarmConfig) -> None:
+        is_whole = isinstance(config, AlarmConfig)
+        self._config = config if isinstance(config, AlarmConfig) else AlarmConfig(**asdict(config))
+        self._unchecked = frozenset[str]() if is_whole else frozenset(_WATCHED) - {TOKEN_BUDGET}
         self._seen: dict[str, list[float]] = {name: [] for name in _WATCHED}
         self._sounding: set[str] = set()
         self._checks: Mapping[str, Callable[[float, list[float]], Alarm | None]] = {
@@ -134,7 +146,7 @@ class Alarms:
         """
         sounded: list[Alarm] = []
         for name, check in self._checks.items():
-            if name not in metrics:
+            if name not in metrics or name in self._unchecked:
                 continue
             before = self._seen[name]
             alarm = check(metrics[name], before)
@@ -342,6 +354,12 @@ _SOUNDING = "sounding"
 _STALLING, _APART = "stalling", "apart"
 """The names of the drifts in the state."""
 _WATCHED = (LENGTH_CORRELATION, ENTROPY, ESS, GROUPS_FLAT, KL, INFORMATION, TOKEN_BUDGET)
+
+
+def _check_shares(**shares: float) -> None:
+    for name, value in shares.items():
+        if not 0 < value < 1:
+            raise ConfigError(f"{name}={value}: must lie between 0 and 1, both excluded")
 
 
 def _numbers(name: str, values: object) -> list[float]:
