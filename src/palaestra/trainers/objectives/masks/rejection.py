@@ -73,7 +73,7 @@ class RejectTokens:
 
 
 def _level(value_T: Tensor, batch: TokenBatch, level: RejectionLevel) -> Tensor:
-    """Each token's own, or its trajectory's, [T]. What is not trained is 0."""
+    """The level of each token or of its trajectory, [T]; untrained tokens have 0."""
     if level == "token":
         return value_T
     trajectory_T, trajectories = batch.trajectory_T, batch.trajectories

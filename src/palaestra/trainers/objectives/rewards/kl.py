@@ -39,7 +39,7 @@ class KlInReward:
     def __call__(self, batch: TokenBatch, /) -> Tensor:
         """See `Reward`."""
         own_T = batch.trained_T & (batch.turn_T >= 0)
-        # A token was drawn, so it had some chance, whatever an engine that cuts small ones off says of it.
+        # A sampled token has a positive probability, whatever an engine that drops small probabilities reports.
         drawn_N = batch.logprob_T[own_T].clamp_min(_RAREST)
         k1_N = (drawn_N - batch.column("ref_T")[own_T]).to(batch.reward_U.dtype)
         return batch.reward_U - self.beta * sum_over(k1_N, batch.turn_T[own_T], len(batch.reward_U))
