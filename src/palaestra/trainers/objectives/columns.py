@@ -14,9 +14,9 @@ from typing import Literal, TypeAlias
 from palaestra.errors import DefinitionError
 
 ColumnSource: TypeAlias = Literal["rollout", "head", "policy", "now", "norms", "reference", "critic", "given"]
-"""What was recorded of the episodes; what was recorded of a temperature head, where there is one; a pass through the
-policy as the batch's first step finds it, or as each step does; a backward pass for each trajectory; the reference
-policy; the critic; or a filler: a judge, further rollouts, demonstrations, or a function of a user's."""
+"""The sources: the records of the episodes; the records of a temperature head, if there is one; a pass through the
+policy before the batch's first step, or before each step; a backward pass for each trajectory; the reference policy;
+the critic; or a filler: a judge, further rollouts, demonstrations, or a user's function."""
 _NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*_[TUR][A-Z]*", re.ASCII)
 _RETURNS = frozenset({"layers_UL", "harm_U", "won_UL", "flip_RK", "greedy_R", "counterfactual_R"})
 
