@@ -55,7 +55,7 @@ class VllmEngine(Engine):
 
     def __init__(self, config: VllmConfig, *, version: int = 0) -> None:
         if config.model is None:
-            raise CheckpointError("model=None: vLLM serves what stands in a folder; give one")
+            raise CheckpointError("model=None: vLLM serves the model of a folder; give one")
         self._config = config
         self._model = ModelFolder(config.model)
         self._dtype = config.dtype or self._model.dtype

@@ -43,7 +43,7 @@ class Ess:
 
     def __post_init__(self) -> None:
         if not 0 < self.base <= 1 or self.most <= 0:
-            raise ValueError(f"base={self.base}, most={self.most}: base is a share in (0, 1], and weights are above 0")
+            raise ValueError(f"base={self.base}, most={self.most}: base must be a share in (0, 1], and weights above 0")
 
     def __call__(self, batch: TokenBatch, /) -> float:
         """See `LearningRate`."""

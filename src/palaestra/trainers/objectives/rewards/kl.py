@@ -34,7 +34,7 @@ class KlInReward:
 
     def __post_init__(self) -> None:
         if self.beta < 0:
-            raise ValueError(f"beta={self.beta}: what a nat costs is not negative")
+            raise ValueError(f"beta={self.beta}: the penalty per nat is not negative")
 
     def __call__(self, batch: TokenBatch, /) -> Tensor:
         """See `Reward`."""
