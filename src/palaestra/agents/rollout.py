@@ -42,7 +42,7 @@ class EpisodeRecorder:
         self.tools: tuple[JsonObject, ...] = tuple(opening.tools)
         """The schemas of the tools that were offered at the beginning."""
         self.opening = replace(opening, messages=self.observation, tools=self.tools)
-        """How the episode began."""
+        """The record of the reset."""
         self.offered = self.tools
         """The schemas of the tools that are offered now; some worlds change them during an episode."""
         self._turns: list[Turn] = []

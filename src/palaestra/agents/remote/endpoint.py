@@ -231,7 +231,7 @@ class _Session:
         self.places = places
         self._client = client
         self._clocks: set[asyncio.Timeout] = set()
-        """The tasks of running tries."""
+        """The time-outs of running tries."""
         self._idle = asyncio.Event()
         self._idle.set()
         self._closed = False

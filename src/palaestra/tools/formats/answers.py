@@ -84,7 +84,7 @@ class _Pass:
         self._texts = texts
         self._paged = paged
         self.latest: dict[str, HandleValue] = {}
-        """By unit: the last value."""
+        """The last value, by unit."""
         self.limits: dict[str, HandleValue] = {}
         """The last value of a field that is a limit, by unit."""
 

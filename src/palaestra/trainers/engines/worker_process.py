@@ -59,7 +59,7 @@ class WorkerProcess:
         self._asked: dict[int, asyncio.Future[WorkerMessage]] = {}
         self._said = b""
         self._why = self._obituary = ""
-        """Why it was killed, for the report of its end."""
+        """Why it was killed; and the report of its end."""
         self._mutter = asyncio.create_task(self._overhear(*mutter))
         self._talk = asyncio.create_task(self._attend())
 

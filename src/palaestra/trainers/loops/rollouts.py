@@ -117,7 +117,7 @@ class StageRollouts:
         self._noisy: Metrics = {}
         self._events: list[StageEvent] = []
         self._update_bytes = 0
-        """Of the last new weights."""
+        """Bytes of the last update of the weights."""
         self.phase = "opening the worlds"
         """A phrase for the current activity; "rollouts" while the stage waits for groups."""
 

@@ -22,9 +22,9 @@ class IdleKVCache:
         self._memory = memory
         self._holdings: dict[str, Holding] = {}
         self._pages = 0
-        """The total number of held places; shared places count for each holding."""
+        """The number of pages of all holdings; shared pages count for each."""
         self.tokens = 0
-        """Held by all of them."""
+        """The number of held tokens."""
 
     def put(self, holding: Holding) -> None:
         """Keep a trajectory's holding until its next turn or until room is needed."""

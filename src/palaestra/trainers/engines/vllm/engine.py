@@ -69,7 +69,7 @@ class VllmEngine(Engine):
         self._turns: set[str] = set()
         """Trajectories with a running turn."""
         self._order = asyncio.Lock()
-        """Of pauses and updates."""
+        """Held during pauses and updates."""
         self._resumed, self._open = asyncio.Event(), asyncio.Event()
         """Two events: not paused; and ready for turns, that is, neither paused nor in an update."""
         self._resumed.set()

@@ -92,7 +92,7 @@ class VllmWorker:
         self._counts = VllmCounts(line)
         self._engine = _engine(setup["arguments"], self._counts)
         self._drawing = 0
-        """Turns under way."""
+        """The number of running turns."""
         self._asked: dict[int, asyncio.Task[None]] = {}
         self._names = itertools.count()
         self._salt = 0
