@@ -16,7 +16,7 @@ from palaestra.tools.formats.recognise import money_text
 HandleValue: TypeAlias = str | int
 """The value of a handle: a text, or a whole number such as an amount in cents."""
 PER_KIND = 24
-"""Handles of one kind in an episode; what comes after them stays text."""
+"""Maximum handles of one kind in an episode; further values stay text."""
 _HANDLE = re.compile(r"<[^<>]+\.\d+>")
 _COMMON_KINDS = ("amount", "date", "number", "time")
 """The kinds of all worlds."""

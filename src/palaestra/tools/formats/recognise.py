@@ -67,7 +67,7 @@ _FORM_OF: dict[str, ValueForm] = {
 
 
 def money_text(cents: int) -> str:
-    """An amount as people write it: `EUR 1,234.50`, `EUR -0.50`."""
+    """An amount as written in prose: `EUR 1,234.50`, `EUR -0.50`."""
     return f"EUR {'-' if cents < 0 else ''}{abs(cents) // 100:,}.{abs(cents) % 100:02d}"
 
 

@@ -70,19 +70,19 @@ class GrpoLoop(Loop):
     """Each step collects a batch of groups and trains on it.
 
     Args:
-        config: How.
-        tasks: Ids of tasks to learn from, in an order that does not matter.
-        worlds: Opens the worlds that they are played in.
-        seed: Of the draws.
-        start: The policy to begin with; it is copied.
-        name: Of the stage; another name draws other noise and another order.
-        world: What decides the worlds' answers besides the tasks, for the fingerprint.
-        say: Told of alarms, and of faults of worlds and engine.
-        replay: A run to go through again: this one then comes to the same tokens, or says where it does not.
-        guard: Refuses to train on what policies are measured on.
-        shares: How many of the tasks are each world's, and its weight; all of one if left out.
-        chooser: Chooses tasks by what came of earlier groups, where the settings ask for it.
-        demonstrations: By the reference of their task, for fillers of columns that read them.
+        config: The stage's settings.
+        tasks: References of the tasks to train on; their order has no effect.
+        worlds: Opens the worlds in which the tasks are played.
+        seed: Random seed.
+        start: The initial policy; it is copied.
+        name: The stage's name; random streams and task order depend on it.
+        world: Everything besides the tasks that decides the worlds' answers, for the fingerprint.
+        say: Called with alarms, and with faults of worlds and engine.
+        replay: A run to replay: this run must produce the same tokens, or it raises an error at the first difference.
+        guard: Refuses to train on tasks that policies are measured on.
+        shares: The number of tasks of each world, and its weight. Default: all tasks are of one world.
+        chooser: Chooses tasks by the results of earlier groups, if the settings ask for it.
+        demonstrations: Demonstrations by the reference of their task, for fillers of columns that read them.
         models: Makes the reference policy and the critic. Default: in this process.
 
     Raises:
@@ -189,7 +189,7 @@ class GrpoLoop(Loop):
 
     @property
     def meter(self) -> CpuMeter:
-        """See `Loop`; rollouts on record count what they cost when they were played."""
+        """See `Loop`; recorded rollouts count with the time that they took when they were played."""
         return self._rollouts.meter
 
     async def open(

@@ -86,7 +86,7 @@ class Loop(ABC):
 
     @property
     def meter(self) -> CpuMeter:
-        """What counts the stage's processor time; the stage reads it once."""
+        """The counter of the stage's processor time; the stage reads it once."""
         return CpuMeter()
 
     @abstractmethod

@@ -62,11 +62,11 @@ class RecordedBatch:
     columns: Mapping[str, RecordedColumn] = field(default_factory=dict[str, RecordedColumn])
     """Columns whose fillers are not repeatable."""
     branches: list[RolloutGroup] | None = None
-    """Continuations of those of the groups that solved nothing; `None` where none were asked for, or not played yet."""
+    """Continuations of the groups that solved nothing; `None` if none were requested or played yet."""
     cpu_seconds: float = field(default=0.0, compare=False)
     """Processor seconds of the stage when it was recorded; see `CpuMeter`."""
     position: SourcePosition | None = None
-    """What had become of every group; `None` in records of earlier versions."""
+    """The fates of all groups; `None` in records of earlier versions."""
 
     @property
     def whole(self) -> list[RolloutGroup]:
@@ -116,7 +116,7 @@ class StageRecord:
         quarantined = quarantined_batches(directory)
         barred = {(batch.step, batch.groups) for batch in quarantined}
         self.kept: dict[int, RecordedBatch] = {}
-        """What later steps were trained on already, before the process that did it ended."""
+        """Recorded batches of steps from `step` on, which an earlier process has trained on."""
         self.quarantined = quarantined
         """What no step must be trained on."""
         for batch in recorded_batches(directory):
@@ -139,7 +139,7 @@ class StageRecord:
             log.sync()
 
     def group(self, index: int, version: int) -> None:
-        """Write down that a group was begun under weights of a version."""
+        """Record that a group was begun under weights of this version."""
         self._groups.append(orjson.dumps(RecordedGroup(index=index, version=version)))
 
     def event(self, line: bytes) -> None:
@@ -186,7 +186,7 @@ def quarantined_batches(directory: Path) -> list[QuarantinedBatch]:
 
 
 def recorded_groups(directory: Path) -> list[RecordedGroup]:
-    """The groups that the run in `directory` began, in order; none in records of earlier versions.
+    """The groups that the run in `directory` began, in order; empty for records of earlier versions.
 
     Raises:
         RecordError: a line cannot be read.
@@ -195,7 +195,7 @@ def recorded_groups(directory: Path) -> list[RecordedGroup]:
 
 
 def _read_lines(path: Path, adapter: TypeAdapter[T]) -> list[T]:
-    """The records of a log; none if there is no such file."""
+    """The records of a log; empty if there is no such file."""
     try:
         return [adapter.validate_json(line) for line in (read_log(path) if path.exists() else ())]
     except ValidationError as error:
@@ -229,9 +229,9 @@ class RecordedRun:
     fingerprint: str
     """The fingerprint of the run; see `Loop.fingerprint`."""
     settings: Mapping[str, Json]
-    """By their full names."""
+    """The settings by their full names."""
     groups: Sequence[RecordedGroup] = ()
-    """Every group that was begun; none in records of earlier versions."""
+    """Every group that was begun; empty for records of earlier versions."""
 
     @classmethod
     def of(cls, directory: Path) -> "RecordedRun":
@@ -272,7 +272,7 @@ class RecordedRun:
             )
 
     def start_versions(self) -> dict[int, int]:
-        """By index of each group that is on record: the version of the weights when it began."""
+        """The version of the weights at the start of each recorded group, by the group's index."""
         taken = {group.index: group.version for batch in self.batches.values() for group in batch.groups}
         return taken | {group.index: group.version for group in self.groups}
 

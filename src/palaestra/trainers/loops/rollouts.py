@@ -59,10 +59,10 @@ class StepRollouts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RolloutState:
-    """What a save keeps of rollouts."""
+    """The part of a save that holds the rollouts."""
 
     further: bytes
-    """A JSON object with what the loop adds."""
+    """The loop's own entries, as a JSON object."""
     source: SourceState
     pressure: PressureState
 
@@ -110,7 +110,7 @@ class StageRollouts:
         self._say = say
         self._opened = AsyncExitStack()
         self.meter = CpuMeter()
-        """What counts the stage's processor time."""
+        """The counter of the stage's processor time."""
         self._settled: _RolloutState | None = None
         self._chosen: Metrics = {}
         self._branched: Metrics = {}
@@ -146,8 +146,8 @@ class StageRollouts:
             solutions: See `RolloutPool`.
 
         Raises:
-            ConfigError: a solution leaves no room for a trajectory of full length.
-            ReplayError: a replay was interrupted before.
+            ConfigError: a solution leaves too little room for a full trajectory.
+            ReplayError: the replay was interrupted earlier.
         """
         solutions = solutions or {}
         config, stack = self._config, self._opened
@@ -239,11 +239,11 @@ class StageRollouts:
 
     async def _come(self, step: int, asked: frozenset[str], ask: AskColumns | None) -> StepRollouts:
         self.phase = "rollouts"
-        # Where the age of rollouts is exact those of later steps were begun at a recorded one, and have to be again.
+        # If the age of rollouts is exact, later steps' rollouts began at a recorded step and have to be sampled again.
         recorded = None if self._drains else self.record.kept.get(step)
         if recorded is not None and recorded.position is not None:
             return await self._again(recorded, recorded.position, asked, ask)
-        self.record.kept.clear()  # later steps follow from this one
+        self.record.kept.clear()  # later steps depend on this one
         for batch in self.record.quarantined:
             if skipped := self._source.skip(batch.groups):
                 text = f"step {batch.step + 1}: {skipped} groups are left out, since training on them diverged"
@@ -266,7 +266,7 @@ class StageRollouts:
     async def _again(
         self, recorded: RecordedBatch, position: SourcePosition, asked: frozenset[str], ask: AskColumns | None
     ) -> StepRollouts:
-        """What is recorded for a step, and what it lacks: the run was stopped then, or a model that judges failed."""
+        """The recorded batch of a step, completed if the run stopped or a judge failed before it was complete."""
         step, groups, branches, columns = recorded.step, recorded.groups, recorded.branches, recorded.tensors()
         self._source.retake(groups, position)
         self.meter.catch_up(recorded.cpu_seconds)
@@ -283,8 +283,8 @@ class StageRollouts:
     async def _branch(self, groups: list[RolloutGroup], step: int) -> list[RolloutGroup] | None:
         """Play continuations of the groups that solved nothing.
 
-        Where this is interrupted, a run whose state is settled takes the step anew, with the engine's schedule as it
-        was. Other runs keep the groups, for they are taken.
+        If this is interrupted, a run whose state is settled repeats the step with the same engine schedule. Other runs
+        record the groups, because they have been taken from the source.
         """
         if self._brancher is None:
             return None
@@ -412,14 +412,13 @@ class StageRollouts:
         }
 
     def keep(self, further: Callable[[], Mapping[str, Any]]) -> bytes:
-        """What a save keeps: complete groups, trajectories under way, and what `further` adds."""
+        """The state for a save: complete groups, trajectories in progress, and the entries of `further`."""
         return (self._settled or self._state(further())).dump()
 
     def settle(self, further: Callable[[], Mapping[str, Any]]) -> None:
-        """Note the state between two steps, before any rollout of the next one has begun.
+        """Store the state between two steps, before any rollout of the next step begins.
 
-        A synchronous run, or one that drains, that is stopped in its rollouts takes that step anew, and so comes to the
-        same end.
+        A synchronous or draining run that is stopped during rollouts repeats that step, and so reaches the same result.
         """
         if self._config.limits.staleness == 0 or self._drains:
             self._settled = self._state(further())

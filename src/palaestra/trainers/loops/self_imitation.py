@@ -148,7 +148,7 @@ class SelfImitationLoop(Loop):
 
     @property
     def meter(self) -> CpuMeter:
-        """See `Loop`; rollouts on record count what they cost when they were played."""
+        """See `Loop`; recorded rollouts count with the time that they took when they were played."""
         return self._rollouts.meter
 
     async def open(

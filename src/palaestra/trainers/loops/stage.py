@@ -60,12 +60,12 @@ def run_loop(
     """Run a stage to its end, from its last save if there is one.
 
     Args:
-        loop: What to do.
-        directory: Its folder: `checkpoint` and `checkpoint.previous` inside it, and what the loop and trackers log.
-        threads: Of the arithmetic, for the learner and for what else there is.
-        trackers: Each opens a tracker in a folder, for steps from a number on.
+        loop: What the stage does at each step.
+        directory: The stage's folder: `checkpoint`, `checkpoint.previous`, and logs of the loop and the trackers.
+        threads: Threads for arithmetic, in the learner and elsewhere.
+        trackers: Each opens a tracker in a folder, given the number of steps already done.
         learners: Makes the learner, in this process or spread over several.
-        amend: Whether settings may differ from the save's that change what later steps learn.
+        amend: Whether settings that change what later steps learn may differ from those of the save.
         bar: Opens a progress bar.
         say: Called with a message about the step from which the stage resumes.
 
@@ -158,7 +158,7 @@ class _Stage:
         self._saved_at = time.monotonic()
 
     async def step(self, done: float) -> Metrics | None:
-        """Take the next step; `None` where it was asked to stop before anything of it was trained."""
+        """Take the next step; `None` if a stop was requested before its training began."""
         begun, idle = time.monotonic(), self._thread.begun
         self._meter.begin(self.progress.cpu_seconds)
         taken = asyncio.ensure_future(self._loop.step(self._thread, self.progress.step, done))
@@ -179,7 +179,7 @@ class _Stage:
         seconds = time.monotonic() - begun
         self.progress.seconds += seconds
         self.progress.cpu_seconds = self._meter.read()
-        if (tokens := metrics.get(DRAWN, metrics.get("tokens"))) is not None:  # without rollouts, those trained on
+        if (tokens := metrics.get(DRAWN, metrics.get("tokens"))) is not None:  # without rollouts: trained tokens
             metrics["speed/tokens"] = tokens / seconds
         row = {**metrics, "step": self.progress.step, "seconds": round(self.progress.seconds, 3)}
         self.progress.history.append(row)
