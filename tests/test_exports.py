@@ -295,9 +295,9 @@ EXPORTS = {
         "load_config plan_run read_config read_progress recorded_batches run run_loop tasks_of worlds_of"
     ),
     "palaestra.trainers.monitors": (
-        "TRACKERS Alarm AlarmAction AlarmConfig Alarms Collapse JsonLinesTracker OpenTracker RolloutAlarmConfig StageEvent "
-        "StageReporter Tracker collapse difficulty_metrics policy_metrics read_log rollout_metrics sampled_tokens "
-        "solve_rates step_figures template_metrics tracker_named"
+        "TRACKERS Alarm AlarmAction AlarmConfig Alarms Collapse JsonLinesTracker OpenTracker RolloutAlarmConfig "
+        "StageEvent StageReporter Tracker collapse difficulty_metrics policy_metrics read_log rollout_metrics "
+        "sampled_tokens solve_rates step_figures template_metrics tracker_named"
     ),
     "palaestra.trainers.fillers": (
         "FILLERS SHOWN BatchFiller ChatModelConfig ChosenFiller FillColumn Filler FillerInput JudgeLabels JudgeScores "

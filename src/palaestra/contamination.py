@@ -74,7 +74,7 @@ def write_list(path: Path, prompts: Iterable[str], *, learnt_from: Iterable[str]
     Args:
         path: `FOLDER/BENCHMARK.SPLIT.txt`.
         prompts: The texts of the split's users.
-        learnt_from: The texts of users in splits to learn from; none of them goes on the list.
+        learnt_from: The texts of users in splits to learn from; none of them is listed.
 
     Raises:
         StorageError: it cannot be written.

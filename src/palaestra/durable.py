@@ -166,7 +166,7 @@ def sweep(target: Path) -> None:
     into place, but before it was acknowledged, counts as acknowledged from here on.
 
     Raises:
-        StorageError: the disk refuses.
+        StorageError: writing to disk fails.
     """
     target = target.resolve()
     ours = re.compile(rf"\.{re.escape(target.name)}(\.previous)?\.\w{{8}}\.tmp")  # not those of a longer name

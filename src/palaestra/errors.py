@@ -1,29 +1,29 @@
 """Every error that Palaestra raises, in one tree.
 
     PalaestraError
-    ├── UnknownNameError (LookupError)    a name nobody registered; carries near ones
+    ├── UnknownNameError (LookupError)    a name that is not registered; the message has near names
     ├── CapabilityError (ValueError)      a switch asks for what the world or task does not declare
-    ├── DefinitionError (TypeError)       a tool, row or schema is declared wrongly
+    ├── DefinitionError (TypeError)       a tool, row or schema is declared incorrectly
     ├── PackError (ImportError)           a world pack cannot be read or loaded, or two have one id
     ├── BlueprintError (ValueError)       a blueprint of a world breaks rules; one line for each
     │   └── ExpressionError               an expression of it cannot be read
     ├── TaskError (ValueError)            a task file or family breaks a rule
-    │   ├── DrawError                     nothing in the world fits what a family asks for
-    │   └── ContaminationError            a task to learn from is one that policies are measured on
+    │   ├── DrawError                     nothing in the world meets a family's conditions
+    │   └── ContaminationError            a training task is one that policies are measured on
     ├── RubricError (ValueError)          a rubric is inconsistent, or a criterion itself crashed
-    ├── RowError (LookupError)            a write that does not fit the rows that stand
+    ├── RowError (LookupError)            a write that does not fit the present rows
     │   └── RowMissingError               no row has this key
-    ├── ToolRefusal (ValueError)          a tool says no to a call; the agent reads why
-    ├── ActionError (ValueError)          what was given to `step` is no action at all
+    ├── ToolRefusal (ValueError)          a tool refuses a call; the agent reads the reason
+    ├── ActionError (ValueError)          the argument of `step` is not an action
     ├── EpisodeOverError (RuntimeError)   `step` after the end, or before `reset`
     ├── EnvironmentCheckError (AssertionError)  an environment breaks the contract of `check_env`
     ├── RecordError (ValueError)          a stored file cannot be read
     ├── CheckpointError (ValueError)      a checkpoint's parts are missing or do not fit together
     ├── StorageError (OSError)            a file could not be written; nothing was lost
     ├── ConfigError (ValueError)          a file of settings breaks a rule
-    ├── DivergedError (ArithmeticError)   training came to a loss or gradient that is no number
+    ├── DivergedError (ArithmeticError)   training reached a loss or gradient that is not a finite number
     ├── StoppedError (RuntimeError)       training was asked to stop, and has saved
-    ├── ReplayError (RuntimeError)        a recorded run cannot be gone through again as it was
+    ├── ReplayError (RuntimeError)        a recorded run cannot be replayed exactly
     ├── RequestError (ValueError)         a request to a server of worlds cannot be read
     ├── AccessError (PermissionError)     a key is missing, wrong or expired
     │   └── KeyScopeError                 a key lacks a scope that the request needs
@@ -31,11 +31,11 @@
     ├── RequestConflictError (ValueError) a request key stands for another request, or is too old
     ├── LimitError (RuntimeError)         a limit of a server is reached; the caller may try again later
     └── InfrastructureError (RuntimeError)  the world failed, not the agent; never a reward
-        ├── EngineError                   what draws tokens failed
-        ├── ServerError (ConnectionError)  a server elsewhere could not be reached, or failed
-        ├── ReplyError (ValueError)       a server answered, and not with what was asked for
+        ├── EngineError                   an engine, which samples tokens, failed
+        ├── ServerError (ConnectionError)  a remote server could not be reached, or failed
+        ├── ReplyError (ValueError)       a server refused a request, or its reply breaks the protocol
         ├── SessionLostError (LookupError)  a served session ended: lease, shutdown or restart
-        └── WaitError (TimeoutError)      something did not come in time; says who waited for what
+        └── WaitError (TimeoutError)      something did not arrive in time; the message says who waited for what
 
 A message names the value, the rule and what to do. Each error is also one of the standard library's, and can be
 pickled.
@@ -50,7 +50,7 @@ class PalaestraError(Exception):
 
 
 class UnknownNameError(PalaestraError, LookupError):
-    """A name that nobody registered."""
+    """A name that is not registered."""
 
     @classmethod
     def of(cls, kind: str, name: str, known: Iterable[str], hint: str = "") -> "UnknownNameError":
@@ -114,7 +114,7 @@ class TaskError(PalaestraError, ValueError):
 
 
 class DrawError(TaskError):
-    """Nothing in the world fits what a family asks for."""
+    """Nothing in the world meets a family's conditions."""
 
 
 class ContaminationError(TaskError):

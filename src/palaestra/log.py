@@ -31,7 +31,7 @@ class Log:
 
     Raises:
         RecordError: the log holds fewer than `count` records; it is left unchanged.
-        StorageError: the disk refuses.
+        StorageError: writing to disk fails.
     """
 
     def __init__(self, path: Path, *, count: int | None = None) -> None:
@@ -64,7 +64,7 @@ class Log:
 
         Raises:
             ValueError: `record` is not that.
-            StorageError: the disk refuses; see `sync`.
+            StorageError: writing to disk fails; see `sync`.
         """
         if b"\n" in record or not _is_json(record):
             raise ValueError(f"{record[:80]!r} is not one line of JSON; a log holds nothing else")
@@ -78,8 +78,8 @@ class Log:
         """Acknowledge every record so far.
 
         Raises:
-            StorageError: the disk refuses. It is then unknown which records since the last `sync` were written, so the
-                log is closed; open it again with the `count` that was acknowledged.
+            StorageError: writing to disk fails. It is then unknown which records since the last `sync` were written, so
+                the log is closed; open it again with the `count` that was acknowledged.
         """
         with self._writing() as file:
             os.fsync(file)
@@ -89,7 +89,7 @@ class Log:
 
         Raises:
             RecordError: the log holds fewer records.
-            StorageError: the disk refuses; see `sync`.
+            StorageError: writing to disk fails; see `sync`.
         """
         end = self._ends[self._check_count(count)]
         with self._writing() as file:

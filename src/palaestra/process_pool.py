@@ -1,4 +1,4 @@
-"""Pools of processes that end with the process that made them, whatever ends it.
+"""Pools of processes that end with the process that made them, however it ends.
 
 Workers of a plain `ProcessPoolExecutor` wait forever for work if the process that made them was killed.
 """

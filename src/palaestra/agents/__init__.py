@@ -1,4 +1,4 @@
-"""Who acts: scripted agents, random ones, and the loop that lets an agent play an episode."""
+"""Agents: scripted ones, random ones, and the loop in which an agent plays an episode."""
 
 if __name__ != "palaestra.agents":
     raise ImportError(f"this folder is palaestra.agents, not {__name__}; write `import palaestra.agents`")

@@ -1,7 +1,7 @@
-"""A process that hosts worlds for another one: calls come in, answers go out, in order.
+"""A process that hosts worlds for another process and answers its calls in order.
 
-It trusts whoever calls: both sides are one program, and what passes between them is pickled. It is no sandbox either;
-what a world does to its process, it does to the other worlds there.
+It trusts the caller: both sides are one program, and messages are pickled. It is not a sandbox: a world can affect its
+process, and so the other worlds in it.
 """
 
 import os
@@ -19,23 +19,23 @@ from palaestra.agents.hosted import HostedEnv, WorldSpec
 from palaestra.errors import InfrastructureError
 
 LENGTH = 8
-"""Bytes, highest first, that tell before each frame how long it is."""
+"""Size in bytes of the length before each frame, big-endian."""
 GRACE = 2.0
-"""Seconds that a process has for closing its worlds, once nobody calls any more."""
+"""Seconds that a process has to close its worlds after the caller has disconnected."""
 
 
 class Host:
     """Worlds by number.
 
-    Each call is one pickle, `(method, world's number, arguments)`, and so is each answer, `(whether it went well, what
-    came of it)`: a value, or the error that was raised.
+    Each call is a pickle `(method, world's number, arguments)`, and each answer is a pickle `(success, result)`; the
+    result is a value or the raised error.
     """
 
     def __init__(self) -> None:
         self._worlds: dict[int, HostedEnv] = {}
 
     def answer(self, call: bytes) -> bytes:
-        """Do what `call` says."""
+        """Run a call."""
         try:
             method, number, arguments = pickle.loads(call)  # noqa: S301  from our own program
             return pickle.dumps((True, self._call(method, number, arguments)))
@@ -54,14 +54,14 @@ class Host:
         return getattr(self._worlds[number], method)(*arguments)
 
     def close(self) -> None:
-        """Free every world."""
+        """Close every world."""
         for world in self._worlds.values():
             world.close()
         self._worlds.clear()
 
 
 def _portable(error: Exception) -> Exception:
-    """`error` in a form that can be raised elsewhere, with where it was raised here as a note."""
+    """A copy of `error` that can be raised in another process, with its traceback as a note."""
     where = "".join(traceback.format_exception(error))
     try:
         copy = pickle.loads(pickle.dumps(error))  # noqa: S301  our own
@@ -73,8 +73,8 @@ def _portable(error: Exception) -> Exception:
 
 
 def serve(descriptor: int) -> None:
-    """Host worlds for whoever holds the other end of a socket, until they let go of it."""
-    # An interrupt from a terminal reaches every process; whoever calls decides what comes of it.
+    """Host worlds for the other end of a socket until it closes."""
+    # An interrupt from a terminal reaches every process; the caller decides how to react.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     link = socket.socket(fileno=descriptor)
     calls: SimpleQueue[bytes | None] = SimpleQueue()
@@ -82,14 +82,14 @@ def serve(descriptor: int) -> None:
     host = Host()
     while (call := calls.get()) is not None:
         answer = host.answer(call)
-        with suppress(OSError):  # they have let go, and `calls` will end
+        with suppress(OSError):  # the peer has closed the socket, and `calls` will end
             link.sendall(len(answer).to_bytes(LENGTH) + answer)
     host.close()
 
 
 def _receive(link: socket.socket, calls: SimpleQueue[bytes | None]) -> None:
-    """Queue what comes in. When nothing can come any more, end the process, even if a world hangs."""
-    # A peer that lets go with answers unread resets the link.
+    """Queue incoming calls. When the socket closes, end the process, even if a world hangs."""
+    # A peer that closes with unread answers resets the connection.
     with suppress(OSError), link.makefile("rb") as stream:
         while len(head := stream.read(LENGTH)) == LENGTH:
             calls.put(stream.read(int.from_bytes(head)))

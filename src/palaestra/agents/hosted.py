@@ -1,6 +1,6 @@
-"""A world for whoever plays from afar: asked in text and answered in plain records, with every crash a fault.
+"""A world for remote callers: text actions in, plain records out, and every crash as a fault.
 
-It stands here, where nothing heavy is imported, so that a process that hosts worlds starts quickly and stays small.
+This module imports nothing heavy, so that a process that hosts worlds starts quickly and stays small.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,16 +22,16 @@ from palaestra.trajectory import Episode
 
 @record
 class WorldSpec:
-    """How a world is made, in any process."""
+    """The settings of a world, with which any process can make it."""
 
     env_id: str
-    """As `gymnasium.make` knows it."""
+    """The id in `gymnasium.make`."""
     action_format: str
-    """In which format a policy's text is read: the policy's own."""
+    """The format in which a policy's text is read."""
     switches: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """What `gymnasium.make` takes besides: task files, a surface, a handbook, noise."""
+    """Further arguments of `gymnasium.make`: task files, a surface, a handbook, noise."""
     place: str | None = None
-    """Where its world pack is found, so that any process can register it."""
+    """The place of its world pack, so that any process can register it."""
     imports: tuple[str, ...] = ("palaestra",)
     """Modules that register environments, imported before the world is made."""
 
@@ -45,13 +45,13 @@ class WorldSpec:
 
 
 class HostedEnv:
-    """One environment, playing one episode after the other.
+    """An environment that plays one episode after another.
 
     Args:
-        spec: How it is made.
+        spec: The settings of the environment.
 
     Raises:
-        Exception: it cannot be made as `spec` says, for whatever reason `gymnasium.make` has.
+        Exception: it cannot be made; any error of `gymnasium.make`.
     """
 
     def __init__(self, spec: WorldSpec) -> None:
@@ -78,7 +78,7 @@ class HostedEnv:
         return self._recording.opening
 
     def step(self, text: str) -> AgentView:
-        """Take one turn; what tools are on offer from now on stands among the messages.
+        """Take one turn; a change of the offered tools is announced in the messages.
 
         Raises:
             InfrastructureError: the world failed or crashed; the episode is void.
@@ -104,7 +104,7 @@ class HostedEnv:
         """End the episode from outside; the world judges it as ended so.
 
         Raises:
-            InfrastructureError: the world could not say how it stands; the episode is void.
+            InfrastructureError: the world could not give its state; the episode is void.
             EpisodeOverError: there is no episode.
         """
         recording = self._active_recorder
@@ -118,12 +118,12 @@ class HostedEnv:
         """The episode so far.
 
         Raises:
-            EpisodeOverError: there is none.
+            EpisodeOverError: no episode has begun.
         """
         return self._active_recorder.episode()
 
     def close(self) -> None:
-        """Free the environment."""
+        """Close the environment."""
         self._recording = None
         self._env.close()
 
@@ -144,8 +144,8 @@ class HostedEnv:
 
 
 def _announce(before: Sequence[JsonObject], now: Sequence[JsonObject]) -> tuple[Message, ...]:
-    """What a policy reads of tools that are on offer from now on: it was given the others at the beginning, as text."""
-    if now == before:  # nearly always, and far quicker than a search for each tool
+    """The message about newly offered tools: a policy got the earlier schemas at the beginning, as text."""
+    if now == before:  # almost always, and much faster than a search for each tool
         return ()
     new = [tool for tool in now if tool not in before]
     if not new:

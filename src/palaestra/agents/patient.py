@@ -1,4 +1,4 @@
-"""An agent that makes a call again when the world says that it could not take it just now."""
+"""An agent that repeats calls that the world refused temporarily."""
 
 import re
 from collections.abc import Sequence
@@ -11,19 +11,19 @@ from palaestra.records import JsonSchema, Message
 from palaestra.tools import read_action
 
 TRANSIENT = frozenset({"unavailable", "rate_limited"})
-"""The codes of refusals that ask for patience."""
+"""The codes of temporary refusals."""
 _ALERT = re.compile(rf"(?m)(?:^\s*|\balert\W{{1,12}})(?:{'|'.join(sorted(TRANSIENT))}): ")
-"""How pages tell of such a refusal, in each of their dialects."""
+"""The texts of temporary refusals on pages, in each of their dialects."""
 
 
 class PatientAgent:
-    """Lets another agent act, and repeats for it whatever was refused only for the moment.
+    """Wraps another agent, and repeats calls that were refused temporarily.
 
-    The other agent sees the answers of a turn once all of its calls have gone through, without the refusals. It knows
-    nothing but messages, as any agent.
+    The other agent sees the answers of a turn once all of its calls have succeeded, without the refusals. Like any
+    agent, it sees only messages.
 
     Args:
-        agent: Who acts.
+        agent: The other agent.
     """
 
     def __init__(self, agent: Agent) -> None:
@@ -32,13 +32,13 @@ class PatientAgent:
         self._read: list[Message] = []
 
     def reset(self, tools: Sequence[JsonSchema], *, seed: int) -> None:
-        """A new episode begins."""
+        """Begin a new episode."""
         self._agent.reset(tools, seed=seed)
         self._last = []
         self._read = []
 
     def act(self, messages: Sequence[Message]) -> Action:
-        """The calls that were refused for the moment, again; otherwise what the other agent does next."""
+        """The temporarily refused calls again, otherwise the other agent's next action."""
         answers = [message for message in messages if message["role"] == "tool"]
         refused = [position for position, answer in enumerate(answers) if _for_the_moment(answer)]
         self._read += [message for message in messages if not _for_the_moment(message)]
@@ -51,7 +51,7 @@ class PatientAgent:
 
 
 def _parts(action: Action, positions: Sequence[int]) -> Action:
-    """The calls of an action at these positions, with their ids; text and a single call are one piece."""
+    """The calls of an action at these positions, with their ids; a text or a single call has one position."""
     said = read_action(action)
     if len(said.calls) < 2:
         return action
@@ -63,7 +63,7 @@ def _parts(action: Action, positions: Sequence[int]) -> Action:
 
 
 def _for_the_moment(message: Message) -> bool:
-    """Whether a message says that a call was refused only for the moment."""
+    """Whether a message says that a call was refused temporarily."""
     if message["role"] != "tool":
         return False
     try:

@@ -1,6 +1,6 @@
-"""One agent, one episode: what happens between `reset` and the end, kept as an `Episode`.
+"""Plays one episode with one agent, from `reset` to the end, and records it as an `Episode`.
 
-It reaches the world through Gymnasium alone, and gives the agent messages and tool schemas and nothing else.
+It accesses the world only through Gymnasium, and gives the agent only messages and tool schemas.
 """
 
 from collections.abc import Mapping
@@ -24,11 +24,11 @@ T = TypeVar("T", bound=tuple[Any, ...])
 
 
 class EpisodeRecorder:
-    """One episode under way, kept as it goes; whoever acts decides when.
+    """Records one episode while it is played; the caller decides when to act.
 
     Args:
-        env: An environment of Palaestra's.
-        agent: The name of who acts, for the record.
+        env: An environment of Palaestra.
+        agent: The agent's name, for the record.
         seed: The seed of the episode.
         task: The id of the task; `None` lets the seed draw one.
     """
@@ -40,11 +40,11 @@ class EpisodeRecorder:
         self.observation, info = env.reset(seed=seed, options={"task": task} if task else None)
         opening: ResetRecord = info["record"]
         self.tools: tuple[JsonObject, ...] = tuple(opening.tools)
-        """The schemas of the tools that were on offer at the beginning."""
+        """The schemas of the tools that were offered at the beginning."""
         self.opening = replace(opening, messages=self.observation, tools=self.tools)
-        """How the episode began."""
+        """The record of the reset."""
         self.offered = self.tools
-        """The schemas of the tools on offer now; some worlds change them on the way."""
+        """The schemas of the tools that are offered now; some worlds change them during an episode."""
         self._turns: list[Turn] = []
         self._points: Mapping[Layer, int] = dict.fromkeys(LAYERS, 0)
         self._score = _nothing(opening)
@@ -52,7 +52,7 @@ class EpisodeRecorder:
         self.end: EndReason | None = None
         """Why the episode ended; `None` while it runs."""
         self.fault: InfrastructureError | None = None
-        """How the world failed, where it did; the episode then has no reward."""
+        """How the world failed, if it did; the episode then has no reward."""
 
     @property
     def task_id(self) -> str:
@@ -66,7 +66,7 @@ class EpisodeRecorder:
 
     @property
     def turns(self) -> int:
-        """Turns taken so far."""
+        """The number of turns so far."""
         return len(self._turns)
 
     @property
@@ -75,7 +75,7 @@ class EpisodeRecorder:
         return self.end is not None or self.faulted
 
     def step(self, action: Action) -> None:
-        """Take one turn. A fault of the world ends the episode, without a reward."""
+        """Take one turn. A fault of the world ends the episode without a reward."""
         try:
             self.observation, reward, _, _, info = self._env.step(action)
         except InfrastructureError as error:
@@ -92,11 +92,11 @@ class EpisodeRecorder:
     def stop(self, reason: EndReason) -> None:
         """End the episode from outside, for a budget that the world does not know.
 
-        The world judges it as ended so. What that changes of the points is the last turn's, so that the return stays
-        the score.
+        The world judges it as ended so. The resulting change of points is added to the last turn's reward, so that the
+        return remains the score.
         """
         self.end = reason
-        # Any: what Palaestra's environments add to Gymnasium's interface is known to `gym.make` alone.
+        # Any: only `gym.make` knows what Palaestra's environments add to Gymnasium's interface.
         world: Any = self._env.unwrapped
         self._score = world.score(reason)
         if self._turns:
@@ -113,7 +113,7 @@ class EpisodeRecorder:
         """The episode so far.
 
         Args:
-            tokens: What a policy read and wrote, where one acted.
+            tokens: The tokens that a policy read and wrote, if a policy acted.
         """
         spec = self._env.unwrapped.spec
         return Episode(
@@ -137,10 +137,10 @@ def rollout(env: Env, agent: Agent, *, name: str, seed: int, task: str | None = 
     A fault of the world ends it early, without a reward and with `valid_for_baseline` false.
 
     Args:
-        env: An environment of Palaestra's.
-        agent: Who acts.
+        env: An environment of Palaestra.
+        agent: The agent.
         name: The agent's name, for the record.
-        seed: The seed of the episode: the world's, and what the agent's own seed is derived from.
+        seed: The seed of the episode; the agent's own seed is derived from it.
         task: The id of the task; `None` lets the seed draw one.
     """
     recording = EpisodeRecorder(env, agent=name, seed=seed, task=task)
@@ -165,12 +165,12 @@ def agent_seed(name: str, seed: int, task: str) -> int:
 
 
 def _copy(json: T) -> T:
-    """A copy for the agent, which may do with it what it likes; the record stays as it is."""
+    """A copy that the agent may change; the record stays unchanged."""
     return cast("T", tuple(orjson.loads(orjson.dumps(json))))
 
 
 def _nothing(opening: ResetRecord) -> Score:
-    """The score of an episode that the world broke off."""
+    """The score of an episode that the world aborted."""
     total = sum(c.points for c in opening.rubric if c.kind == "expect")
     return Score(points=0, total=total, passed=False, verdicts={}, components=dict.fromkeys(LAYERS, 0))
 
@@ -199,6 +199,6 @@ def _turn(
 
 
 def _plain(change: RowChange) -> JsonObject:
-    """A change as plain JSON: rows as objects."""
+    """A change as plain JSON, with rows as objects."""
     plain: JsonObject = orjson.loads(orjson.dumps(change, default=as_json))
     return plain

@@ -1,4 +1,4 @@
-"""Agents that follow a script: the oracle's calls, and the floors that no reward may lift."""
+"""Agents that follow a script: the oracle, and the baselines of rewards."""
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
@@ -11,17 +11,17 @@ from palaestra.seeding import Stream
 
 
 class ScriptedAgent:
-    """Makes the given actions in order, then finishes.
+    """Takes the given actions in order, then finishes.
 
     Args:
-        actions: What to do, turn by turn; made anew for each episode.
+        actions: Returns the actions, turn by turn; called for each episode.
     """
 
     def __init__(self, actions: Callable[[], Iterable[Action]]) -> None:
         self._make = actions
 
     def reset(self, tools: Sequence[JsonSchema], *, seed: int) -> None:
-        """A new episode begins."""
+        """Begin a new episode."""
         del tools, seed
         self._actions = iter(self._make())
 
@@ -35,16 +35,16 @@ FINISH: Action = {"tool": "finish", "arguments": {}}
 
 
 def as_action(turn: ToolCall | Action) -> Action:
-    """A turn as an action: a call of one turn, or what is an action already."""
+    """A turn as an action: a single call becomes a turn, and an action stays unchanged."""
     return {"tool": turn.tool, "arguments": dict(turn.arguments)} if isinstance(turn, ToolCall) else turn
 
 
 def oracle(solution: Callable[[], Sequence[ToolCall | Action] | None]) -> ScriptedAgent:
-    """Plays a task's own solution; a trusted caller hands it in.
+    """An agent that plays a task's own solution, given by a trusted caller.
 
     Args:
-        solution: The turns: calls, as worlds of Palaestra's have them, or actions, as benchmarks have them. `None`
-            where a benchmark has none; the episode then begins with a `TaskError`.
+        solution: Returns the turns: calls for worlds of Palaestra, actions for benchmarks. `None` if a benchmark has
+            none; the episode then starts with a `TaskError`.
     """
 
     def actions() -> list[Action]:
@@ -57,17 +57,17 @@ def oracle(solution: Callable[[], Sequence[ToolCall | Action] | None]) -> Script
 
 
 def no_op() -> ScriptedAgent:
-    """Takes turns that hold no call, until the episode is truncated."""
+    """An agent whose turns hold no call, until the episode is truncated."""
     return ScriptedAgent(lambda: itertools.repeat([]))
 
 
 def finish_at_once() -> ScriptedAgent:
-    """Claims to be done without having done anything."""
+    """An agent that finishes at once without any work."""
     return ScriptedAgent(lambda: [FINISH])
 
 
 class SchemaRandom:
-    """Calls whatever `sample` draws: calls that fit their schemas, with ids that mostly name nothing.
+    """Makes the calls that `sample` draws: they fit their schemas, but their ids mostly do not exist.
 
     Args:
         sample: Draws an action; `env.action_space.sample` is one.
@@ -79,7 +79,7 @@ class SchemaRandom:
         self._reseed = reseed
 
     def reset(self, tools: Sequence[JsonSchema], *, seed: int) -> None:
-        """A new episode begins."""
+        """Begin a new episode."""
         del tools
         self._reseed(seed)
 
@@ -90,7 +90,7 @@ class SchemaRandom:
 
 
 class LegalDraws(Protocol):
-    """Draws actions that make sense where an episode stands."""
+    """Draws actions that are valid in the current state of an episode."""
 
     def __call__(self, count: int, *, seed: int) -> Sequence[Action]:
         """Draw `count` actions; equal seeds at the same place give equal actions."""
@@ -119,31 +119,31 @@ class LegalRandom:
 
 
 _AT_ONCE = 64
-"""The most calls that a turn may hold."""
+"""Maximum calls of a turn."""
 _ENOUGH = 400
-"""The most look-ups of an episode."""
+"""Maximum look-ups of an episode."""
 
 
 class ReadOnlyAgent:
-    """Looks up whatever it can and does nothing: what it earns is what a rubric pays for tourism.
+    """Looks up everything that it can and changes nothing: its score is what a rubric pays for reading alone.
 
     Args:
-        lookups: Gives the look-ups that a text makes possible, on the ids that it names; one that takes several calls
-            is a list of them. A trusted caller hands it in, since schemas say neither which tools only look something
-            up nor which words are ids.
+        lookups: Returns the look-ups that a text makes possible, with the ids that it names; one with several calls is
+            a list of them. A trusted caller provides it, since schemas state neither which tools only read nor which
+            words are ids.
     """
 
     def __init__(self, lookups: Callable[[str], Sequence[Action]]) -> None:
         self._lookups = lookups
 
     def reset(self, tools: Sequence[JsonSchema], *, seed: int) -> None:
-        """A new episode begins."""
+        """Begin a new episode."""
         del tools, seed
         self._made: set[str] = set()
         self._left: list[Any] = []
 
     def act(self, messages: Sequence[Message]) -> Action:
-        """Look up the ids that are new; finish when there are none, or too many to be of use."""
+        """Look up new ids; finish if there are none, or after too many look-ups."""
         for lookup in (found for message in messages for found in self._lookups(message["content"])):
             if repr(lookup) not in self._made and len(self._made) < _ENOUGH:
                 self._made.add(repr(lookup))
@@ -168,29 +168,29 @@ class JunkText:
     """Writes text that no format reads as a call, or prose that claims success."""
 
     def reset(self, tools: Sequence[JsonSchema], *, seed: int) -> None:
-        """A new episode begins."""
+        """Begin a new episode."""
         del tools
         self._stream = Stream.root("junk", seed)
 
     def act(self, messages: Sequence[Message]) -> Action:
-        """Some junk."""
+        """An unreadable text."""
         del messages
         return self._stream.choice(_JUNK)
 
 
 class AlwaysRefuse:
-    """Declines whatever is asked, on grounds that it guesses, and apologises.
+    """Declines every request for a guessed reason, and apologises.
 
     Args:
-        refusals: Gives the calls that refuse a request. A trusted caller hands it in, since schemas do not say which
-            tool closes a case.
+        refusals: Returns the calls that refuse a request. A trusted caller provides it, since schemas do not state
+            which tool closes a case.
     """
 
     def __init__(self, refusals: Callable[[Sequence[Message], Stream], Sequence[Action]]) -> None:
         self._refusals = refusals
 
     def reset(self, tools: Sequence[JsonSchema], *, seed: int) -> None:
-        """A new episode begins."""
+        """Begin a new episode."""
         del tools
         self._stream = Stream.root("refuse", seed)
         self._plan: list[Action] | None = None

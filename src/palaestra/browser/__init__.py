@@ -1,4 +1,4 @@
-"""A Chromium that is driven by program: contexts, acts with mouse and keyboard, pages in words.
+"""Control of a Chromium browser: contexts, actions with mouse and keyboard, and pages as text.
 
-It imports the standard library and Playwright alone, so that it also runs under the interpreters of benchmarks.
+It imports only the standard library and Playwright, so that it also runs under the interpreters of benchmarks.
 """

@@ -1,4 +1,4 @@
-"""What an agent can do with a page, and what it is told of each act."""
+"""The actions of an agent on a page, and their results in words."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeGuard
@@ -8,9 +8,9 @@ from palaestra.browser.driver import Window, try_act
 _REF = {"type": "integer", "description": "an element's number"}
 _POINT = {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}
 _MOST = 2_000
-"""Characters that are typed at once."""
+"""Maximum characters of one typing action."""
 _KEYED = 200
-"""Characters that are typed key by key; more are put in at once."""
+"""Maximum characters that are typed key by key; longer texts are inserted at once."""
 
 ACTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "click": ("Click an element.", {"ref": _REF}),
@@ -42,7 +42,7 @@ ACTS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     ),
     "wait": ("Let time pass.", {"seconds": {"type": "integer", "minimum": 1, "maximum": 10}}),
 }
-"""By name: what an act does, and the JSON schemas of its arguments. Any: JSON Schema."""
+"""By name: the description of an action, and the JSON schemas of its arguments. Any: JSON Schema."""
 _WHY = {
     "gone": "there is no such element, or no more",
     "hidden": "it is not visible, or cannot be brought into view",
@@ -57,7 +57,7 @@ _WHY = {
 
 
 class ActRefused(Exception):  # noqa: N818  it is what a page or an agent does, not a fault
-    """An act that cannot be done: why.
+    """An action cannot be done; the text says why.
 
     Attributes:
         error: A short stable word: "failed", "invalid_arguments" or "unknown_tool".
@@ -69,7 +69,7 @@ class ActRefused(Exception):  # noqa: N818  it is what a page or an agent does, 
 
 
 class Acts:
-    """The acts, on one window."""
+    """Performs actions on one window."""
 
     def __init__(self, window: Window) -> None:
         self._window = window
@@ -87,13 +87,13 @@ class Acts:
         }
 
     def act(self, name: str, arguments: Mapping[str, Any]) -> str:
-        """Do it.
+        """Perform an action.
 
         Returns:
-            What was done, in words.
+            A description of what was done.
 
         Raises:
-            ActRefused: it cannot be done.
+            ActRefused: the action cannot be done.
         """
         if name not in self._known:
             raise ActRefused(f"there is no tool {name!r}; there are {', '.join(self._known)}", "unknown_tool")
@@ -147,7 +147,7 @@ class Acts:
     def _press(self, given: Mapping[str, Any]) -> str:
         key = _text(given, "key", 60)
         window = self._window
-        # The machine's clipboard belongs to every window, so that of this one is kept here.
+        # All windows share the machine's clipboard, so this window's own is stored here.
         command = key.lower().replace(" ", "")
         if command in ("control+c", "control+x"):
             window.clipboard = window.run("() => __palaestra.selection()") or window.clipboard
@@ -219,7 +219,7 @@ def _is_point(point: Any) -> bool:
 
 
 def _list(given: Mapping[str, Any], name: str) -> list[Any]:
-    """A list; an empty one stands for all that is none."""
+    """A list; anything else gives an empty list."""
     value = given.get(name)
     return value if _is_list(value) else []
 

@@ -1,4 +1,4 @@
-"""A browser's windows: one browser a process, one context an episode, so that nothing passes from one to another."""
+"""The windows of a browser: one browser per process, one context per episode, so that episodes share nothing."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-# Any: Playwright is installed where this runs, and not where types are checked.
+# Any: Playwright is installed at run time, but not where types are checked.
 PLAYWRIGHT: Any = import_module("playwright.sync_api")
 _SCRIPT = Path(__file__).with_name("page.js").read_text()
 _FLAGS = (
@@ -23,11 +23,11 @@ _FLAGS = (
     "--font-render-hinting=none",
 )
 EPOCH = 1_577_880_000
-"""The time that a held clock begins with, in seconds: noon of the first of January 2020, UTC."""
+"""The start of a held clock, in seconds: noon of 1 January 2020, UTC."""
 
 
 class Browser:
-    """Chromium, begun when the first window is opened and again when it is gone."""
+    """Chromium, started with the first window, and again if it has ended."""
 
     def __init__(self, program: str) -> None:
         self._program = program
@@ -37,13 +37,13 @@ class Browser:
     def open(
         self, *, held: bool, reach: Sequence[str], size: tuple[int, int] = (500, 320), storage: str | None = None
     ) -> "Window":
-        """A window of its own.
+        """Open a window with its own context.
 
         Args:
-            held: Whether time stands still but for `Window.pass_time`.
-            reach: How the addresses begin that may be asked for; every other request is refused.
-            size: Of the page, in pixels.
-            storage: A file with cookies and storage to begin with, as Playwright writes them.
+            held: Whether time stands still except in `Window.pass_time`.
+            reach: The prefixes of allowed addresses; every other request is refused.
+            size: The size of the page, in pixels.
+            storage: A file with initial cookies and storage, in Playwright's form.
         """
         context = self.open_context(size=size, storage=storage)
 
@@ -54,11 +54,11 @@ class Browser:
         return Window(context, held=held)
 
     def open_context(self, *, size: tuple[int, int], dark: bool = False, storage: str | None = None) -> Any:
-        """A context of Playwright's, which shares nothing with others: language English, time zone UTC, no animations.
+        """A Playwright context that shares nothing with others: language English, time zone UTC, no animations.
 
         Args:
-            size: Of its pages, in pixels.
-            dark: Whether pages are asked for dark colours.
+            size: The size of its pages, in pixels.
+            dark: Whether pages should use dark colours.
             storage: See `open`.
         """
         if self._browser is None or not self._browser.is_connected():
@@ -75,14 +75,14 @@ class Browser:
         )
 
     def memory(self) -> int:
-        """Bytes that all processes that this one began have written, shared pages in proportion; Linux alone tells.
+        """Bytes written by all processes started by this one, with shared pages in proportion; only on Linux.
 
-        Pages of the program's files are left out: their part grows when another browser on the machine ends.
+        Pages of the program's files are left out: their share grows when another browser on the machine ends.
         """
         return sum(map(_written_size, child_processes(os.getpid())))
 
     def close(self) -> None:
-        """Close it. Closing one that is gone, or was never begun, is fine."""
+        """Close the browser. A browser that has ended or never started is allowed."""
         if self._browser is not None:
             with suppress(PLAYWRIGHT.Error):
                 self._browser.close()
@@ -98,36 +98,36 @@ class Window:
         self._context = context
         self._held = held
         self.clipboard = ""
-        """What was last copied here: that of the machine is shared by all windows."""
+        """The text last copied here: all windows share the machine's clipboard."""
         context.add_init_script(_SCRIPT)
         self.page = context.new_page()
         self._cdp: Any = None
-        context.on("page", _close)  # a window that a page opens
+        context.on("page", _close)  # a window opened by a page
         if held:
             self.page.clock.install(time=EPOCH - 3_600)  # it runs until it is held, and is never set back
             self.page.clock.pause_at(EPOCH)
 
     def pass_time(self, milliseconds: int) -> None:
-        """Let timers and animations of a held clock run; in a window with its own time, wait."""
+        """Run timers and animations of a held clock; in a window with real time, wait."""
         if self._held:
             self.page.clock.run_for(milliseconds)
         else:
             self.page.wait_for_timeout(milliseconds)
 
     def run(self, script: str, argument: Any = None) -> Any:
-        """A JavaScript function of one argument, in the page."""
+        """Run a JavaScript function of one argument in the page."""
         return self.page.evaluate(script, argument)
 
     def on_finished(self, told: Callable[[Any], None]) -> None:
-        """Have `told` be called with every request that was answered."""
+        """Call `told` with every request that was answered."""
         self._context.on("requestfinished", told)
 
     def accessibility_nodes(self) -> list[dict[str, Any]]:
-        """The nodes of the accessibility tree, as Chromium gives them."""
+        """The nodes of the accessibility tree, in Chromium's form."""
         return list(self._devtools().send("Accessibility.getFullAXTree")["nodes"])
 
     def ref(self, backend: int) -> int:
-        """The number of the element behind a node of the accessibility tree."""
+        """The number of the element of a node in the accessibility tree."""
         devtools = self._devtools()
         handle = devtools.send("DOM.resolveNode", {"backendNodeId": backend})["object"]["objectId"]
         call = {
@@ -145,13 +145,13 @@ class Window:
         return self._cdp
 
     def close(self) -> None:
-        """Close it. Closing one whose browser is gone is fine."""
+        """Close the window. A window whose browser has ended is allowed."""
         with suppress(PLAYWRIGHT.Error):
             self._context.close()
 
 
 def child_processes(process: int) -> set[int]:
-    """The processes that this one began, and those that they began, by their ids; Linux alone tells."""
+    """The ids of all descendants of a process; only on Linux."""
     parents = {int(one.name): _parent(one) for one in Path("/proc").iterdir() if one.name.isdigit()}
     found = {process}
     while more := {other for other, parent in parents.items() if parent in found} - found:
@@ -183,7 +183,7 @@ def _close(page: Any) -> None:
 
 
 def try_act(act: Callable[[], Any]) -> str | None:
-    """Have the page do something that it may refuse, such as an unknown key; why it did."""
+    """Run an action that the page may refuse, such as an unknown key; returns the reason of a refusal."""
     try:
         act()
     except PLAYWRIGHT.Error as error:

@@ -1,14 +1,14 @@
-"""Where Chromium is."""
+"""The location of Chromium."""
 
 import os
 from shutil import which
 
 VARIABLE = "PALAESTRA_CHROMIUM"
-"""The environment variable that names its program."""
+"""The environment variable with its path."""
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
-"""What it is called on the search path."""
+"""Its names on the search path."""
 
 
 def find_program() -> str | None:
-    """The path of Chromium; `None` where there is none."""
+    """The path of Chromium; `None` if it is not installed."""
     return os.environ.get(VARIABLE) or next(filter(None, map(which, PROGRAMS)), None)

@@ -1,4 +1,4 @@
-"""A page in words: as numbered elements, or as the browser's accessibility tree with the same numbers."""
+"""A page as text: numbered elements, or the browser's accessibility tree with the same numbers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
@@ -7,13 +7,13 @@ from palaestra.browser.driver import Window
 
 KINDS = ("elements", "accessibility")
 _LONG = 400
-"""Characters of one text that are shown."""
+"""Maximum characters shown of one text."""
 _SILENT = ("none", "generic", "InlineTextBox", "LineBreak", "RootWebArea", "presentation", "ListMarker")
 _STATES = ("checked", "selected", "expanded", "disabled", "focused", "pressed", "valuetext")
 
 
 class Element(TypedDict):
-    """One element, as `page.js` tells of it."""
+    """One element, as returned by `page.js`."""
 
     ref: int
     tag: str
@@ -23,27 +23,27 @@ class Element(TypedDict):
     name: str
     value: str | None
     options: list[tuple[str, bool]] | None
-    """Of a list: each one's text, and whether it is chosen."""
+    """The options of a list: the text of each, and whether it is chosen."""
     look: Mapping[str, str]
-    """Colour and geometry of what has no text."""
+    """Colour and geometry of an element without text."""
     state: list[str]
     place: tuple[int, int, int, int]
-    """Its middle, width and height."""
+    """Its centre, width and height."""
 
 
 def elements(window: Window, most: int = 500) -> list[Element]:
-    """What is visible, in the order of the document."""
+    """The visible elements, in the order of the document."""
     found: list[Element] = window.run("most => __palaestra.look(most).entries", most)
     return found
 
 
 def describe_page(window: Window, kind: str, most: int = 500) -> str:
-    """The page in words.
+    """The page as text.
 
     Args:
         window: The page.
         kind: One of `KINDS`.
-        most: Elements that are told of.
+        most: Maximum elements.
     """
     if kind == "accessibility":
         return _tree(window, most)
@@ -80,7 +80,7 @@ def _tree(window: Window, most: int) -> str:
     nodes = {node["nodeId"]: node for node in window.accessibility_nodes()}
     roots = [node for node in nodes.values() if node.get("parentId") not in nodes]
     lines: list[str] = []
-    # Deep pages are deeper than Python's stack, so that the way down is kept here: node, depth, name above.
+    # Deep pages exceed Python's stack, so the stack is kept here: node, depth, name above.
     ahead = [(root, 0, "") for root in reversed(roots)]
     while ahead and len(lines) < most:
         node, depth, above = ahead.pop()

@@ -1,8 +1,8 @@
-"""Palaestra's worlds behind the interfaces of other people's trainers and evaluators.
+"""Adapters that offer Palaestra's worlds to other trainers and evaluators.
 
-Each module is for one framework and needs it installed: `trl`, `verifiers`, `verl`, `inspect_ai`. What they
-share is here and needs none of them. A policy is given messages and tool schemas and nothing else, as everywhere. A
-fault of the world is never a reward: each adapter reports it in its framework's way for an episode that does not count.
+Each adapter module needs its framework installed: `trl`, `verifiers`, `verl`, `inspect_ai`. The modules that they share
+need none of them. As everywhere, a policy gets only messages and tool schemas. A fault of the world is never a reward:
+each adapter reports it in the form that its framework has for an episode that does not count.
 """
 
 from palaestra.interop.episode import AdaptedEpisode, EnvMaker

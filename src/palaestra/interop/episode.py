@@ -1,4 +1,4 @@
-"""An episode behind another framework's interface: what a policy may see of it, and what it is worth."""
+"""An episode for another framework's interface: what a policy may see, and the score."""
 
 from collections.abc import Callable
 from math import isnan
@@ -16,16 +16,16 @@ FULL_POINTS = 100
 
 
 class AdaptedEpisode:
-    """Episodes of one environment, one after the other, without anything that a policy must not see.
+    """Episodes of one environment, one after another, without anything that a policy must not see.
 
     Args:
-        env: In process (`palaestra.make`) or on a server (`palaestra.connect`), where the session shows rewards.
+        env: An environment in this process (`palaestra.make`) or on a server (`palaestra.connect`) that shows rewards.
 
     Attributes:
         env: The environment.
-        tools: The schemas of the tools on offer now.
+        tools: The schemas of the tools that are offered now.
         end: Why the episode ended; `None` while it runs.
-        fault: How the world failed, where it did; the episode is void.
+        fault: How the world failed, if it did; the episode is then void.
     """
 
     def __init__(self, env: Env) -> None:
@@ -39,11 +39,11 @@ class AdaptedEpisode:
         """Begin an episode.
 
         Args:
-            seed: Of the episode.
+            seed: The seed of the episode.
             task: The task's id or handle; `None` lets the seed draw one.
 
         Returns:
-            The messages that open it.
+            The opening messages.
 
         Raises:
             InfrastructureError: the world failed; the episode is void.
@@ -67,7 +67,7 @@ class AdaptedEpisode:
         """Take one turn.
 
         Args:
-            action: A call, a message of the assistant's as OpenAI has it, calls of one turn, or a model's raw text.
+            action: A call, an assistant's message in OpenAI's form, the calls of one turn, or a model's raw text.
 
         Returns:
             The messages that are new to the agent.
@@ -90,9 +90,9 @@ class AdaptedEpisode:
         return messages
 
     def reward(self) -> float:
-        """The score as a share of `FULL_POINTS`: 1.0 for a solved task, less than 0 where harm was done.
+        """The score as a share of `FULL_POINTS`: 1.0 for a solved task, below 0 if harm was done.
 
-        An episode that still runs is ended here, as one whose budget is spent: the framework plays it no further.
+        A running episode is ended here like one with a spent budget, because the framework does not continue it.
 
         Raises:
             ConfigError: the session hides rewards.
@@ -121,10 +121,10 @@ class AdaptedEpisode:
             raise EpisodeOverError("the episode is over; begin another")
 
     def _end_from_outside(self, reason: EndReason) -> float:
-        # Any: what Palaestra's environments add to Gymnasium's interface is known to those who make them alone.
+        # Any: only the caller knows what Palaestra's environments add to Gymnasium's interface.
         world: Any = self.env.unwrapped
         try:
-            if hasattr(world, "end_episode"):  # on a server, which keeps the account
+            if hasattr(world, "end_episode"):  # on a server, which counts the episode
                 points: int | None = world.end_episode(reason)
                 return float("nan") if points is None else float(points)
             return float(world.score(reason).points)

@@ -2,18 +2,18 @@
 # mypy: disable-error-code="import-not-found, misc, untyped-decorator, unused-ignore"
 # pyright: reportMissingImports=false, reportUnknownVariableType=false, reportUntypedFunctionDecorator=false
 # pyright: reportUnknownMemberType=false, reportUnknownParameterType=false, reportUnknownArgumentType=false
-"""Worlds as tasks of Inspect AI: a solver that plays an episode, and a scorer that gives its score.
+"""Worlds as tasks of Inspect AI: a solver that plays an episode, and a scorer that returns its score.
 
     @task
     def storefront():
         return world_task(env_id="palaestra/Storefront-v0", switches={"split": "heldout"}, seeds=range(50))
 
 Turns
-    A message of the model's is one turn with all its calls; text without a call goes to the world, as in process.
+    A model's message is one turn with all its calls; text without a call goes to the world, as in process.
 Ends
-    The world's end ends the sample. A limit of Inspect's ends it from outside: it is judged as unfinished.
+    The world's end ends the sample. Inspect's limits end it from outside: it is judged as unfinished.
 Void
-    A fault of the world is an error of its sample, which then has no score. `eval(..., fail_on_error=False)` goes on
+    A fault of the world is an error of its sample, which then has no score. `eval(..., fail_on_error=False)` continues
     with the others.
 """
 
@@ -59,11 +59,11 @@ def world_task(
     """A task with one sample for each seed.
 
     Args:
-        seeds: Of the episodes.
+        seeds: The seeds of the episodes.
         env_id: The environment to make in this process.
-        url: A server of worlds in place of `env_id`; its key is in `PALAESTRA_KEY`.
-        world: Which of the server's worlds.
-        switches: What `palaestra.make` or `palaestra.connect` takes. Any: JSON.
+        url: A server of worlds instead of `env_id`; its key is in `PALAESTRA_KEY`.
+        world: The name of the server's world.
+        switches: Further arguments of `palaestra.make` or `palaestra.connect`. Any: JSON.
     """
     samples = [Sample(id=seed, input=f"Episode {seed}.", metadata={"seed": seed}) for seed in seeds]
     return Task(
@@ -77,18 +77,18 @@ def world_task(
 def play_world(
     env_id: str | None = None, url: str | None = None, world: str | None = None, switches: dict[str, Any] | None = None
 ) -> Any:
-    """Plays the episode of a sample's seed; the sample's own input is not shown. Any: a solver of Inspect's.
+    """A solver that plays the episode of a sample's seed, without the sample's own input. Any: Inspect's solver type.
 
     Args:
-        env_id: As `world_task`'s.
-        url: As `world_task`'s.
-        world: As `world_task`'s.
-        switches: As `world_task`'s.
+        env_id: See `world_task`.
+        url: See `world_task`.
+        world: See `world_task`.
+        switches: See `world_task`.
     """
     source = EnvSource(env_id=env_id, url=url, world=world, switches=switches or {})
 
     async def play(state: Any, generate: Any) -> Any:
-        del generate  # it would run tools, and the world runs its own
+        del generate  # it would run tools, but the world runs its own
         episode = AdaptedEpisode(await anyio.to_thread.run_sync(source))
         try:
             await _play(episode, state)
@@ -105,7 +105,7 @@ def play_world(
 
 @scorer(metrics=[mean(), stderr()])
 def world_score() -> Any:
-    """The score of the episode, 1.0 for a solved task. Any: a scorer of Inspect's."""
+    """The scorer of the episode, 1.0 for a solved task. Any: Inspect's scorer type."""
 
     async def score(state: Any, target: Any) -> Score:
         del target  # the rubric is code
@@ -136,7 +136,7 @@ def _tool_info(tool: JsonSchema) -> ToolInfo:
 
 
 def _completion(output: ModelOutput) -> dict[str, Any]:
-    """A model's turn as OpenAI's chat completions have it. Any: JSON."""
+    """A model's turn in the form of OpenAI's chat completions. Any: JSON."""
     message = output.message
     turn: dict[str, Any] = {"role": "assistant", "content": message.text}
     if message.tool_calls:
@@ -149,16 +149,16 @@ def _completion(output: ModelOutput) -> dict[str, Any]:
 
 
 def _arguments(call: Any) -> str:
-    """Arguments as JSON; those that Inspect could not read stay what no JSON is."""
+    """Arguments as JSON; those that Inspect could not parse become text that is not JSON."""
     return f"! {call.parse_error}" if call.parse_error else orjson.dumps(call.arguments).decode()
 
 
 def _inspect_messages(messages: Sequence[Message], functions: Mapping[str, str]) -> list[Any]:
-    """Messages as Inspect has them. Any: its classes.
+    """Messages in Inspect's form. Any: its classes.
 
     Args:
-        messages: As the world says them.
-        functions: By id of a call: which tool it called.
+        messages: The messages of the world.
+        functions: The tool's name for each call id.
     """
     return [_inspect_message(message, functions) for message in to_openai(messages)]
 

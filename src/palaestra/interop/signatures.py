@@ -1,6 +1,6 @@
 """Tools as Python functions: signature, types and Google docstring from a schema, for frameworks that read those.
 
-What a type cannot say (bounds, lengths, patterns, fields of objects) stands in the argument's description.
+Information that a type cannot express (bounds, lengths, patterns, fields of objects) is added to the description.
 """
 
 import inspect
@@ -22,12 +22,12 @@ _TYPES: Mapping[str, Any] = {
     "null": NoneType,
 }
 _SAID_BY_TYPE = frozenset({"type", "enum", "anyOf", "items", "additionalProperties", "default", "description", "title"})
-"""Keys of a schema that the type of an argument says, or its default and its description."""
+"""Keys of a schema that the argument's type, default or description already expresses."""
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def type_hint(schema: JsonSchema) -> Any:
-    """The Python type that fits a schema best. Any: types are built at run time."""
+    """The Python type closest to a schema. Any: types are built at run time."""
     if "enum" in schema:
         return Literal[tuple(schema["enum"])]
     if "anyOf" in schema:
@@ -46,7 +46,7 @@ def sign(function: _F, tool: JsonSchema) -> _F:
     """Give a function the name, signature and docstring of a tool.
 
     Args:
-        function: Takes `self` and any arguments by name.
+        function: Takes `self` and any keyword arguments.
         tool: The schema, in OpenAI's form.
 
     Returns:
@@ -89,7 +89,7 @@ def _argument_text(schema: JsonSchema) -> str:
 
 
 def _unsaid(schema: JsonSchema) -> dict[str, Any]:
-    """What the type hint of a schema leaves out, as a schema."""
+    """The part of a schema that the type hint does not express, as a schema."""
     rest = {key: value for key, value in schema.items() if key not in _SAID_BY_TYPE and value != {}}
     for inner in schema.get("anyOf", ()):
         rest |= _unsaid(inner)
@@ -99,7 +99,7 @@ def _unsaid(schema: JsonSchema) -> dict[str, Any]:
 
 
 def _one_line(text: str) -> str:
-    """A text that cannot be taken for a section of a docstring or for another argument."""
+    """A text that cannot be parsed as a section of a docstring or as another argument."""
     return (
         " ".join(text.split())
         .replace("Args:", "Args -")

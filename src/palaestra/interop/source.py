@@ -1,4 +1,4 @@
-"""Where an adapter's environments come from: this process, or a server of worlds."""
+"""The source of an adapter's environments: this process, or a server of worlds."""
 
 from collections.abc import Mapping
 from dataclasses import field
@@ -12,25 +12,25 @@ from palaestra.record import record
 
 @record
 class EnvSource:
-    """Settings of environments, as a file of settings states them. Calling it makes an environment.
+    """The settings of environments, as in a file of settings. Calling it makes an environment.
 
-    The key of a server is read from the environment variable `PALAESTRA_KEY` alone, so that no file holds it.
+    A server's key is read only from the environment variable `PALAESTRA_KEY`, so that no file holds it.
     """
 
     env_id: str | None = None
     """The environment to make in this process, such as "palaestra/Storefront-v0"."""
     url: str | None = None
-    """A server, such as "http://127.0.0.1:8765", in place of `env_id`."""
+    """A server, such as "http://127.0.0.1:8765", instead of `env_id`."""
     world: str | None = None
-    """Which of the server's worlds; `None` where it serves one."""
+    """The name of the server's world; may be `None` if it serves only one."""
     switches: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    """What `palaestra.make` or `palaestra.connect` takes besides, such as `split`. Any: JSON."""
+    """Further arguments of `palaestra.make` or `palaestra.connect`, such as `split`. Any: JSON."""
 
     def __call__(self) -> Env:
-        """A new environment.
+        """Make a new environment.
 
         Raises:
-            ConfigError: not exactly one of `env_id` and `url` is given, or the settings do not fit.
+            ConfigError: not exactly one of `env_id` and `url` is given, or the settings are invalid.
             InfrastructureError: the server cannot be reached.
         """
         if (self.env_id is None) == (self.url is None):

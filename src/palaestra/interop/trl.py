@@ -5,16 +5,16 @@
     trainer = GRPOTrainer(..., environment_factory=World, train_dataset=rows)
 
 Turns
-    Each call of a message is a turn of its own, in order, since TRL calls methods one by one.
+    Each call of a message is a separate turn, in order, since TRL calls methods one by one.
 Ends
-    TRL knows no end but a message without a call. After the world's end a tool answers that the episode is over. An
+    TRL knows no end except a message without a call. After the world's end, a tool answers that the episode is over. An
     episode that a policy leaves before its end is judged as unfinished.
 Void
-    After a fault of the world, tools answer that and `get_reward` returns `None`. TRL leaves such a rollout out of the
+    After a fault of the world, tools report it and `get_reward` returns `None`. TRL leaves such a rollout out of the
     baseline and gives it no advantage.
 Not passed on
-    A call of a tool that does not exist, and text without a call: TRL answers the first itself and ends the rollout at
-    the second. Tools that an episode changes on its way raise `CapabilityError`.
+    Calls of unknown tools, and text without a call: TRL answers the former itself and ends the rollout at the latter.
+    Tools that change during an episode raise `CapabilityError`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -34,7 +34,7 @@ _RESERVED = frozenset({"reset", "get_reward"})
 class TrlEnvironment:
     """One rollout's environment. `environment_class` makes subclasses, which have the tools as public methods.
 
-    TRL makes instances, resets and reuses them. No method but those of tools, `reset` and `get_reward` is public,
+    TRL creates instances, resets and reuses them. Only the methods of tools, `reset` and `get_reward` are public,
     because TRL offers every other public method to the policy as a tool.
     """
 
@@ -53,12 +53,12 @@ class TrlEnvironment:
         """Begin the episode of a row of the data set.
 
         Args:
-            seed: Of the episode.
+            seed: The seed of the episode.
             prompt: The row's messages, which are compared with those of the episode.
-            columns: Further columns, which the environment does not read. Any: the data set's.
+            columns: Further columns, which are ignored. Any: the data set's.
 
         Raises:
-            ConfigError: the prompt is another episode's.
+            ConfigError: the prompt belongs to another episode.
             CapabilityError: the episode has other tools than the class.
         """
         del columns
@@ -71,7 +71,7 @@ class TrlEnvironment:
         self._check_tools(seed)
 
     def get_reward(self) -> float | None:
-        """The score, 1.0 for a solved task; `None` where the episode is void.
+        """The score, 1.0 for a solved task; `None` if the episode is void.
 
         Raises:
             ConfigError: a server hides rewards.
@@ -111,7 +111,7 @@ def environment_class(make_env: EnvMaker, *, name: str = "PalaestraWorld") -> ty
         name: The name of the class, under which TRL logs the reward.
 
     Raises:
-        CapabilityError: a tool has a name that TRL keeps for itself.
+        CapabilityError: a tool has a name that TRL reserves.
         InfrastructureError: the world cannot be reached.
     """
     probe = AdaptedEpisode(make_env())
@@ -136,8 +136,8 @@ def prompt_rows(environment: type[TrlEnvironment], seeds: Iterable[int]) -> list
     """Rows for `datasets.Dataset.from_list`, one for each seed: the messages that open its episode, and the seed.
 
     Args:
-        environment: As `environment_class` made it.
-        seeds: Of the episodes.
+        environment: The result of `environment_class`.
+        seeds: The seeds of the episodes.
 
     Raises:
         InfrastructureError: the world failed.

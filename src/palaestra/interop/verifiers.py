@@ -3,9 +3,9 @@
 # pyright: reportMissingImports=false, reportUnknownVariableType=false, reportUntypedBaseClass=false
 # pyright: reportUnknownMemberType=false, reportUnknownParameterType=false, reportUnknownArgumentType=false
 # pyright: reportUntypedFunctionDecorator=false
-"""Worlds as a taskset of verifiers (v1), with the loop that plays them as its harness.
+"""Worlds as a taskset of verifiers (v1), with a harness that plays them.
 
-verifiers finds a taskset by the name of an importable module. Yours has these lines:
+verifiers finds a taskset by the name of an importable module, which needs these lines:
 
     from palaestra.interop.verifiers import PalaestraHarness, PalaestraTaskset
 
@@ -35,7 +35,7 @@ from palaestra.tools import to_openai
 
 
 class PalaestraTasksetConfig(vf.TasksetConfig):
-    """Which environment, and which seeds; see `EnvSource`."""
+    """The environment and the seeds; see `EnvSource`."""
 
     env_id: str | None = None
     url: str | None = None
@@ -44,34 +44,34 @@ class PalaestraTasksetConfig(vf.TasksetConfig):
     first_seed: int = 0
     """The seed of the first task."""
     seeds: int | None = None
-    """How many tasks; `None` for as many as are asked for."""
+    """The number of tasks; `None` for as many as requested."""
 
 
 class PalaestraData(vf.TaskData):
-    """One episode: its seed, and where its environment comes from. None of it reaches the model."""
+    """One episode: its seed and its environment's settings. None of it reaches the model."""
 
     seed: int
     source: dict[str, Any]
 
 
 class PalaestraState(vf.State):
-    """What a rollout came to."""
+    """The result of a rollout."""
 
     share: float | None = None
     """The score, 1.0 for a solved task; `None` until the episode is over."""
 
 
 class PalaestraTask(vf.Task[PalaestraData, PalaestraState]):
-    """An episode of a seed. Its reward is the score."""
+    """The episode of a seed. Its reward is the score."""
 
     @property
     def key(self) -> str:
-        """The seed, which is what names an episode."""
+        """The seed, which identifies an episode."""
         return str(self.data.seed)
 
     @vf.reward
     async def palaestra_score(self, trace: Any) -> float:
-        """The score that the harness read; a rollout without one does not count."""
+        """The score from the harness; a rollout without one does not count."""
         share = trace.state.share
         if share is None:
             raise ReplyError("the episode has no score; the rollout does not count")
@@ -89,17 +89,17 @@ class PalaestraTaskset(vf.Taskset[PalaestraTask, PalaestraTasksetConfig]):
         source = {"env_id": config.env_id, "url": config.url, "world": config.world, "switches": config.switches}
         seeds = itertools.count(config.first_seed)
         for seed in seeds if config.seeds is None else itertools.islice(seeds, config.seeds):
-            # The opening comes from the world when the episode begins; verifiers asks for some prompt.
+            # The opening comes from the world when the episode begins; verifiers requires a prompt.
             yield PalaestraTask(PalaestraData(prompt="", seed=seed, source=source), config.task)
 
     @property
     def bounded(self) -> bool:
-        """Whether there is a last seed, or a view takes some."""
+        """Whether the number of tasks is limited, or a view limits it."""
         return self.config.seeds is not None or bool(super().bounded)
 
 
 class PalaestraHarnessConfig(vf.HarnessConfig):
-    """Settings of the harness: those of every harness."""
+    """The settings of the harness: those of every harness."""
 
 
 class PalaestraHarness(vf.Harness[PalaestraHarnessConfig]):
@@ -130,7 +130,7 @@ class PalaestraHarness(vf.Harness[PalaestraHarnessConfig]):
         try:
             await self._play(episode, data, ctx.model, endpoint, secret, trace)
         finally:
-            # Also after a limit of time, which cancels: verifiers scores such a rollout.
+            # Also after a time limit, which cancels: verifiers scores such a rollout.
             if episode.fault is None and episode.tools:
                 trace.state.share = episode.reward()
             episode.close()
@@ -155,6 +155,6 @@ class PalaestraHarness(vf.Harness[PalaestraHarnessConfig]):
 
 
 def _read_turn(message: dict[str, Any]) -> dict[str, Any]:
-    """An assistant's message as the next request repeats it."""
+    """An assistant's message in the form of the next request."""
     kept = ("role", "content", "tool_calls", "reasoning_content")
     return {key: message[key] for key in kept if message.get(key) is not None or key == "content"}

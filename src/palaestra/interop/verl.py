@@ -1,9 +1,9 @@
-# verl lives under another Python than the one that checks types.
+# verl is installed under another Python than the one that checks types.
 # mypy: disable-error-code="import-not-found, misc, untyped-decorator, unused-ignore"
 # pyright: reportMissingImports=false, reportUnknownVariableType=false, reportUntypedBaseClass=false
 # pyright: reportUnknownMemberType=false, reportUnknownParameterType=false, reportUnknownArgumentType=false
 # pyright: reportUntypedFunctionDecorator=false
-"""Worlds for verl's agent loops: a file of settings names the class, and rows of a data set name the seeds.
+"""Worlds for verl's agent loops: a settings file names the class, and the rows of a data set name the seeds.
 
     - name: palaestra
       _target_: palaestra.interop.verl.PalaestraAgentLoop
@@ -11,20 +11,20 @@
       switches: {split: train}
 
 `actor_rollout_ref.rollout.agent.agent_loop_config_path` takes the path of this file. verl's decorator `register` is not
-used: it would replace the entry of the file, and its settings, when a worker imports this module.
+used: it would replace the file's entry and its settings when a worker imports this module.
 
 Tokens
-    The policy's tokens are kept as the engine gave them, with mask 1. verl's own builder adds what the world says, as
-    the model's chat template writes it, with mask 0. No text is tokenized twice.
+    The policy's tokens are kept as the engine gave them, with mask 1. verl's own builder adds the world's messages in
+    the form of the model's chat template, with mask 0. No text is tokenized twice.
 Turns
-    The decoded text of a turn goes to the world, whose `action_format` reads it, as in process. verl's tool parsers are
-    not used: they drop a call that they cannot read, and the world answers it.
+    The decoded text of a turn goes to the world, whose `action_format` parses it, as in process. verl's tool parsers
+    are not used: they drop calls that they cannot parse, whereas the world answers them.
 Ends
     The world's end ends the rollout. A limit of turns or tokens ends it from outside: it is judged as unfinished. A
-    turn with which the response reaches `response_length` is not played, as in verl's own loops.
+    turn that makes the response reach `response_length` is not played, as in verl's own loops.
 Void
     A fault of the world or of the engine raises. verl's trainer then stores no trajectory for the rollout. Masking the
-    response would not do: the reward of a masked row still counts in the baseline of its group.
+    response would not suffice: the reward of a masked row still counts in its group's baseline.
 """
 
 import asyncio
@@ -49,28 +49,28 @@ from palaestra.tools import to_openai
 
 @dataclass(kw_only=True)
 class _TokenStream:
-    """The tokens of a rollout, and what verl is told of them."""
+    """The tokens of a rollout, and the fields of verl's output."""
 
     ids: list[int]
     """Prompt and response so far."""
     mask: list[int] = field(default_factory=list[int])
-    """Of the response: 1 for tokens of the policy, 0 for those of the world."""
+    """The mask of the response: 1 for tokens of the policy, 0 for those of the world."""
     logprobs: list[float] | None = None
-    """Of the response; `None` until the engine gives some."""
+    """The log-probabilities of the response; `None` until the engine gives some."""
     chat: list[dict[str, Any]]
-    """The messages that the tokens render. Any: JSON, as chat templates read it."""
+    """The messages that the tokens render. Any: JSON, in the form of chat templates."""
     tools: tuple[JsonSchema, ...]
     turns: int = 0
-    """How many turns the policy has written."""
+    """The number of the policy's turns."""
     answers: int = 0
-    """How often the world has answered."""
+    """The number of the world's answers."""
     metrics: dict[str, Any] = field(default_factory=dict[str, Any])
     extra: dict[str, Any] = field(default_factory=dict[str, Any])
     routed_experts: Any = None
-    """Of all tokens, where the engine records them. Any: an array."""
+    """The experts of all tokens, if the engine records them. Any: an array."""
 
     def output(self, *, reward: float, response_length: int) -> AgentLoopOutput:
-        """The rollout as verl has it; what reaches over `response_length` is cut off."""
+        """The rollout in verl's form; tokens beyond `response_length` are cut off."""
         prompt = len(self.ids) - len(self.mask)
         end = prompt + response_length
         return AgentLoopOutput(
@@ -88,15 +88,16 @@ class _TokenStream:
 
 
 class PalaestraAgentLoop(AgentLoopBase):
-    """One rollout: asks verl's engine for a turn, plays it, and adds what the world says, until the world ends it.
+    """One rollout: requests turns from verl's engine, plays them, and adds the world's messages, until its end.
 
     Args:
-        args: What every agent loop of verl's is given. Any: verl's classes.
-        env_id: As `EnvSource` has it, like the next three; they stand in the file of settings.
-        url: A server of worlds in place of `env_id`; its key is in `PALAESTRA_KEY`.
-        world: Which of the server's worlds.
-        switches: What `palaestra.make` or `palaestra.connect` takes. Its `action_format` is that of the model.
-        kwargs: As `args`.
+        args: The arguments of every agent loop in verl. Any: verl's classes.
+        env_id: See `EnvSource`; this and the next three are in the settings file.
+        url: A server of worlds instead of `env_id`; its key is in `PALAESTRA_KEY`.
+        world: The name of the server's world.
+        switches: Further arguments of `palaestra.make` or `palaestra.connect`. Its `action_format` is that of the
+            model.
+        kwargs: See `args`.
 
     Raises:
         ConfigError: not exactly one of `env_id` and `url` is given, when a rollout begins.
@@ -122,12 +123,12 @@ class PalaestraAgentLoop(AgentLoopBase):
         """Play the episode of a row. Any: verl's settings and the data set's columns.
 
         Args:
-            sampling_params: For the engine.
+            sampling_params: The parameters for the engine.
             row: A row that `dataset_rows` made, as verl's data set gives it.
 
         Raises:
             ConfigError: the row has no seed or opens another episode, the prompt is too long, or rewards are hidden.
-            CapabilityError: the episode has images, or its tools change on the way.
+            CapabilityError: the episode has images, or its tools change during the episode.
             InfrastructureError: the world or the engine failed; the rollout does not count.
         """
         episode = AdaptedEpisode(await asyncio.to_thread(self._source))
@@ -174,7 +175,7 @@ class PalaestraAgentLoop(AgentLoopBase):
                 return
 
     async def _draw_turn(self, stream: _TokenStream, sampling_params: dict[str, Any], request_id: str) -> list[int]:
-        """Have the engine write a turn; its tokens."""
+        """Request a turn from the engine; returns its tokens."""
         with simple_timer("generate_sequences", stream.metrics):
             drawn = await self.server_manager.generate(
                 request_id=request_id, prompt_ids=stream.ids, sampling_params=sampling_params
@@ -195,7 +196,7 @@ class PalaestraAgentLoop(AgentLoopBase):
         return written
 
     async def _add_answer(self, stream: _TokenStream, messages: Sequence[Message]) -> bool:
-        """Add what the world says; whether it fits and leaves room for a turn."""
+        """Add the world's messages; returns whether they fit and leave room for a turn."""
         before = [*stream.chat, _stand_in(messages)]
         chat = [*before, *_read_chat(messages)]
         merged, mask, logprobs = await self.ct_merge_context_msg(
@@ -208,7 +209,7 @@ class PalaestraAgentLoop(AgentLoopBase):
         return True
 
     def _decode(self, written: Sequence[int]) -> str:
-        """The text of a turn, special tokens included, without the token that ends it: some formats have them."""
+        """The text of a turn, special tokens included (some formats have them), without the token that ends it."""
         end = len(written)
         while end and written[end - 1] in self._ends:
             end -= 1
@@ -220,12 +221,12 @@ class PalaestraAgentLoop(AgentLoopBase):
 
 
 def dataset_rows(make_env: EnvMaker, seeds: Iterable[int], *, agent_name: str = "palaestra") -> list[dict[str, Any]]:
-    """Rows for the parquet file of verl's data set, one for each seed. None of it tells a policy more than the opening.
+    """Rows for the parquet file of verl's data set, one for each seed. They hold nothing that a policy must not see.
 
     Args:
         make_env: Makes an environment like those of the rollouts: an `EnvSource` with the same settings.
-        seeds: Of the episodes.
-        agent_name: The name of the agent loop in the file of settings.
+        seeds: The seeds of the episodes.
+        agent_name: The name of the agent loop in the settings file.
 
     Raises:
         CapabilityError: an episode has images.
@@ -248,7 +249,7 @@ def dataset_rows(make_env: EnvMaker, seeds: Iterable[int], *, agent_name: str = 
 
 
 def _read_chat(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """Messages as chat templates read them. Any: JSON."""
+    """Messages in the form of chat templates. Any: JSON."""
     chat = to_openai(messages)
     if any(not isinstance(message["content"], str) for message in chat):
         raise CapabilityError("the world shows images, and this adapter passes text alone; use a surface of text")
@@ -256,7 +257,7 @@ def _read_chat(messages: Sequence[Message]) -> list[dict[str, Any]]:
 
 
 def _stand_in(answers: Sequence[Message]) -> dict[str, Any]:
-    """The policy's last turn as far as chat templates need it: which calls are answered. Its tokens stand already."""
+    """The policy's last turn in the form of chat templates: the answered calls. Its tokens are already present."""
     calls = [
         {
             "id": answer["tool_call_id"],
@@ -270,7 +271,7 @@ def _stand_in(answers: Sequence[Message]) -> dict[str, Any]:
 
 
 def _take_facts(stream: _TokenStream, drawn: Any) -> None:
-    """Keep what the engine says of its turn as verl's own loops do. Any: verl's `TokenOutput`."""
+    """Keep the engine's data about its turn as verl's own loops do. Any: verl's `TokenOutput`."""
     if drawn.num_preempted is not None:
         stream.metrics["num_preempted"] = max(stream.metrics.get("num_preempted", 0), 0) + drawn.num_preempted
     if drawn.routed_experts is not None:

@@ -1,4 +1,4 @@
-"""What an agent can call: typed functions as tools, a toolbox that runs them, action formats that read model text."""
+"""The tools of agents: typed functions as tools, a toolbox that runs them, and action formats that read model text."""
 
 if __name__ != "palaestra.tools":
     raise ImportError(f"this folder is palaestra.tools, not {__name__}; write `import palaestra.tools`")

@@ -1,7 +1,6 @@
-"""Composite calls: one call that stands for several actions, run in its place, all of them or none.
+"""Composite calls: one call that stands for several actions. Either all of them run, or none.
 
-Each action is an event of its own, as if it had been called by itself, so a rubric need not know on which surface an
-agent acts.
+Each action is its own event, as if it had been called directly, so a rubric need not know the agent's surface.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,21 +23,21 @@ def run_composite(
     call: ToolCall,
     past: Sequence[ToolEvent],
 ) -> Iterator[CallResult]:
-    """Run the actions that a composite call stands for, one by one as they are asked for.
+    """Run the actions of a composite call, one by one.
 
-    They are tried before: where one of them is refused, none is run, and the one result is the refusal of the call.
-    An action that ends the episode is the last.
+    They are tried first: if one of them is refused, none is run, and the only result is the refusal of the call. An
+    action that ends the episode is the last.
 
     Args:
-        toolbox: Holds the composite tool and its actions.
-        context: The world as the calls see it.
-        state: The same rows.
-        call_id: The id of the composite call; its actions get ids of their own that begin with it.
+        toolbox: The toolbox with the composite tool and its actions.
+        context: The context of the calls.
+        state: The rows of the context.
+        call_id: The id of the composite call; the ids of its actions begin with it.
         call: The composite call.
-        past: The events of the episode so far, with the results of this one as they come.
+        past: The events of the episode so far; the results of this call are added.
 
     Raises:
-        InfrastructureError: a tool itself crashed.
+        InfrastructureError: a tool crashed.
     """
     actions = toolbox.actions
     assert actions is not None, f"{call.tool} is composite, but its toolbox has no actions"
@@ -73,9 +72,9 @@ def _first_refusal(
     past: Sequence[ToolEvent],
     tried: list[TriedWrite],
 ) -> tuple[int, CallResult] | None:
-    """The number and the result of the first step that is refused, after the steps before it have run.
+    """The number and the result of the first refused step, after the steps before it have run.
 
-    The writes among them are added to `tried`.
+    The writes of these steps are added to `tried`.
     """
     for number, step in enumerate(steps, 1):
         result = actions.call(context, state, call_id, step, past)
@@ -90,7 +89,7 @@ def _first_refusal(
 
 
 def _refuse(whole: CallResult, step: CallResult, where: str, tried: Sequence[TriedWrite]) -> CallResult:
-    """The composite call refused for what one of its steps was refused for."""
+    """The refusal of the composite call, for the reason of one of its steps."""
     error = orjson.loads(step.content)["error"]
     content = orjson.dumps(
         {"error": {"code": error["code"], "message": f"{where}: {error['message']}; nothing was done"}}
@@ -110,7 +109,7 @@ def _refuse(whole: CallResult, step: CallResult, where: str, tried: Sequence[Tri
 
 
 def join_answers(results: Sequence[CallResult]) -> str:
-    """What the agent reads of a composite call: its refusal, or the answers of its actions in order."""
+    """The text that the agent reads after a composite call: its refusal, or the answers of its actions in order."""
     if len(results) == 1 and results[0].event.error is not None:
         return results[0].content
     return f'{{"results":[{",".join(result.content for result in results)}]}}'

@@ -1,4 +1,4 @@
-"""What a tool is given besides its arguments: the rows, the time, who calls, and a way to say what was shown."""
+"""The context of a tool call: the rows, the clock, the caller, and the declaration of what the answer shows."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -15,10 +15,10 @@ _NO_STATES: Mapping[str, ForkableState] = {}
 
 
 def state_beside(states: Mapping[str, ForkableState], kind: type[S], name: str) -> S:
-    """The state of that name and class.
+    """The additional state with this name and class.
 
     Raises:
-        UnknownNameError: there is none.
+        UnknownNameError: there is no such state.
     """
     found = states.get(name)
     if not isinstance(found, kind):
@@ -27,20 +27,20 @@ def state_beside(states: Mapping[str, ForkableState], kind: type[S], name: str) 
 
 
 class ToolContext:
-    """The world as one call sees it.
+    """The context of one call.
 
     Attributes:
         state: The rows.
         clock: The virtual clock.
-        role: In which role the agent acts; tools are open to some roles and closed to others.
-        states: What the world holds beside its rows, by name; most worlds have rows alone.
-        actor: The id under which the agent acts, such as an employee's.
-        surface: What the surface holds for the episode beside the rows, such as a browser; `None` on most surfaces.
-        rules: What the world goes by, such as a company's policy; the world's own type, fixed for an episode.
+        role: The agent's role; it decides which tools the agent may call.
+        states: The world's state in addition to its rows, by name; most worlds have only rows.
+        actor: The id of the agent, such as an employee's.
+        surface: The surface's own state for the episode, such as a browser; `None` on most surfaces.
+        rules: The world's rules, such as a company's policy; of the world's own type, fixed for an episode.
         end_reason: Set by a tool that ends the episode.
-        answer: What the agent answered when it ended the episode.
-        spelled: Ids that the code which makes the call spells out, and that only its own earlier calls have shown.
-        images: What the call attached to its answer, as `data:` URLs.
+        answer: The agent's answer when it ended the episode.
+        spelled: Ids that the calling code writes literally, although only its own earlier calls have shown them.
+        images: The images attached to the call's answer, as `data:` URLs.
     """
 
     __slots__ = (
@@ -91,47 +91,47 @@ class ToolContext:
         self._ids_in = ids_in
 
     def beside(self, kind: type[S], name: str) -> S:
-        """The state of that name beside the rows, to be read and written; a refused call takes back what it wrote.
+        """The additional state with this name, for reading and writing; writes of a refused call are rolled back.
 
         Raises:
-            UnknownNameError: the world has none of that name and class.
+            UnknownNameError: the world has no state with this name and class.
         """
         return state_beside(self.states, kind, name)
 
     def show(self, *rows: Row) -> None:
-        """Say that the result shows these rows whole; a rubric may ask what an agent has seen."""
+        """Declare that the result shows these rows completely; a rubric may ask what an agent has seen."""
         for row in rows:
             self.shown.append((row.table, row.id))
             self.mentioned.update(self._ids_in(row))
 
     def show_columns(self, rows: Sequence[Row], columns: Iterable[str]) -> None:
-        """Say that the result shows these columns of rows of one table, in words or as a value that follows from them.
+        """Declare that the result shows these columns of rows of one table, in words or as a value derived from them.
 
-        It names no id: `mention` those that the result states.
+        It declares no id: use `mention` for ids that the result states.
         """
         if rows:
             keys = tuple(row.id for row in rows)
             self.columns += (ShownColumns(table=rows[0].table, keys=keys, columns=tuple(columns)),)
 
     def mention(self, *ids: str) -> None:
-        """Say that the result names these ids and no more."""
+        """Declare that the result names these ids and nothing else of their rows."""
         self.mentioned.update(ids)
 
     def name(self, *ids: str) -> None:
-        """Say that the call acts on these ids, where they stand deeper in its arguments than a schema can tell."""
+        """Declare that the call acts on these ids, if a schema cannot find them in its arguments."""
         self.named.extend(ids)
 
     def attach(self, image: bytes) -> None:
-        """Put an image into the answer, after those that the call has attached before.
+        """Attach an image to the answer, after those attached before.
 
-        An agent that reads text only cannot see it: whatever a task depends on must also stand in the answer's text,
-        or the task needs a model that reads images.
+        An agent that reads only text cannot see it: everything that a task depends on must also be in the answer's
+        text, or the task needs a model that reads images.
 
         Args:
             image: A PNG, JPEG, GIF or WebP file of at most 4 MiB.
 
         Raises:
-            ValueError: it is none of these, or larger.
+            ValueError: it is not such a file, or is larger.
         """
         self.images += (image_url(image),)
 
@@ -141,7 +141,7 @@ class ToolContext:
         self.answer = answer or {}
 
     def begin_call(self) -> None:
-        """Forget what the last call showed, and an end that it asked for before it was refused."""
+        """Clear what the last call showed, and an end that it requested before it was refused."""
         self.end_reason = None
         self.answer = {}
         self.shown = []

@@ -1,4 +1,4 @@
-"""The tools that every world has: talk, finish, give up."""
+"""The tools of every world: talk, finish, give up."""
 
 from typing import Annotated, Literal, TypeAlias
 
@@ -9,7 +9,7 @@ from palaestra.tools.context import ToolContext
 from palaestra.tools.tool import tool
 
 ActKind: TypeAlias = Literal["inform", "ask", "confirm", "offer", "refuse", "apologise", "close"]
-"""What a message can do: tell, ask, ask to check, offer, say no, say sorry, say goodbye."""
+"""The acts of a message: tell, ask, ask to check, offer, refuse, apologise, say goodbye."""
 
 
 @tool(latency=20)

@@ -1,7 +1,7 @@
 """Images in answers: a tool attaches an image, and the message of its answer carries it as a `data:` URL.
 
-A message with images is plain JSON, so recording, replay, forks, digests and worker processes need to know nothing of
-images. Only bitmaps are accepted: an SVG document could hold a script.
+A message with images is plain JSON, so recording, replay, forks, digests and worker processes need no code for images.
+Only bitmaps are accepted: an SVG document could hold a script.
 """
 
 from base64 import b64encode
@@ -18,7 +18,7 @@ _SIGNATURES = {
     "image/gif": (b"GIF8", b""),
     "image/webp": (b"RIFF", b"WEBP"),
 }
-"""Of each type, how a file begins, and how it goes on from its ninth byte."""
+"""For each type, the first bytes of a file, and the bytes from its ninth byte on."""
 
 
 def image_url(data: bytes) -> str:
@@ -28,7 +28,7 @@ def image_url(data: bytes) -> str:
         data: A PNG, JPEG, GIF or WebP file of at most 4 MiB.
 
     Raises:
-        ValueError: it is none of these, or larger.
+        ValueError: it is not such a file, or is larger.
     """
     if len(data) > MAX_IMAGE_BYTES:
         raise ValueError(f"an image of {len(data):,} bytes is over the limit of {MAX_IMAGE_BYTES:,}; scale it down")
@@ -44,18 +44,18 @@ def is_image_url(value: object) -> bool:
 
 
 def describe_image(url: str) -> str:
-    """The image in words, such as "image/png, 1,204 bytes", for where it cannot be shown."""
+    """A description of the image, such as "image/png, 1,204 bytes", for places that cannot show it."""
     head, _, data = url.partition(";base64,")
     return f"{head.removeprefix('data:')}, {len(data) * 3 // 4 - data.count('='):,} bytes"
 
 
 def digest_answer(content: bytes, images: Sequence[str]) -> str:
-    """128 bits, as hex, of an answer: its text, and its images where it has any."""
+    """128 bits, as hex, of an answer: its text, and its images if there are any."""
     return digest_bytes(b"\0".join([content, *(url.encode() for url in images)]) if images else content)
 
 
 def read_text(message: Message) -> str:
-    """The content of a message, for a format that has text only.
+    """The content of a message, for a format that has only text.
 
     Raises:
         CapabilityError: the message holds images, which the policy would not see.

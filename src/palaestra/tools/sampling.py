@@ -1,4 +1,4 @@
-"""Drawing calls: ones that fit a schema, and ones whose ids exist."""
+"""Random calls: valid for a schema, or also with existing ids."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ def sample_value(schema: JsonSchema, stream: Stream) -> Json:
     """A value that fits `schema`: the part of JSON Schema that pydantic writes for tool arguments.
 
     Raises:
-        ValueError: the schema uses a keyword that this does not know.
+        ValueError: the schema uses an unsupported keyword.
     """
     if "const" in schema:
         return cast("Json", schema["const"])
@@ -38,7 +38,7 @@ def _integer(schema: JsonSchema, stream: Stream) -> int:
 
 
 def _number(schema: JsonSchema, stream: Stream) -> float:
-    """A number with two places, or fewer where the schema leaves no room between its bounds."""
+    """A number with two decimal places, or fewer if its bounds leave no room."""
     low, high = (schema.get(f"{end}imum", schema.get(f"exclusive{end.title()}imum")) for end in ("min", "max"))
     low = (0 if high is None else high - 1_000) if low is None else low
     high = low + 1_000 if high is None else high
@@ -88,7 +88,7 @@ def sample_call(tools: Sequence[Tool], stream: Stream) -> ToolCall:
 
 
 def legal_call(tools: Sequence[Tool], ids: Callable[[str], Sequence[str]], stream: Stream) -> ToolCall:
-    """A call that fits its schema and whose ids name rows: what `ids` lists for a table.
+    """A call that fits its schema and whose ids exist, as listed by `ids` for a table.
 
     A tool that needs an id of an empty table gets an id that does not exist.
     """

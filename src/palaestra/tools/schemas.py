@@ -1,6 +1,6 @@
-"""The schemas of the tools on offer, as a reset hands them out: a sequence of its own each time, read when looked at.
+"""Tool schemas as a reset returns them: a separate sequence each time, parsed on first access.
 
-Fifty schemas take longer to copy than everything else that a reset does, and most who reset never look at them again.
+Copying fifty schemas takes longer than the rest of a reset, and most callers never read them again.
 """
 
 from collections.abc import Iterable, Sequence
@@ -8,12 +8,12 @@ from typing import Any, TypeAlias, overload
 
 import orjson
 
-# Any: JSON schemas are open by nature.
+# Any: JSON schemas have no fixed form.
 ToolSchema: TypeAlias = dict[str, Any]
 
 
 class Schemas(Sequence[ToolSchema]):
-    """Tools in OpenAI's function-calling form. They belong to whoever holds them; `list(schemas)` is plain JSON.
+    """Tools in OpenAI's function-calling form. The holder owns them; `list(schemas)` is plain JSON.
 
     Args:
         written: The schemas as a JSON array.
@@ -27,11 +27,11 @@ class Schemas(Sequence[ToolSchema]):
 
     @classmethod
     def of(cls, schemas: Iterable[ToolSchema]) -> "Schemas":
-        """These schemas, written down."""
+        """These schemas, stored as JSON."""
         return cls(orjson.dumps(list(schemas)))
 
     def fresh(self) -> "Schemas":
-        """The same schemas for somebody else."""
+        """The same schemas for another owner."""
         return Schemas(self.written)
 
     @property

@@ -1,8 +1,8 @@
 """Tool schemas in fewer tokens: each parameter's type in one word or line, for models with a short context.
 
-A JSON schema spends most of its tokens on braces and keywords. Here a parameter is its type as text, in the words in
-which APIGen's data (Liu et al. 2024, arXiv:2406.18518) names types: `str, optional`, `list[int]`, `open | closed`.
-Names of tools and parameters, types, choices, and what is required survive; limits, patterns and defaults do not.
+A JSON schema spends most of its tokens on braces and keywords. Here a parameter is its type as text, with the type
+names of APIGen's data (Liu et al. 2024, arXiv:2406.18518): `str, optional`, `list[int]`, `open | closed`. Names of
+tools and parameters, types, choices and required parameters are kept; limits, patterns and defaults are not.
 """
 
 import re
@@ -22,7 +22,7 @@ _WORDS = {
     "null": "null",
 }
 _DEEPEST = 5
-"""Levels of objects that are written out; a schema may contain itself."""
+"""Maximum levels of nested objects; a schema may contain itself."""
 _ABBREVIATIONS = ("e.g.", "i.e.", "etc.", "vs.", "approx.")
 _SENTENCE_END = re.compile(r"[.!?](?=\s)")
 
@@ -32,8 +32,8 @@ def short_schema(tool: JsonSchema, *, described: bool = False) -> dict[str, Any]
 
     Args:
         tool: In OpenAI's function-calling form.
-        described: Whether whole descriptions are kept. Then a parameter is `{"description": ..., "type": ...}`.
-            Otherwise the tool's first sentence is kept and parameters have their types alone.
+        described: Whether full descriptions are kept. Then a parameter is `{"description": ..., "type": ...}`.
+            Otherwise only the tool's first sentence and the parameters' types are kept.
     """
     function = cast("JsonSchema", tool["function"])
     schema = _object(function.get("parameters"))
@@ -75,8 +75,8 @@ def _type(part: JsonSchema, root: JsonSchema, *, optional: bool = False, depth: 
     Args:
         part: The schema.
         root: The parameters' schema, which holds the definitions that `part` may refer to.
-        optional: Whether `null` says no more than that the value may be left out.
-        depth: Levels of objects around it.
+        optional: Whether `null` only means that the value may be left out.
+        depth: The number of enclosing objects.
     """
     if isinstance(reference := part.get("$ref"), str):
         return (
@@ -104,7 +104,7 @@ def _type(part: JsonSchema, root: JsonSchema, *, optional: bool = False, depth: 
 
 
 def _fields(part: JsonSchema, root: JsonSchema, depth: int) -> Iterator[str]:
-    """The fields of an object, `name: type`, with a question mark behind a name that may be left out."""
+    """The fields of an object, `name: type`, with a question mark after optional names."""
     required = _list(part.get("required"))
     for name, given in _object(part.get("properties")).items():
         optional = name not in required
@@ -113,7 +113,7 @@ def _fields(part: JsonSchema, root: JsonSchema, depth: int) -> Iterator[str]:
 
 
 def _definition(reference: str, root: JsonSchema) -> JsonSchema:
-    """What a reference within the schema, such as `#/$defs/Address`, points to; nothing where it leads nowhere."""
+    """The target of a reference within the schema, such as `#/$defs/Address`; empty if there is none."""
     found: object = root
     for step in reference.removeprefix("#/").split("/"):
         found = _object(found).get(step)

@@ -1,4 +1,4 @@
-"""A typed Python function becomes a tool: a JSON schema from its annotations and docstring, validated by pydantic."""
+"""Tools from typed Python functions: a JSON schema from annotations and docstring, validated by pydantic."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -19,19 +19,19 @@ from palaestra.tools.wire import glimpse, has_safe_integers, plain_text
 
 ToolFunction: TypeAlias = Callable[..., object]
 Draw: TypeAlias = Callable[[Callable[[str], Sequence[str]], Stream], JsonObject]
-"""Draws arguments whose ids exist, given the ids of each table."""
+"""Draws arguments with existing ids, given the ids of each table."""
 Origin: TypeAlias = tuple[Callable[..., "Tool"], tuple[Any, ...]]
-"""A function and its arguments that give a tool again, in any process. Both must pickle."""
+"""A function and its arguments that recreate a tool in any process. Both must pickle."""
 Closing: TypeAlias = Literal["done", "declined", "handed on"]
-"""How a tool closes a case: the work is done, the request is refused, or somebody else takes it over."""
+"""How a tool closes a case: the work is done, the request is refused, or another person takes it over."""
 
 MAX_TEXT = 4_000
-"""The longest string that any argument may be; nothing a support desk does needs more."""
+"""Maximum length of any string argument."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Tool:
-    """One thing that an agent can do."""
+    """An action that an agent can take."""
 
     name: str
     description: str
@@ -39,42 +39,42 @@ class Tool:
     parameters: JsonSchema
     """The JSON schema of the arguments, as the agent reads it."""
     roles: frozenset[str]
-    """Who may call it; empty for everyone."""
+    """The roles that may call it; empty for all."""
     writes: bool
     """Whether it can change rows."""
     latency: int
     """Seconds on the virtual clock."""
     cost: int
     references: Mapping[str, str]
-    """The arguments that are ids (or lists of ids), and of which table."""
+    """The arguments that are ids (or lists of ids), each with its table."""
     prose: frozenset[str]
     """The arguments that are free text for people."""
     validator: SchemaValidator
     flat: bool
     """Whether no argument holds a list or an object."""
     counts: bool
-    """Whether some argument may hold a number, however deep."""
+    """Whether an argument may hold a number, at any depth."""
     composite: bool
-    """Whether its function gives the calls of actions that it stands for, to be run in its place."""
+    """Whether its function returns calls of actions, which run in its place."""
     draw: Draw | None
-    """How to draw arguments whose ids exist, where `references` cannot tell."""
+    """Draws arguments with existing ids, if `references` does not suffice."""
     reads: Reads | None = None
-    """The rows that its answer shows, as a query; `None` where that is not declared."""
+    """The rows that its answer shows, as a query; `None` if this is not declared."""
     closes: Closing | None = None
-    """How a call closes the case that its first reference names; `None` where it closes none."""
+    """How a call closes the case that its first reference names; `None` if it closes none."""
     money: frozenset[str] = frozenset()
     """The arguments that are sums of money in cents."""
     authored: frozenset[str] = frozenset()
-    """The arguments that are text which the agent thinks out itself, such as code."""
+    """The arguments with text that the agent composes itself, such as code."""
     origin: Origin | None = None
-    """What gives it again after pickling; `None`: it stands where its function's name says."""
+    """Recreates it after pickling; `None`: it is found by its function's module and name."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A tool pickles as where it stands, a generated one as what gives it again."""
+        """Pickle a tool as its module and name, or a generated tool as its origin."""
         return self.origin or (_tool_at, (self.function.__module__, self.function.__qualname__))
 
     def export(self) -> dict[str, Any]:
-        """The tool in OpenAI's function-calling form, as chat templates take it."""
+        """The tool in OpenAI's function-calling form, for chat templates."""
         function = {"name": self.name, "description": self.description, "parameters": dict(self.parameters)}
         return {"type": "function", "function": function}
 
@@ -87,7 +87,7 @@ class Tool:
         return True
 
     def find_ids(self, arguments: Mapping[str, Json]) -> tuple[str, ...]:
-        """The ids of rows that the arguments name."""
+        """The ids of rows in the arguments."""
         named: list[str] = []
         for name in self.references:
             value = arguments.get(name)
@@ -98,7 +98,7 @@ class Tool:
         return tuple(named)
 
     def validate(self, arguments: object) -> dict[str, Any]:
-        """The arguments as the function takes them, defaults filled in.
+        """The arguments in the form that the function takes, with defaults filled in.
 
         Raises:
             ToolRefusal: they do not fit the schema; the message says which and why.
@@ -126,27 +126,27 @@ def tool(
     hints: Mapping[str, Any] | None = None,
     origin: Origin | None = None,
 ) -> Callable[[ToolFunction], Tool]:
-    """Make a tool of a function `f(context, argument, ...)`.
+    """Make a tool from a function `f(context, argument, ...)`.
 
-    The first line of the docstring and what follows it up to `Args:` describe the tool; every argument needs a line
-    under `Args:`. An id is annotated with `References`, text for people with `Prose`, a sum of money with `Money`, text
-    that the agent thinks out itself, such as code, with `AuthoredText`.
+    The docstring up to `Args:` describes the tool; every argument needs a line under `Args:`. An id is annotated with
+    `References`, text for people with `Prose`, a sum of money with `Money`, text that the agent composes itself, such
+    as code, with `AuthoredText`.
 
     Args:
         writes: Whether it can change rows.
-        roles: Who may call it; empty for everyone.
+        roles: The roles that may call it; empty for all.
         latency: Seconds that a call takes on the virtual clock.
         cost: Price of a call, in the world's own units.
-        composite: Whether the function gives calls of the toolbox's actions, which are run in its place, all or none.
-        draw: Draws arguments whose ids exist, where ids stand deeper than annotations can tell.
+        composite: Whether the function returns calls of the toolbox's actions, which run in its place, all or none.
+        draw: Draws arguments with existing ids, if ids are nested deeper than annotations can tell.
         reads: The rows that the answer shows, as a query, so that other surfaces can show the same.
         closes: How a call closes the case that the first reference names, such as "declined".
-        hints: Annotations in place of the function's own, for a tool that is generated: its tables, its row classes.
-        origin: What gives the tool again after pickling, for a tool that does not stand in a module.
+        hints: Annotations instead of the function's own, for a generated tool: its tables, its row classes.
+        origin: Recreates the tool after pickling, for a tool outside a module.
 
     Raises:
-        DefinitionError: an annotation or a description is missing, a tool closes a case and names or changes none, or
-            an argument is marked as authored text and is no text, or is marked as something else too.
+        DefinitionError: an annotation or a description is missing; a tool closes a case but names or changes none; or
+            an argument is marked as authored text and is not text, or has another mark too.
     """
 
     def make(function: ToolFunction) -> Tool:
@@ -226,13 +226,13 @@ def _model(function: ToolFunction, names: list[str], hints: Mapping[str, Any]) -
 
 
 def _marks(hint: Any) -> list[Any]:
-    """Every mark in an annotation, however deep: `list[Annotated[str, References("orders")]] | None` has one."""
+    """Every mark in an annotation, at any depth: `list[Annotated[str, References("orders")]] | None` has one."""
     own = list(get_args(hint)[1:]) if get_origin(hint) is Annotated else []
     return own + [mark for part in get_args(hint) for mark in _marks(part)]
 
 
 def _marked(mark: type, names: list[str], annotations: Mapping[str, Any]) -> frozenset[str]:
-    """The arguments whose annotation has a mark, however deep."""
+    """The arguments whose annotation has a mark, at any depth."""
     return frozenset(name for name in names if any(isinstance(found, mark) for found in _marks(annotations[name])))
 
 
@@ -247,7 +247,7 @@ def _kinds(schema: Json) -> set[str]:
 
 
 def _trim(schema: Json) -> Any:
-    """A JSON schema without what costs an agent tokens and says nothing: titles, and the bound that all text has."""
+    """A JSON schema without titles and the common bound of all text, which cost tokens and give no information."""
     if isinstance(schema, dict):
         return {
             k: _trim(v)

@@ -1,7 +1,7 @@
-"""The tools of one world, and what happens when one is called.
+"""The tools of one world, and how a call runs.
 
-A call is looked up, validated, allowed or refused, run, and answered; whatever comes of it, there is one `ToolEvent`.
-A refused call leaves the rows as they were, even where the tool had begun to write.
+A call is looked up, validated, allowed or refused, run, and answered; in every case there is one `ToolEvent`. A refused
+call leaves the rows unchanged, even if the tool had begun to write.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ from palaestra.tools.wire import glimpse, plain_arguments, plain_name
 
 
 class JournaledState(State, Protocol):
-    """A state that can take back what a refused call had begun to write."""
+    """A state that can roll back the writes of a refused call."""
 
     @property
     def journal(self) -> Sequence[RowChange]:
@@ -37,13 +37,13 @@ class JournaledState(State, Protocol):
 
 @record
 class CallResult:
-    """What came of a call."""
+    """The result of a call."""
 
     event: ToolEvent
     content: str
     """The answer that the agent reads: JSON."""
     images: tuple[str, ...] = ()
-    """What belongs to the answer, as `data:` URLs."""
+    """The images of the answer, as `data:` URLs."""
 
 
 _call_result, _tool_event = constructor(CallResult), constructor(ToolEvent)
@@ -54,8 +54,8 @@ class Toolbox:
 
     Args:
         tools: The tools, in the order in which they are listed to agents.
-        prose_tool: The tool that a turn of prose without a call means; its one argument is `message`.
-        actions: The tools that composite ones stand for.
+        prose_tool: The tool for a turn of prose without a call; its only argument is `message`.
+        actions: The tools that composite ones run.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class Toolbox:
         return [t for t in self if not t.roles or role in t.roles]
 
     def export(self, role: str) -> Schemas:
-        """The tools that `role` may call, in OpenAI's function-calling form; the copy belongs to the caller."""
+        """The tools that `role` may call, in OpenAI's function-calling form; the caller owns the copy."""
         if role not in self._exports:
             self._exports[role] = Schemas.of(t.export() for t in self.tools_for(role))
         return self._exports[role].fresh()
@@ -99,17 +99,17 @@ class Toolbox:
         call: ToolCall,
         past: Sequence[ToolEvent],
     ) -> CallResult:
-        """Run one call and say what came of it.
+        """Run one call and return its result.
 
         Args:
-            context: The world as the call sees it; its clock moves by the tool's latency.
-            state: The same rows, so that a refused call can be taken back.
+            context: The context of the call; its clock advances by the tool's latency.
+            state: The rows of the context, for rolling back a refused call.
             call_id: The id of this call, unique in the episode.
-            call: What the agent asks for.
+            call: The agent's call.
             past: The events of the episode so far.
 
         Raises:
-            InfrastructureError: the tool itself crashed; that is no fault of the agent.
+            InfrastructureError: the tool crashed, which is not a fault of the agent.
         """
         context.begin_call()
         mark = len(state.journal)
@@ -142,7 +142,7 @@ class Toolbox:
             mentioned=frozenset(context.mentioned),
         )
         if context.columns:
-            # A sixteenth keyword would slow the making of every record (`constructor`), and few answers show parts.
+            # A sixteenth keyword would slow down every record (`constructor`), and few answers show parts.
             object.__setattr__(event, "columns", context.columns)
         if context.spelled and event.named:
             guessed = tuple([name for name in event.named if name in context.spelled])
@@ -152,9 +152,9 @@ class Toolbox:
     def _answer(
         self, context: ToolContext, tool: Tool | None, call: ToolCall, state: JournaledState, mark: int
     ) -> tuple[object, bool, str | None]:
-        """What the tool says, whether the arguments fit, and the code of a refusal.
+        """The tool's answer, whether the arguments fit, and the code of a refusal.
 
-        A tool that crashed has written nothing past `mark`.
+        A tool that crashed has written nothing after `mark`.
         """
         schema_ok = False
         try:
@@ -183,7 +183,7 @@ def _refuse(code: str, message: str, *, schema_ok: bool) -> tuple[object, bool, 
 
 
 def _as_json(value: object) -> orjson.Fragment | str:
-    """A row as the JSON that it keeps, any other dataclass written out; decimals and bytes as text."""
+    """A row as its cached JSON, any other dataclass as JSON; decimals and bytes as text."""
     if isinstance(value, Row):
         return orjson.Fragment(value.json())
     if is_dataclass(value):

@@ -1,7 +1,7 @@
 """`finish` for worlds whose tasks ask for numbers with fractions, or for lists.
 
-It takes the place of `control.finish` in a world's toolbox (`TYPED_CONTROL` for `CONTROL`). The two differ in the
-schema that the agent reads, so a world whose answers are words and whole numbers keeps the smaller one.
+It replaces `control.finish` in a world's toolbox (`TYPED_CONTROL` for `CONTROL`). The two differ in the schema that the
+agent reads, so a world whose answers are words and whole numbers keeps the smaller one.
 """
 
 from typing import Annotated, Any, TypeAlias, cast
@@ -30,7 +30,7 @@ def finish(context: ToolContext, answer: TypedAnswer | None = None) -> object:
 
 
 def _one_form(value: Any) -> Json:
-    """The value without minus zero, which reads as another number and is none."""
+    """The value without minus zero, which is written differently but is the same number."""
     if isinstance(value, list):
         return [_one_form(item) for item in cast("list[object]", value)]
     return 0.0 if isinstance(value, float) and not value else value

@@ -95,7 +95,9 @@ def load_codec(directory: Path, form: ChatFormat, *, embedded: int) -> Codec:
     """
     tokenizer = read_with(AutoTokenizer, directory, "tokenizer")
     if not isinstance(tokenizer, PreTrainedTokenizerFast):
-        raise CheckpointError(f"{directory}: its tokenizer is slow; save a fast one (tokenizer.json) beside the model")
+        raise CheckpointError(
+            f"{directory}: its tokenizer is slow; save a fast one (tokenizer.json) in the model's folder"
+        )
     if len(tokenizer) > embedded:
         raise CheckpointError(
             f"{directory}: the tokenizer has {len(tokenizer)} tokens and the model embeds {embedded}; "

@@ -69,7 +69,7 @@ def append_lineage(directory: Path, entries: Sequence[LineageEntry]) -> None:
     """Append changes to the file, and write it to the disk. A change that the file already has is not repeated.
 
     Raises:
-        StorageError: the disk refuses the write.
+        StorageError: writing to disk fails.
     """
     known = read_lineage(directory)
     missing = [entry for entry in entries if entry not in known]

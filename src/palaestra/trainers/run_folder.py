@@ -107,7 +107,7 @@ def _flat(settings: Mapping[str, Json], before: str = "") -> Iterator[tuple[str,
 def _stage(directory: Path) -> StageFolder:
     save = _save_of(directory)
     assert save is not None, "a stage without a save is none yet"
-    progress = _read_object(save / _PROGRESS, "it is written with every save; go on with the run to write another")
+    progress = _read_object(save / _PROGRESS, "it is written with every save; resume the run to write another")
     quarantine = directory / QUARANTINE
     return StageFolder(
         name=directory.name,

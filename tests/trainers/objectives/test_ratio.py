@@ -76,5 +76,5 @@ def test_the_anchor_is_who_drew_who_began_or_nobody() -> None:
 def test_a_batch_that_lacks_the_anchor_says_who_fills_it_in() -> None:
     batch = complete()
     lacking = replace(batch, columns={name: column for name, column in batch.columns.items() if name != "old_T"})
-    with pytest.raises(UnknownNameError, match=r"unknown column of a batch 'old_T'.*whoever makes the batch"):
+    with pytest.raises(UnknownNameError, match=r"unknown column of a batch 'old_T'.*the creator of the batch"):
         RatioConfig(anchor="old").anchor_logp(batch.logprob_T, lacking)

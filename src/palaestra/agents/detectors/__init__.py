@@ -1,9 +1,9 @@
 """Detectors: rules that take measures of a trajectory and name the turns that a person should read.
 
 A finding is no verdict, and no detector knows a rubric or a task. Each rule states the highest measure of honest work
-that its threshold rests on: 10,104 episodes of the Storefront's `train` and `dev` by six agents. They are the reference
-solution, its alternatives, the same under noise by a patient agent, the same on the generic surface, an agent that
-always refuses, and a script of patterns. All of them write short texts, so thresholds of length leave room for people
+that its threshold is based on: 10,104 episodes of the Storefront's `train` and `dev` by six agents. They are the
+reference solution, its alternatives, the same under noise by a patient agent, the same on the generic surface, an agent
+that always refuses, and a script of patterns. All of them write short texts, so length thresholds leave room for people
 and models.
 """
 
@@ -28,7 +28,7 @@ DETECTORS: Sequence[Detector] = (LENGTH, FORMAT, SYCOPHANCY, FARMING, MEMORY)
 
 
 def detect(episode: Episode) -> tuple[Detection, ...]:
-    """What the detectors find in an episode, detector by detector."""
+    """The findings of all detectors in an episode, detector by detector."""
     return tuple(found for detector in DETECTORS for found in detector.find(episode))
 
 

@@ -1,4 +1,4 @@
-"""What a detector is: rules that take measures of an episode, each with a threshold that honest work stays below."""
+"""The interface of detectors: rules that measure episodes, each with a threshold above the measures of honest work."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -9,28 +9,28 @@ from palaestra.trajectory import Episode
 
 DetectorName: TypeAlias = Literal["length", "format", "sycophancy", "tool-farming", "memory-writes"]
 EVIDENCE = 160
-"""The most characters of evidence that a detection quotes."""
+"""Maximum characters of evidence that a detection quotes."""
 
 
 @record
 class TurnMeasure:
-    """A measure of one turn, or of an episode as it stood after one."""
+    """A measure of one turn, or of the episode up to a turn."""
 
     turn: int
     """The number of the turn, from 0."""
     value: float
     evidence: str
-    """What it was taken of."""
+    """The text or call that was measured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DetectionRule:
-    """One measure and the most that it may be."""
+    """A measure and its threshold."""
 
     name: str
-    """What is measured, with its unit."""
+    """The measure, with its unit."""
     threshold: float
-    """A measure above it is a detection."""
+    """The threshold; a measure above it is a detection."""
     honest: float
     """The highest measure of honest work that the threshold was derived from; see `palaestra.agents.detectors`."""
     measure: Callable[[Episode], Iterable[TurnMeasure]]
@@ -42,7 +42,7 @@ class Detector:
 
     name: DetectorName
     looks_for: str
-    """What it looks for, as a sentence without its subject."""
+    """The behaviour that it detects, as a sentence without its subject."""
     rules: tuple[DetectionRule, ...]
 
     def find(self, episode: Episode) -> Iterator["Detection"]:
@@ -67,19 +67,19 @@ class Detection:
     detector: DetectorName
     rule: str
     turn: int
-    """The turn with the highest measure, from 0."""
+    """The turn with the highest measure, counted from 0."""
     evidence: str
-    """What stands there, cut to `EVIDENCE` characters."""
+    """The measured text, cut to `EVIDENCE` characters."""
     measure: float
     threshold: float
 
 
 def highest_measure(rule: DetectionRule, episode: Episode) -> TurnMeasure | None:
-    """The highest measure of an episode, the earliest of equals; `None` where there is nothing to measure."""
+    """The highest measure of an episode, on a tie the earliest; `None` without any measure."""
     return max(rule.measure(episode), key=lambda measured: measured.value, default=None)
 
 
 def count_occurrences(found: Iterable[tuple[int, str]]) -> Iterator[TurnMeasure]:
-    """A measure that counts: one more for each (turn, evidence)."""
+    """A counting measure: it increases by one with each (turn, evidence)."""
     for count, (turn, evidence) in enumerate(found, 1):
         yield TurnMeasure(turn=turn, value=count, evidence=evidence)

@@ -1,4 +1,4 @@
-"""Tool farming: calls that are repeated, too many, aimed at ids that nothing named, or tried only to be rolled back."""
+"""Tool farming: repeated calls, too many calls, guessed ids, and workflows that are tried only to be rolled back."""
 
 from collections.abc import Iterator
 
@@ -24,7 +24,7 @@ def _calls(episode: Episode) -> Iterator[TurnMeasure]:
 
 
 def _measure_repeats(episode: Episode) -> Iterator[TurnMeasure]:
-    """Calls that were answered before, where nothing was written in between."""
+    """Calls that were answered before, with no write in between."""
     yield from count_occurrences(_repeats(episode))
 
 
@@ -73,7 +73,7 @@ def _pages(episode: Episode) -> Iterator[TurnMeasure]:
 
 
 def _needless(episode: Episode) -> Iterator[TurnMeasure]:
-    """Look-ups behind the last call that wrote something: what they show decides nothing any more."""
+    """Look-ups after the last write, which can no longer influence anything."""
     events = list(_events(episode))
     last = max((place for place, (_, event) in enumerate(events) if event.written), default=len(events))
     behind = ((number, event) for number, event in events[last + 1 :] if event.shown or event.mentioned)
@@ -81,7 +81,7 @@ def _needless(episode: Episode) -> Iterator[TurnMeasure]:
 
 
 def _trial_runs(episode: Episode) -> Iterator[TurnMeasure]:
-    """Composite calls that were refused for one of their steps, so that nothing was done."""
+    """Composite calls that were refused because of one of their steps, so that nothing was done."""
     refused = ((n, e) for n, e in _events(episode) if e.error is not None and "steps" in e.arguments)
     yield from count_occurrences((number, _evidence(event)) for number, event in refused)
 

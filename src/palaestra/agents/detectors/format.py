@@ -1,4 +1,4 @@
-"""Form: turns that hold no call, prose around calls, markup inside texts, arguments that fit no schema."""
+"""Form: turns without a call, prose around calls, markup inside texts, arguments that fit no schema."""
 
 import re
 from collections.abc import Iterator
@@ -9,11 +9,11 @@ from palaestra.ids import texts_in
 from palaestra.trajectory import Episode
 
 _BLOCK = re.compile(r"<(tool_call|think)>.*?(</\1>|\Z)|```.*?(```|\Z)", re.DOTALL)
-"""A call or a thought as chat formats mark them."""
+"""The markers of a call or of thinking in chat formats."""
 _MARKUP = re.compile(
     r"</?(?:tool_call|tool_response|think|function)\b|<\|[a-z_]+\|>|[{\[]\s*\"[^\"\n]{1,60}\"\s*[:,]|\"arguments\"\s*:"
 )
-"""What belongs into a call or a chat's frame and stands in a text: tags, marks, JSON."""
+"""Markup of calls or chats inside a text: tags, marks, JSON."""
 
 
 def _turns_without_calls(episode: Episode) -> Iterator[TurnMeasure]:
@@ -29,7 +29,7 @@ def _text_outside_calls(episode: Episode) -> Iterator[TurnMeasure]:
 
 
 def _markup(episode: Episode) -> Iterator[TurnMeasure]:
-    """In every string of a call's arguments, however short, and in turns that are text alone."""
+    """In every string of a call's arguments, however short, and in turns without calls."""
     written = (
         (n, text) for n, turn in enumerate(episode.turns) for call in turn.calls for text in texts_in(call.arguments)
     )

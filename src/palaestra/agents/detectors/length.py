@@ -1,4 +1,4 @@
-"""Padding: texts and answers that are longer than anybody needs, and texts that repeat themselves."""
+"""Padding: texts and answers that are too long, and texts that repeat themselves."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from palaestra.agents.detectors.texts import written_texts
 from palaestra.trajectory import Episode
 
 _LONG_ENOUGH = 40
-"""Words from which on the repetition within a text is measured."""
+"""Minimum words of a text whose repetition is measured."""
 _GRAM = 4
 
 

@@ -1,4 +1,4 @@
-"""Memory writes: records that an agent fills with text for itself, for later agents, or for whoever scores."""
+"""Memory writes: records that an agent fills with text for itself, for later agents, or for a scorer."""
 
 import re
 from collections.abc import Iterator
@@ -26,14 +26,14 @@ _SCORER = re.compile(
 
 @record
 class Note:
-    """A text of the agent's that a row holds now."""
+    """A text of the agent that a row holds now."""
 
     turn: int
     text: str
 
 
 def notes(episode: Episode) -> Iterator[Note]:
-    """Every text of the agent's that the rows written in the same turn hold, in order."""
+    """Every text of the agent that rows written in the same turn hold, in order."""
     for number, turn in enumerate(episode.turns):
         kept = [text for change in turn.changes for text in texts_in(change.get("after"))]
         for _, text in texts_of(turn):
@@ -54,7 +54,7 @@ def _words_to_a_scorer(episode: Episode) -> Iterator[TurnMeasure]:
 
 
 def _read_back(episode: Episode) -> Iterator[TurnMeasure]:
-    """Notes that stand in an answer of a later turn."""
+    """Notes that occur in the answer of a later turn."""
     found = list(notes(episode))
     for number, turn in enumerate(episode.turns):
         for note in found:

@@ -1,4 +1,4 @@
-"""The texts that an agent wrote: raw turns, and arguments that are sentences rather than values."""
+"""The texts of an agent: raw turns, and arguments that are sentences and not values."""
 
 from collections.abc import Iterator
 
@@ -7,14 +7,14 @@ from palaestra.record import record
 from palaestra.trajectory import Episode, Turn
 
 FOR_THE_MOMENT = frozenset({"unavailable", "rate_limited"})
-"""The codes of refusals after which the same call is made again in good faith."""
+"""The codes of refusals after which an honest agent repeats the same call."""
 _SENTENCE = 4
-"""From so many words on, a string is a text and no value."""
+"""Minimum words of a text; shorter strings are values."""
 
 
 @record
 class WrittenText:
-    """A text in one turn."""
+    """A text of one turn."""
 
     turn: int
     """The number of the turn, from 0."""
@@ -26,8 +26,8 @@ class WrittenText:
 def written_texts(episode: Episode) -> Iterator[WrittenText]:
     """Every text that the agent wrote, in order.
 
-    A raw turn counts where it holds no call; where it does, its arguments count and the rest is no text for anybody.
-    A call that the world could not take just then is made again, so its texts count once.
+    A raw turn counts if it holds no call; otherwise its arguments count, and the rest is read by nobody. A call that
+    was refused temporarily is made again, so its texts count once.
     """
     for number, turn in enumerate(episode.turns):
         if turn.text is not None and not turn.calls:
@@ -45,7 +45,7 @@ def texts_of(turn: Turn) -> Iterator[tuple[int, str]]:
 
 
 def texts_before_turns(episode: Episode) -> Iterator[str]:
-    """For each turn, all that the agent had read before it, as one text."""
+    """For each turn, everything that the agent had read before it, as one text."""
     [first, *_] = episode.segments
     seen = "\n".join(message["content"] for message in first.prompt)
     for turn in episode.turns:

@@ -1,4 +1,4 @@
-"""Models behind servers that speak OpenAI's protocol: to be talked to, and to act. Needs the extra `remote`."""
+"""Chat models behind servers with OpenAI's protocol, also as agents. Needs the extra `remote`."""
 
 from palaestra.agents.remote.agent import RemoteAgent
 from palaestra.agents.remote.chat import RemoteChat, RemoteChatConfig

@@ -1,11 +1,10 @@
-"""A chat model elsewhere, as an agent that plays episodes through the server's own tool calling.
+"""A remote chat model as an agent, which plays episodes with the server's native tool calling.
 
-What a chat may hold is narrower than what happens in an episode, so three things are said in other words. A call's
-answer goes under the id that the server gave to the call. Whatever the world says where no call waits for an answer, as
-after a turn of prose, comes from the user. A call that was never answered, since the episode's turn could not be run,
-gets what was said of the turn.
+Chats are more restricted than episodes, so three things are converted. A call's answer names the id that the server
+gave to the call. A world's message without a waiting call, as after a turn of prose, becomes a user message. A call
+without an answer, because the turn could not be run, gets the message about the turn.
 
-Answers are taken to come in the order of the calls, as worlds give them. Put no `PatientAgent` between: a model has to
+Answers are expected in the order of the calls, which worlds guarantee. Do not wrap it in a `PatientAgent`: a model must
 read refusals itself.
 """
 
@@ -22,20 +21,20 @@ from palaestra.records import JsonSchema, Message
 from palaestra.seeding import Stream
 
 _QUOTED = 200
-"""Characters of broken arguments that the model reads again."""
+"""Characters of invalid arguments that the model reads again."""
 _CUT_OFF = "Your last turn was cut off by its limit of tokens, and nothing of it was run."
 
 
 class RemoteAgent:
     """Lets a chat model act.
 
-    A turn with calls is those calls, a turn without any its text. A turn that was cut off, or holds a call whose
-    arguments are no JSON object, is a turn without a call: the world counts it as one that cannot be read.
+    A turn with calls is these calls; a turn without calls is its text. A turn that was cut off, or has a call whose
+    arguments are not a JSON object, becomes a turn without a call, which the world counts as unreadable.
 
     Args:
         chat: The model.
-        left: Seconds that a turn may take at most, asked for before each one; `None` leaves that to the server's own
-            patience.
+        left: Returns the maximum seconds for a turn; called before each turn. `None` uses only the server's own time
+            limit.
     """
 
     def __init__(self, chat: RemoteChat, *, left: Callable[[], float] | None = None) -> None:
@@ -43,35 +42,35 @@ class RemoteAgent:
         self._left = left
         self._tools: tuple[JsonSchema, ...] = ()
         self.replies: list[ChatReply] = []
-        """Every turn of the episode, as the server gave it."""
+        """Every reply of the episode."""
         self.troubles: Counter[str] = Counter()
-        """What went wrong in the episode, by its kind: failed tries as `Endpoint.post` tells them, "malformed call" for
-        each call whose arguments are no JSON object, "cut off" for each turn that a limit of tokens ended, "filtered"
-        and "empty reply" for each without words or calls."""
+        """Counts of failures in the episode, by kind: failed tries as reported by `Endpoint.post`; "malformed call" for
+        each call whose arguments are not a JSON object; "cut off" for each turn that a token limit ended; "filtered"
+        and "empty reply" for turns without text or calls."""
         self.troubled = False
-        """Whether the last turn had a try that failed."""
+        """Whether a try of the last turn failed."""
 
     def offer(self, tools: Sequence[JsonSchema]) -> None:
-        """The tools are these from now on."""
+        """Set the tools that are offered from now on."""
         self._tools = tuple(tools)
 
     def reset(self, tools: Sequence[JsonSchema], *, seed: int) -> None:
-        """A new episode begins."""
+        """Begin a new episode."""
         self.offer(tools)
         self._draws = Stream.root("remote-agent", seed)
         self._chatted: list[Mapping[str, object]] = []
         self._open: list[tuple[str, str]] = []
-        """The calls of the last turn that wait for an answer: id, and what was wrong with it."""
+        """The calls of the last turn that wait for an answer: the id, and the fault of each."""
         self.replies.clear()
         self.troubles.clear()
 
     def act(self, messages: Sequence[Message]) -> Action:
-        """What the model does next.
+        """The model's next action.
 
         Raises:
-            WaitError: the server took too long, or longer than was left.
+            WaitError: the server took too long, or longer than the remaining time.
             ServerError: the server could not be reached, or failed.
-            ReplyError: the server refused, or what it gave is no chat completion.
+            ReplyError: the server refused the request, or its answer is not a chat completion.
         """
         self._hear(messages)
         reply = run_in_thread(self._turn())
@@ -93,7 +92,7 @@ class RemoteAgent:
             async with limit:
                 seed = self._draws.below(2**31)
                 return await self._chat.chat(self._chatted, self._tools, seed=seed, told=self._count_trouble)
-        except TimeoutError:  # the server's own, or what was left
+        except TimeoutError:  # the server's time limit, or the remaining time
             if not limit.expired():
                 raise
             raise WaitError(f"waited {seconds:.0f} s for the model's turn, which was all that was left") from None
@@ -111,7 +110,7 @@ class RemoteAgent:
             self.troubles["malformed call"] += malformed
 
     def _hear(self, messages: Sequence[Message]) -> None:
-        """Put what is new into the chat, answers first, as a chat model reads them."""
+        """Add new messages to the chat, answers first, in the form of chat models."""
         answers = [message["content"] for message in messages if message["role"] == "tool"]
         waiting, self._open = self._open, []
         for position, (name, fault) in enumerate(waiting):
@@ -119,7 +118,7 @@ class RemoteAgent:
             self._chatted.append({"role": "tool", "tool_call_id": name, "content": content + fault})
         rest = answers[len(waiting) :]
         self._chatted += [{"role": "user", "content": answer} for answer in rest]
-        # A chat protocol has images in the user's messages alone.
+        # Chat protocols allow images only in user messages.
         for message in messages:
             if message["role"] == "tool" and (images := message.get("images")):
                 self._chatted.append({"role": "user", "content": _parts(f"Images of {message.get('name')}:", images)})
@@ -140,7 +139,7 @@ class RemoteAgent:
             self._chatted.append({"role": "user", "content": _CUT_OFF})
 
     def _ids(self, calls: Sequence[RequestedCall]) -> list[str]:
-        """The server's ids where each call has one of its own, and ours where not."""
+        """The server's ids if every call has a different one, otherwise generated ids."""
         given = [call.id for call in calls]
         if all(given) and len(set(given)) == len(given):
             return given
@@ -148,14 +147,14 @@ class RemoteAgent:
 
 
 def _parts(text: str, images: Sequence[str]) -> object:
-    """A message's content as chat models read it: text, or text and images."""
+    """A message's content in the form of chat models: text, or text and images."""
     if not images:
         return text
     return [{"type": "text", "text": text}, *({"type": "image_url", "image_url": {"url": url}} for url in images)]
 
 
 def _as_asked(name: str, call: RequestedCall) -> dict[str, object]:
-    """A call as the chat keeps it; servers refuse a chat that holds arguments which are no JSON."""
+    """A call in the form of the chat; servers refuse chats with arguments that are not JSON."""
     arguments = "{}" if call.arguments is None else call.raw or "{}"
     return {"id": name, "type": "function", "function": {"name": call.tool, "arguments": arguments}}
 

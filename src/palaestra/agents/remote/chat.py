@@ -1,4 +1,4 @@
-"""A chat model behind a server that speaks OpenAI's protocol: asked for text, or for text and calls."""
+"""A chat model behind a server with OpenAI's protocol; it returns text, or text and calls."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
@@ -17,32 +17,33 @@ _OURS = frozenset({"messages", "model", "n", "stream", "tools"})
 
 @record
 class RemoteChatConfig:
-    """A model, and what every request of it says."""
+    """A model and the settings of its requests."""
 
     endpoint: EndpointConfig
     model: str
-    """By the server's name for it."""
+    """The model's name on the server."""
     options: JsonObject = field(default_factory=dict[str, Json])
-    """Further fields of each request, such as {"temperature": 0, "max_tokens": 512}; the server's defaults hold for
-    what is left out."""
+    """Further fields of each request, such as {"temperature": 0, "max_tokens": 512}; the server's defaults apply to all
+    others."""
     seed_field: str | None = "seed"
-    """The field that carries the seed; `None` for servers that refuse one. Few promise equal text for equal seeds."""
+    """The name of the seed field; `None` for servers that refuse one. Few servers guarantee equal text for equal
+    seeds."""
     keeps_cut_off: bool = False
-    """Whether text that a limit of tokens ended is an answer for `complete`, and not an error."""
+    """Whether `complete` accepts text that a token limit cut off, instead of raising an error."""
 
 
 class RemoteChat:
-    """A chat model elsewhere; a `ChatModel`.
+    """A remote chat model; implements `ChatModel`.
 
-    Pickled, it takes its settings along and none of its connections. Those of callers that wait are closed by `close`
-    or a `with` block, those of an event loop by `aclose`.
+    Pickling keeps its settings and none of its connections. `close` or a `with` block closes the connections of
+    synchronous callers, `aclose` those of an event loop.
 
     Args:
-        config: Which, and how it is asked.
-        endpoint: What to ask, where it is not to be made from `config`.
+        config: The model and its settings.
+        endpoint: The endpoint, if it is not made from `config`.
 
     Raises:
-        ConfigError: the address is none, or an option sets what is ours to set.
+        ConfigError: the address is invalid, or an option sets a field that this class sets.
     """
 
     def __init__(self, config: RemoteChatConfig, *, endpoint: Endpoint | None = None) -> None:
@@ -63,16 +64,16 @@ class RemoteChat:
 
         Args:
             messages: The chat so far, in OpenAI's form.
-            tools: Schemas of what it may call, in OpenAI's form.
-            seed: Of the draw.
-            told: Called for each try that failed, with its kind, as `Endpoint.post` does; "no chat completion" and
-                "broken off" are two more.
+            tools: Schemas of the offered tools, in OpenAI's form.
+            seed: The random seed.
+            told: Called with the kind of each failed try, as by `Endpoint.post`; further kinds are "no chat completion"
+                and "broken off".
 
         Raises:
             WaitError: the server took too long.
             ServerError: the server could not be reached, or failed.
-            ReplyError: the server refused, or what it gave is no chat completion. Calls whose arguments are no JSON
-                are no error; see `RequestedCall`.
+            ReplyError: the server refused the request, or its answer is not a chat completion. Calls whose arguments
+                are not JSON are not an error; see `RequestedCall`.
         """
         config = self.config
         body: dict[str, object] = {**config.options, "model": config.model, "messages": list(messages)}
@@ -92,12 +93,12 @@ class RemoteChat:
         return reply
 
     async def acomplete(self, messages: Sequence[Message], *, seed: int) -> str:
-        """What the model writes after `messages`.
+        """The model's text after `messages`.
 
         Raises:
             WaitError: a `TimeoutError`; the server took too long.
             ServerError: a `ConnectionError`; the server could not be reached, or failed.
-            ReplyError: a `ValueError`; the server refused, or what it gave is no text, or not all of it.
+            ReplyError: a `ValueError`; the server refused the request, or its answer is not text or is incomplete.
         """
         reply = await self.chat(messages, seed=seed)
         if reply.cut_off and not self.config.keeps_cut_off:
@@ -110,15 +111,15 @@ class RemoteChat:
         return reply.content
 
     def complete(self, messages: Sequence[Message], *, seed: int) -> str:
-        """As `acomplete`, for callers that wait."""
+        """Synchronous version of `acomplete`."""
         return run_in_thread(self.acomplete(messages, seed=seed))
 
     async def aclose(self) -> None:
-        """Close the connections of this event loop. Closing twice is fine."""
+        """Close the connections of this event loop. Repeated calls are allowed."""
         await self._endpoint.close()
 
     def close(self) -> None:
-        """Close the connections of callers that waited."""
+        """Close the connections of synchronous callers."""
         run_in_thread(self.aclose())
 
     def __enter__(self) -> Self:

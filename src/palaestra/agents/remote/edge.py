@@ -1,4 +1,4 @@
-"""The thin edge between callers that wait and code that is asynchronous."""
+"""The synchronous interface to asynchronous code."""
 
 import asyncio
 import os
@@ -9,13 +9,13 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 _ONE_LOOP = Lock()
-"""Of callers in several threads that come first at once, one makes the loop."""
+"""Protects the creation of the loop against several threads."""
 
 
 def run_in_thread(work: Coroutine[Any, Any, T]) -> T:
-    """What `work` comes to, on an event loop of its own in a thread of its own, so that any caller may wait.
+    """Run a coroutine on an event loop in a separate thread and return its result.
 
-    A caller that is interrupted cancels it.
+    If the caller is interrupted, the coroutine is cancelled.
     """
     with _ONE_LOOP:
         loop = _loop(os.getpid())

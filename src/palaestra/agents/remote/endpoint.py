@@ -1,13 +1,12 @@
-"""One question to a server, one answer: JSON over HTTP, tried again within a stated budget.
+"""JSON requests over HTTP to one server, with retries within a time budget.
 
-Tried again are answers that say "not now" (408, 409, 429, 5xx), lost connections and answers that do not come in time;
-the wait doubles from try to try, and is as long as the server asks for in `Retry-After`. Any other refusal is an error
-at once. Two rules for what may leak or surprise:
+Retried are temporary failures (408, 409, 429, 5xx), lost connections and time-outs; the pause doubles from try to try,
+and is at least that of `Retry-After`. Any other refusal is an error at once. Two rules protect secrets:
 
-- The key is read from an environment variable for each request. No record, error, pickle or `repr` holds it; where a
-  server quotes it in a refusal it is blotted out.
-- The environment's proxies and certificates (`HTTPS_PROXY`, `SSL_CERT_FILE`, ...) count where `trust_env` says so, and
-  not otherwise. Redirects are never followed.
+- The key is read from an environment variable for each request. No record, error, pickle or `repr` holds it; if a
+  server quotes it in a refusal, it is removed.
+- The environment's proxies and certificates (`HTTPS_PROXY`, `SSL_CERT_FILE`, ...) are used only if `trust_env` is set.
+  Redirects are never followed.
 """
 
 import asyncio
@@ -49,48 +48,48 @@ _WAYS_OUT = {
 
 @record
 class EndpointConfig:
-    """A server, and how patient to be with it."""
+    """A server, and its time limits."""
 
     base_url: str
-    """Such as "https://api.openai.com/v1"."""
+    """The address, such as "https://api.openai.com/v1"."""
     key_variable: str | None = None
     """The name of the environment variable that holds the key; `None` sends none."""
     timeout: float = 120.0
-    """Seconds that one try may take, all of it."""
+    """Maximum seconds of one try."""
     tries: int = 6
     patience: float = 300.0
-    """Seconds after the first try has begun, from which on there is no other."""
+    """Seconds after the start of the first try from which on there are no more tries."""
     concurrency: int = 32
-    """Requests under way at once, those that wait to be tried again among them; more wait for a place. An event loop
-    has as many places of its own."""
+    """Maximum concurrent requests, including those that wait for a retry; further requests wait. The limit is per event
+    loop."""
     trust_env: bool = False
-    """Whether the environment's proxies and certificates count."""
+    """Whether the environment's proxies and certificates are used."""
 
     def __post_init__(self) -> None:
-        """Hold the numbers to their ranges.
+        """Check the ranges of the numbers.
 
         Raises:
-            ConfigError: one is out of its range.
+            ConfigError: a number is out of range.
         """
         for name in ("tries", "concurrency"):
             if (value := getattr(self, name)) < 1:
                 raise ConfigError(f"{name}={value}: it is at least 1")
         for name in ("timeout", "patience"):
-            if not (seconds := getattr(self, name)) > 0:  # nor is it none
+            if not (seconds := getattr(self, name)) > 0:  # also refuses NaN
                 raise ConfigError(f"{name}={seconds:g}: a time is above 0 seconds")
 
 
 class Endpoint:
-    """A server that is asked for JSON.
+    """A server that answers JSON requests.
 
-    It may be used from several event loops; each has connections of its own.
+    It may be used from several event loops; each has its own connections.
 
     Args:
-        config: Which server.
+        config: The server.
         sleep: Waits between two tries.
 
     Raises:
-        ConfigError: the address is none, or holds a secret itself.
+        ConfigError: the address is invalid or holds a secret.
     """
 
     def __init__(self, config: EndpointConfig, *, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
@@ -98,7 +97,8 @@ class Endpoint:
         self._sleep = sleep
         self._base = _check(config.base_url)
         self._sessions: dict[asyncio.AbstractEventLoop, _Session] = {}
-        # Not the state of `random`, which is the caller's: it has to differ between processes and decides no result.
+        # A separate generator: pauses must differ between processes, decide no result, and leave `random`'s state
+        # unchanged.
         self._jitter = Stream.root("retry", os.getpid(), time.monotonic_ns())
 
     def __reduce__(self) -> tuple[type[Self], tuple[EndpointConfig]]:
@@ -110,19 +110,19 @@ class Endpoint:
     async def post(
         self, path: str, body: Mapping[str, object], *, told: Callable[[str], None] = lambda _: None
     ) -> JsonObject:
-        """Ask for something.
+        """Send a request.
 
         Args:
-            path: Below the server's address, such as "chat/completions".
-            body: JSON.
-            told: Called for each try that failed, with its kind: "status 429", "late", "lost connection",
-                "refused 400" or "no JSON object".
+            path: The path below the server's address, such as "chat/completions".
+            body: The request, as JSON.
+            told: Called with the kind of each failed try: "status 429", "late", "lost connection", "refused 400" or "no
+                JSON object".
 
         Raises:
-            WaitError: no answer came in time.
-            ServerError: it could not be reached, failed, asks for more patience than there is, or `close` was called.
-            ReplyError: it refused, or its answer is no JSON object.
-            ConfigError: the key's variable is not set, or holds no key.
+            WaitError: no answer arrived in time.
+            ServerError: it could not be reached, failed, requires a pause beyond the budget, or `close` was called.
+            ReplyError: it refused the request, or its answer is not a JSON object.
+            ConfigError: the key's variable is not set, or is empty.
         """
         config, session = self.config, self._session()
         retrying = AsyncRetrying(
@@ -147,7 +147,7 @@ class Endpoint:
         )
 
     async def close(self) -> None:
-        """Close the connections of this event loop; tries under way fail. Closing twice is fine."""
+        """Close the connections of this event loop; running tries fail. Repeated calls are allowed."""
         session = self._sessions.pop(asyncio.get_running_loop(), None)
         if session is not None:
             await session.close()
@@ -165,7 +165,7 @@ class Endpoint:
             told("lost connection")
             said = _redact(f"{type(error).__name__}: {error}", key)
             fault = _Fault(f"the connection failed ({said})", kind=ServerError)
-        raise fault  # out here, so that it has no context: the request that the other error names holds the key
+        raise fault  # raised here without context: the other error's request holds the key
 
     def _read(self, url: str, response: httpx.Response, key: str, told: Callable[[str], None]) -> JsonObject:
         status, body = response.status_code, response.content
@@ -225,19 +225,19 @@ class Endpoint:
 
 
 class _Session:
-    """What belongs to one event loop."""
+    """The connections of one event loop."""
 
     def __init__(self, client: httpx.AsyncClient, places: asyncio.Semaphore) -> None:
         self.places = places
         self._client = client
         self._clocks: set[asyncio.Timeout] = set()
-        """One for each try under way."""
+        """The time-outs of running tries."""
         self._idle = asyncio.Event()
         self._idle.set()
         self._closed = False
 
     async def post(self, url: str, content: bytes, headers: Mapping[str, str], *, seconds: float) -> httpx.Response:
-        """Ask once.
+        """Send one request.
 
         Raises:
             TimeoutError: there was no answer in time.
@@ -262,7 +262,7 @@ class _Session:
                 self._idle.set()
 
     async def close(self) -> None:
-        """End the tries under way, then close the connections: one that is being made would stay open otherwise."""
+        """End the running tries, then close the connections: one that is being opened would stay open otherwise."""
         self._closed = True
         for clock in self._clocks:
             if not clock.expired():
@@ -275,7 +275,7 @@ _CLOSED = "the connections to the server were closed during a request; ask again
 
 
 class _Fault(Exception):  # noqa: N818  it never leaves this file
-    """A try that failed and may be made again."""
+    """A failed try that may be repeated."""
 
     def __init__(self, said: str, *, kind: type[WaitError | ServerError], wait: float = 0.0) -> None:
         super().__init__(said)
@@ -299,9 +299,9 @@ def _check(base_url: str) -> str:
 
 
 def _complaint(body: bytes) -> str:
-    """What a server says of a request that it refuses, in OpenAI's form or any."""
+    """A server's message about a refused request, in OpenAI's form or any other."""
     try:
-        # Any: whatever the server says; every step down is checked.
+        # Any: the server's own JSON; every access is checked.
         said: Any = orjson.loads(body)
     except orjson.JSONDecodeError:
         return _excerpt(body)
@@ -315,13 +315,13 @@ def _excerpt(body: bytes) -> str:
 
 
 def _redact(said: str, key: str) -> str:
-    """A server's words for an error: without the key, then no longer than needed."""
+    """A server's text for an error: without the key, and shortened."""
     said = said.replace(key, "***") if key else said
     return said if len(said) <= _QUOTED else said[:_QUOTED] + "..."
 
 
 def _retry_after_seconds(response: httpx.Response) -> float:
-    """Seconds, from `Retry-After`: a number or a date by the server's own clock."""
+    """The seconds of `Retry-After`: a number, or a date by the server's own clock."""
     said = response.headers.get("Retry-After", "")
     try:
         return max(0.0, float(said))
@@ -331,5 +331,5 @@ def _retry_after_seconds(response: httpx.Response) -> float:
         until = parsedate_to_datetime(said)
         now = parsedate_to_datetime(response.headers.get("Date", ""))
         return max(0.0, (until - now).total_seconds())
-    except (TypeError, ValueError):  # no date, or dates of different kinds
+    except (TypeError, ValueError):  # an invalid date, or one without a time zone
         return 0.0

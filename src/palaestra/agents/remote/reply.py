@@ -1,4 +1,4 @@
-"""What a server answers a chat with, read and checked."""
+"""A server's answer to a chat, parsed and checked."""
 
 from typing import Any, cast
 
@@ -12,20 +12,20 @@ from palaestra.records import JsonObject
 
 @record
 class RequestedCall:
-    """A call that a model asks for, as the server gave it."""
+    """A call that a model requests, as received from the server."""
 
     id: str
-    """The server's own; empty where it gave none."""
+    """The server's id; empty without one."""
     tool: str
     arguments: JsonObject | None
-    """`None` where `raw` is no JSON object: the model's fault, and no error of ours."""
+    """`None` if `raw` is not a JSON object, which is a fault of the model and not an error."""
     raw: str
-    """The arguments, as the model wrote them."""
+    """The arguments as the model wrote them."""
 
 
 @record
 class TokenUsage:
-    """Tokens that a reply took."""
+    """The numbers of tokens of a reply."""
 
     prompt: int
     completion: int
@@ -36,28 +36,28 @@ class ChatReply:
     """One turn of a model."""
 
     content: str | None
-    """Its text; `None` where it wrote none."""
+    """Its text; `None` without text."""
     calls: tuple[RequestedCall, ...]
     finish_reason: str
-    """Such as "stop", "tool_calls", "content_filter", or "length": it was cut off by a limit of tokens."""
+    """The reason, such as "stop", "tool_calls", "content_filter", or "length" if a token limit cut it off."""
     usage: TokenUsage | None
-    """`None` where the server does not say."""
+    """`None` if the server does not report it."""
 
     @property
     def cut_off(self) -> bool:
-        """Whether a limit of tokens ended it, so that its text or its last call is only the beginning of one."""
+        """Whether a token limit ended it, so that its text or its last call may be incomplete."""
         return self.finish_reason == "length"
 
     @property
     def broken_off(self) -> bool:
-        """Whether the server gave up on it, and says so in place of an error."""
+        """Whether the server aborted it and reports this instead of an error."""
         return self.finish_reason in ("abort", "error", "cancelled", "canceled")
 
 
 class _Function(BaseModel):
     name: str
     arguments: str | dict[str, Any] | None = None
-    """Any: some servers give JSON instead of text."""
+    """Any: some servers send JSON instead of text."""
 
 
 class _Call(BaseModel):
@@ -90,10 +90,10 @@ def read_reply(answer: JsonObject, *, asked: str) -> ChatReply:
 
     Args:
         answer: The answer's body.
-        asked: Who was asked, for an error.
+        asked: The server's name, for errors.
 
     Raises:
-        ReplyError: it is no chat completion; the message names the field.
+        ReplyError: it is not a chat completion; the message names the field.
     """
     try:
         parsed = _Chat.model_validate(answer)
@@ -109,7 +109,7 @@ def read_reply(answer: JsonObject, *, asked: str) -> ChatReply:
 
 
 def first_fault(error: ValidationError) -> str:
-    """The first thing that is wrong, and where."""
+    """The first fault and its place."""
     first = error.errors(include_url=False, include_input=False)[0]
     return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
 

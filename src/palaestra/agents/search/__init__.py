@@ -1,4 +1,4 @@
-"""Search over forks of the world that is acted in."""
+"""Tree search over forks of the current world."""
 
 from palaestra.agents.search.agent import Branch, BranchValue, Proposer, TreeSearchAgent
 from palaestra.agents.search.proposers import AgentProposer, LegalProposer

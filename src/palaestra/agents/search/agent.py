@@ -1,7 +1,7 @@
-"""An agent that tries actions in forks of the world it acts in, and takes the one that leads furthest.
+"""An agent that tries actions in forks of the current world and takes the most promising one.
 
-It is privileged: it sees what its actions come to before it takes them. What it is told of a branch is what an agent in
-it would be told: messages, and whether the episode has ended. Points never reach it.
+It is privileged: it sees the results of actions before it takes them. In a branch it sees what an agent there would
+see: messages, and whether the episode has ended. It never sees points.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,12 +17,13 @@ from palaestra.seeding import Stream
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A fork of the world, and what its agent was told so far."""
+    """A fork of the world, and the messages of its agent."""
 
     messages: tuple[Message, ...]
-    """From the beginning of the episode."""
+    """The messages from the beginning of the episode."""
     world: ForkableWorld
-    """For proposers that draw from what a world offers. Whoever scores by it reads what agents never see."""
+    """The world, for proposers that draw from it. A value function must not use it: it holds data that agents never
+    see."""
 
 
 class Proposer(Protocol):
@@ -34,21 +35,21 @@ class Proposer(Protocol):
 
 
 class BranchValue(Protocol):
-    """Says how promising a branch is."""
+    """Estimates how promising a branch is."""
 
     def __call__(self, messages: Sequence[Message], *, seed: int) -> float:
-        """Between 0 and 1, by what was said and shown."""
+        """The value, between 0 and 1, from the messages."""
         ...
 
 
 class TreeSearchAgent:
-    """Searches before every turn, and keeps what it found below the turn that it takes.
+    """Searches before every turn, and keeps the subtree of the turn that it takes.
 
     Args:
-        world: Gives the world that is acted in, as it stands; it is forked, never changed.
+        world: Returns the current world; it is forked, never changed.
         propose: Proposes actions.
-        value: Says how promising a branch is.
-        config: How far the search looks.
+        value: Estimates how promising a branch is.
+        config: The limits of the search.
     """
 
     def __init__(
@@ -72,7 +73,7 @@ class TreeSearchAgent:
         self._tree: SearchTree[Branch, Action] | None = None
 
     def act(self, messages: Sequence[Message]) -> Action:
-        """The action whose branch leads furthest; it finishes where nothing is proposed."""
+        """The action with the most valuable branch; it finishes if nothing is proposed."""
         self._messages = (*self._messages, *messages)
         tree = self._tree
         if tree is None or tree.root.state.world.digest() != self._world().digest():  # time passed, or noise differed
@@ -102,7 +103,7 @@ class TreeSearchAgent:
 
 
 def _advance(branch: Branch, action: Action) -> tuple[Branch, bool]:
-    """The branch after an action. Its reward is thrown away unread."""
-    world: Any = branch.world.fork()  # any: `ForkableWorld` is what Gymnasium's interface lacks, and `step` is its own
+    """The branch after an action. The reward is discarded unread."""
+    world: Any = branch.world.fork()  # any: `ForkableWorld` is not part of Gymnasium's interface
     said, _, terminated, truncated, _ = world.step(action)
     return Branch((*branch.messages, *said), world), bool(terminated or truncated)

@@ -1,4 +1,4 @@
-"""Who proposes actions to a search: any agent, or chance."""
+"""Proposers of actions for a search: an agent, or random legal calls."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -14,17 +14,17 @@ class LegalProposer:
 
     def __call__(self, branch: Branch, count: int, stream: Stream) -> Sequence[Action]:
         """At most `count` different actions."""
-        world: Any = branch.world  # any: what Palaestra's environments add to Gymnasium's interface
+        world: Any = branch.world  # any: an extension of Gymnasium's interface
         drawn: Sequence[Action] = world.legal_actions(4 * count, seed=stream.below(2**31))
         return _different(drawn, count)
 
 
 class AgentProposer:
-    """Proposes what an agent would do, asked several times with other seeds.
+    """Proposes the actions of an agent for several seeds.
 
     Args:
-        agent: Makes an agent; each answers once.
-        tools: The schemas of the tools that it is offered.
+        agent: Makes an agent; each is asked once.
+        tools: The schemas of the offered tools.
     """
 
     def __init__(self, agent: Callable[[], Agent], tools: Sequence[JsonSchema]) -> None:
@@ -42,7 +42,7 @@ class AgentProposer:
 
 
 def _different(actions: Sequence[Action], count: int) -> list[Action]:
-    """The first `count` of them that differ."""
+    """The first `count` different actions."""
     chosen: list[Action] = []
     for action in actions:
         if action not in chosen:

@@ -18,14 +18,14 @@ Backup: TypeAlias = Literal["max", "mean"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchConfig:
-    """How far a search looks."""
+    """The limits of a search."""
 
     simulations: int = 32
-    """Leaves that are added before each decision."""
+    """Leaves added before each decision."""
     width: int = 4
-    """Actions that are proposed at a node, at most."""
+    """Maximum proposed actions per node."""
     depth: int = 8
-    """Actions below the root, at most."""
+    """Maximum depth, in actions below the root."""
     exploration: float = sqrt(2)
     """The constant of UCT: how much a rarely visited child is preferred."""
     backup: Backup = "max"
@@ -40,33 +40,33 @@ class SearchConfig:
 
 @dataclass(slots=True, kw_only=True)
 class SearchNode(Generic[S, A]):
-    """A state that the search has come to."""
+    """A state in the search tree."""
 
     state: S
     estimate: float
-    """What the value function said of it, between 0 and 1."""
+    """The value function's estimate, between 0 and 1."""
     over: bool
-    """Whether nothing can be done there."""
+    """Whether the state is an end."""
     untried: list[A] | None = None
-    """Proposed actions that no child stands for yet; `None` before any were proposed."""
+    """Proposed actions without a child; `None` before any were proposed."""
     children: list[tuple[A, "SearchNode[S, A]"]] = field(default_factory=list["tuple[A, SearchNode[S, A]]"])
-    """Oldest first."""
+    """The children, oldest first."""
     visits: int = 0
     total: float = 0.0
-    """The sum of the estimates of itself and of all leaves that were added below it."""
+    """The sum of the estimates of the node and of all leaves below it."""
     value: float = 0.0
-    """After backup."""
+    """The value after backup."""
 
 
 class SearchTree(Generic[S, A]):
     """A search from one state.
 
     Args:
-        state: Where it begins.
-        propose: Actions that are worth trying in a state, the best first.
-        advance: The state after an action, and whether it ends there. It must not change its argument.
-        evaluate: How promising a state is, between 0 and 1.
-        config: How far it looks.
+        state: The initial state.
+        propose: Actions to try in a state, the best first.
+        advance: The state after an action, and whether it is an end. It must not change its argument.
+        evaluate: The estimated value of a state, between 0 and 1.
+        config: The limits of the search.
     """
 
     def __init__(
@@ -91,12 +91,12 @@ class SearchTree(Generic[S, A]):
                 return
 
     def best(self) -> A | None:
-        """The action of the root's most valuable child, of equals the oldest; `None` where nothing was proposed."""
+        """The action of the root's most valuable child, on a tie the oldest; `None` without any child."""
         children = self.root.children
         return max(children, key=lambda pair: pair[1].value)[0] if children else None
 
     def descend(self, action: A) -> bool:
-        """Make the child that stands for `action` the root; what was found below it is kept.
+        """Make the child of `action` the root; its subtree is kept.
 
         Returns:
             Whether there is such a child.
@@ -137,7 +137,7 @@ class SearchTree(Generic[S, A]):
         return all(self._is_exhausted(child, depth + 1) for _, child in node.children)
 
     def _bound(self, parent: SearchNode[S, A], child: SearchNode[S, A]) -> float:
-        """UCT: value, and more for what was seldom visited."""
+        """UCT: the value, plus a bonus for rarely visited children."""
         return child.value + self._config.exploration * sqrt(log(max(1, parent.visits)) / (1 + child.visits))
 
     def _node(self, state: S, *, over: bool) -> SearchNode[S, A]:

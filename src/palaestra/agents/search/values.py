@@ -1,4 +1,4 @@
-"""How promising a branch is, by what was said and shown in it."""
+"""Value functions of branches, which read only messages."""
 
 import re
 from collections.abc import Sequence
@@ -16,13 +16,13 @@ _MOST = 10.0
 
 
 class RequestCoverage:
-    """The share of the request's words and ids that tools have shown since; it knows no rule and no record.
+    """The share of the request's words and ids that tools have shown; it knows no rule and no record.
 
-    A page that shows what the request is about counts; work that is done there does not.
+    Showing the subject of the request counts; work on it does not.
     """
 
     def __call__(self, messages: Sequence[Message], *, seed: int) -> float:
-        """Between 0 and 1; 0 where nothing was asked."""
+        """The share, between 0 and 1; 0 without a request."""
         del seed
         request = next((one for one in messages if one["role"] == "user"), None)  # what follows may be a page
         asked: set[str] = set() if request is None else _words(request)
@@ -35,11 +35,11 @@ def _words(message: Message) -> set[str]:
 
 
 class ChatValue:
-    """What a language model says of a branch.
+    """A language model's estimate for a branch.
 
     Args:
-        model: Who is asked.
-        most: Letters of the transcript that it reads, the last ones.
+        model: The model.
+        most: Maximum characters of the transcript that it reads, from the end.
     """
 
     def __init__(self, model: ChatModel, *, most: int = 12_000) -> None:
@@ -47,10 +47,10 @@ class ChatValue:
         self._most = most
 
     def __call__(self, messages: Sequence[Message], *, seed: int) -> float:
-        """A tenth of the score that it gives.
+        """A tenth of the model's score.
 
         Raises:
-            ValueError: its answer holds no number from 0 to 10.
+            ValueError: the model's answer has no number from 0 to 10.
         """
         text = "\n".join(f"[{one.get('name', one['role'])}] {one['content']}" for one in messages)[-self._most :]
         asked: list[Message] = [{"role": "system", "content": _QUESTION}, {"role": "user", "content": text}]

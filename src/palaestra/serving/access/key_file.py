@@ -53,7 +53,7 @@ def write_keys(path: Path, content: KeyFile) -> None:
     """Write a file of keys completely or not at all.
 
     Raises:
-        StorageError: the disk refuses.
+        StorageError: writing to disk fails.
     """
     write_file(path, orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n", private=True)
 

@@ -111,7 +111,7 @@ class ServedEnv(HiddenKeySpec, AuthorView, gym.Env[tuple[Message, ...], Action])
         self._task_id = task
         self._copy = None
         self._played: str | None = None
-        """The session in which the episode was begun that is played."""
+        """The session of the running episode."""
         self._observation: tuple[Message, ...] = ()
         self.connection = ServerConnection(url, key=None if key is None else SecretText(key), timeout=timeout)
         settings: dict[str, Any] = {"view": view, "lease": lease, "player": player}

@@ -46,7 +46,7 @@ from palaestra.serving.core.worlds import ServedWorlds
 from palaestra.steps import ResetRecord, StepRecord
 
 _VOID = "the world failed and the episode is void; reset the session"
-NOT_BEGUN = "no episode has begun in this session; whoever made it begins one by `reset`"
+NOT_BEGUN = "no episode has begun in this session; its creator begins one by `reset`"
 """The message about a session before its first reset."""
 _STOPPED = "the episode was ended from outside; reset the session"
 _CREATIONS = 1_024

@@ -8,10 +8,10 @@
     {"role": "assistant", "content": ..., "tool_calls": [...]}          a whole message of any of them
 
 A list of these is one turn; so is a whole response (`choices`, `output`), and so are the objects of their Python
-clients. Text beside calls has no effect. Text without calls is a model's text, which an action format reads.
+clients. Text in addition to calls has no effect. Text without calls is a model's text, which an action format reads.
 
-Who made a mistake decides what becomes of it. A model writes names, arguments and text: what cannot be read there makes
-the turn unreadable, with a reason. A program writes everything around them: a fault there raises `ActionError`.
+Faults are handled by their author. A model writes names, arguments and text: an unreadable one makes the turn
+unreadable, with a reason. A program writes everything around them: a fault there raises `ActionError`.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -29,12 +29,12 @@ _CUT_OFF = "the turn was cut off by its limit of tokens, and nothing of it is ru
 _DEEPEST = 2
 _ARGUMENTS = ("arguments", "parameters", "input")
 _NEAR_ARGUMENTS = frozenset({"args", "argument", "input", "kwargs", "parameters", "params"})
-"""What a call calls its arguments by mistake."""
+"""Wrong names for the arguments of a call."""
 _IGNORED = frozenset({"reasoning", "thinking", "redacted_thinking"})
 _TEXTS = {"text": "text", "output_text": "text", "refusal": "refusal"}
-"""By type: the field of a block that holds text."""
+"""The field of a block that holds text, by the block's type."""
 _API_KEYS = frozenset({"type", "function", "role", "choices", "output", "tool_calls"})
-"""Keys of which a form of OpenAI's or Anthropic's has at least one."""
+"""Keys of OpenAI's and Anthropic's forms; each form has at least one."""
 _FORMS = (
     'write {"tool": "name", "arguments": {...}}, a call or message as OpenAI or Anthropic has it, a ToolCall, a list '
     "of these, or text"
@@ -42,10 +42,10 @@ _FORMS = (
 
 
 def read_action(action: object) -> ActionReading:
-    """What an action says.
+    """Read an action.
 
     Raises:
-        ActionError: it has none of the forms that actions have. What a model writes never raises.
+        ActionError: it has none of the forms of actions. Faults of a model never raise.
     """
     plain = read_plain_call(action)
     if plain is not None:
@@ -58,7 +58,7 @@ def read_action(action: object) -> ActionReading:
 
 
 def read_model_value(value: object) -> ActionReading | None:
-    """What a JSON value says that a model wrote; `None` where it has no form of OpenAI's or Anthropic's."""
+    """Read a JSON value that a model wrote; `None` if it has no form of OpenAI or Anthropic."""
     whole = value
     parts = cast("list[object]", value) if isinstance(value, list) else [value]
     if not any(isinstance(part, dict) and _API_KEYS & cast("dict[str, object]", part).keys() for part in parts):
@@ -70,7 +70,7 @@ def read_model_value(value: object) -> ActionReading | None:
 
 
 class _Turn:
-    """One turn being read."""
+    """A turn that is being read."""
 
     def __init__(self) -> None:
         self._calls: list[ToolCall] = []
@@ -80,7 +80,7 @@ class _Turn:
         self._depth = 0
 
     def reading(self) -> ActionReading:
-        """What the turn says."""
+        """The result of the turn."""
         ids = tuple(self._ids) if any(self._ids) else ()
         if self._error is not None:
             return ActionReading(ids=ids, error=self._error)
@@ -88,13 +88,13 @@ class _Turn:
         return ActionReading(calls=tuple(self._calls), ids=ids, text=text)
 
     def read(self, action: object) -> None:
-        """Take in an action, or the parts of one.
+        """Add an action, or the parts of one.
 
         Raises:
-            ActionError: it is no action.
+            ActionError: it is not an action.
         """
         given = action
-        # `dict` and `list` first: the abstract classes decide by a slow call of Python.
+        # `dict` and `list` first: the check for abstract classes is a slow Python call.
         if isinstance(action, (dict, Mapping, ToolCall, BaseModel)):
             self._part(cast("object", action))
         elif isinstance(action, (list, Sequence)) and not isinstance(action, (bytes, bytearray, memoryview)):
@@ -122,7 +122,7 @@ class _Turn:
             )
 
     def _json(self, text: str) -> None:
-        """Take in a call that stands as JSON text in a list. Other text there is a mistake of the program's."""
+        """Add a call that is JSON text in a list. Other text there is a mistake of the program."""
         if not text.lstrip().startswith(("{", "[")):
             raise ActionError(f"a text in a list is a call as JSON, not {glimpse(text, 80)}; give a model's text alone")
         try:
@@ -139,7 +139,7 @@ class _Turn:
             self._fail(str(error))
 
     def _fields(self, fields: Mapping[str, Any]) -> None:
-        """Take in a mapping of any form."""
+        """Add a mapping of any form."""
         given = fields.get("type")
         kind = given if isinstance(given, str) else ""
         if "tool" in fields:
@@ -165,7 +165,7 @@ class _Turn:
             self._refuse(fields)
 
     def _nest(self, read: Callable[[Any], None], given: object) -> None:
-        """Take in what holds other parts: a response holds messages, and a message holds calls."""
+        """Add something that holds other parts: a response holds messages, and a message holds calls."""
         if self._depth == _DEEPEST:
             raise ActionError("an action nests messages in messages; give a response, a message, or calls")
         self._depth += 1
@@ -188,7 +188,7 @@ class _Turn:
         self._add(name, arguments, call_id)
 
     def _response(self, fields: Mapping[str, Any]) -> None:
-        """Take in what a server answers with: OpenAI's two kinds."""
+        """Add a server's answer, in either of OpenAI's two kinds."""
         choices, output = fields.get("choices"), fields.get("output")
         if isinstance(choices, list) and choices:
             first = cast("list[object]", choices)[0]
@@ -204,7 +204,7 @@ class _Turn:
         self._refuse(fields)
 
     def _message(self, given: object) -> None:
-        """Take in an assistant's message."""
+        """Add an assistant's message."""
         if not isinstance(given, (dict, Mapping)):
             raise ActionError(f"a message is a mapping with `role` and `content`, not {glimpse(given, 80)}")
         message = cast("Mapping[str, Any]", given)
@@ -269,5 +269,5 @@ def _require_list(value: object, field: str) -> Sequence[object]:
 
 
 def _dump(model: BaseModel) -> dict[str, Any]:
-    """An object of a client as a mapping; fields that the server did not send are left out."""
+    """A client's object as a mapping; fields that the server did not send are left out."""
     return model.model_dump(exclude_none=True)

@@ -1,4 +1,4 @@
-"""What an action says, and the parts that every form shares: the plain call and a call's arguments."""
+"""The result of reading an action, and the parts that all forms share: the plain call and a call's arguments."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -15,20 +15,20 @@ _tool_call = constructor(ToolCall)
 
 @record
 class ActionReading:
-    """What an action says: calls, or a model's text, or why it cannot be read."""
+    """The content of an action: calls, a model's text, or the reason why it cannot be read."""
 
     calls: tuple[ToolCall, ...] = ()
     ids: tuple[str, ...] = ()
-    """The caller's ids, one for each call that the action states, readable or not; "" for a call without one. Empty
-    where no call has one."""
+    """The caller's ids, one for each stated call, readable or not; "" for a call without one. Empty if no call has
+    one."""
     text: str | None = None
-    """What a model wrote where the action states no call; an action format reads it."""
+    """The model's text if the action states no call; an action format reads it."""
     error: str | None = None
-    """Why the action cannot be read, by fault of the model; then there are no calls."""
+    """Why the model's action cannot be read; then there are no calls."""
 
 
 def read_plain_call(action: object) -> ToolCall | None:
-    """The common case in a third of the time: one call, as a dictionary of a name and a dictionary."""
+    """The common case in a third of the time: one call, as a dictionary with a name and a dictionary of arguments."""
     if type(action) is not dict:
         return None
     fields = cast("dict[object, object]", action)
@@ -39,12 +39,12 @@ def read_plain_call(action: object) -> ToolCall | None:
 
 
 def read_arguments(tool: str, given: object) -> dict[str, Any] | str:
-    """The arguments of a call, or why they cannot be read. Nothing stands for no arguments; JSON text is read.
+    """The arguments of a call, or why they cannot be read. JSON text is parsed; missing arguments are empty.
 
-    Where JSON repeats a key, the last value counts.
+    If JSON repeats a key, the last value counts.
 
     Raises:
-        ActionError: `given` is no value that JSON has.
+        ActionError: `given` is not a JSON value.
     """
     if isinstance(given, str):
         try:

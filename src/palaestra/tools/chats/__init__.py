@@ -1,4 +1,4 @@
-"""Messages and tools as OpenAI's and Anthropic's chat interfaces take them, and back."""
+"""Conversion of messages and tools to and from the chat interfaces of OpenAI and Anthropic."""
 
 from palaestra.tools.chats.anthropic_chat import anthropic_tools, from_anthropic, to_anthropic
 from palaestra.tools.chats.chat_turns import add_turn

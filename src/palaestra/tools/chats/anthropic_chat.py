@@ -1,4 +1,4 @@
-"""Messages and tools as Anthropic's messages interface takes them, and back."""
+"""Conversion of messages and tools to and from Anthropic's messages interface."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
@@ -12,15 +12,15 @@ _BASE64 = ";base64,"
 
 
 def to_anthropic(messages: Sequence[Message]) -> dict[str, Any]:
-    """Messages for `client.messages.create(**to_anthropic(messages), ...)`: "messages", and "system" where one begins.
+    """Messages for `client.messages.create(**to_anthropic(messages), ...)`: "messages", and "system" if there is one.
 
-    The interface has rules that Palaestra's messages need not keep:
+    The interface has rules that Palaestra's messages need not follow:
 
-    - User and assistant take turns. What stands between two turns of the assistant's is one message of the user's, with
-      the answers of tools before everything else.
-    - An answer names its call. One that names none, as after a turn that could not be read, is said by the user.
-    - Only the beginning can be the system's. A message of the system's further on is said by the user.
-    - No text is empty. Such a message is left out.
+    - User and assistant alternate. Messages between two turns of the assistant become one user message, with the
+      answers of tools first.
+    - An answer names its call. An answer without one, as after an unreadable turn, becomes a user message.
+    - Only the first message can be the system's. A later system message becomes a user message.
+    - No text is empty. Empty messages are left out.
     """
     begins = next((n for n, message in enumerate(messages) if message["role"] != "system"), len(messages))
     chat: list[dict[str, Any]] = []
@@ -41,13 +41,13 @@ def to_anthropic(messages: Sequence[Message]) -> dict[str, Any]:
 
 
 def from_anthropic(chat: Mapping[str, Any]) -> list[Message]:
-    """Messages of a chat in Anthropic's form: the inverse of `to_anthropic` where no rule changed a message.
+    """Messages of a chat in Anthropic's form: the inverse of `to_anthropic`, unless a rule changed a message.
 
     Args:
-        chat: "messages", and "system" where there is one.
+        chat: "messages", and "system" if there is one.
 
     Raises:
-        ActionError: a message or block is none that Palaestra has.
+        ActionError: a message or block has no equivalent in Palaestra.
     """
     system = chat.get("system", [])
     blocks = [{"type": "text", "text": system}] if isinstance(system, str) else system
@@ -130,7 +130,7 @@ def _read_use(part: Mapping[str, Any]) -> MessageCall:
 
 
 def _read_user(parts: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> list[Message]:
-    """The messages between two turns of the assistant's; an image belongs to the text before it."""
+    """The messages between two turns of the assistant; an image belongs to the text before it."""
     messages: list[Message] = []
     for part in parts:
         kind = part.get("type")

@@ -1,4 +1,4 @@
-"""A chat as a list of messages: what the environment says, and between it the assistant's turns."""
+"""Chats as lists of messages: the environment's messages and the assistant's turns."""
 
 from collections.abc import Sequence
 
@@ -8,16 +8,16 @@ from palaestra.records import Message, MessageCall, ToolCall
 def add_turn(
     chat: list[Message], calls: Sequence[ToolCall], observation: Sequence[Message], *, prose: str = ""
 ) -> None:
-    """Add an assistant's turn to a chat, and what the environment said to it.
+    """Add an assistant's turn and the environment's response to a chat.
 
     Args:
         chat: The messages so far, beginning with the observation of `reset`.
         calls: The calls of the turn, `info["record"].calls`.
-        observation: What `step` returned.
-        prose: What the assistant wrote beside the calls, or in place of them.
+        observation: The observation of `step`.
+        prose: The assistant's text in addition to calls, or instead of calls.
     """
     ids = [message.get("tool_call_id", "") for message in observation if message["role"] == "tool"]
-    # A call behind the one that ended the episode has no answer, and no id.
+    # A call after the one that ended the episode has no answer, and no id.
     named = [*ids, *(f"unanswered_{position}" for position in range(len(ids), len(calls)))]
     turn: Message = {"role": "assistant", "content": prose}
     asked: list[MessageCall] = [

@@ -1,4 +1,4 @@
-"""Messages as OpenAI's chat completions take them, and back."""
+"""Conversion of messages to and from OpenAI's chat completions."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -16,11 +16,11 @@ _IMAGES = "Images of "
 def to_openai(messages: Sequence[Message]) -> list[dict[str, Any]]:
     """Messages for `client.chat.completions.create(messages=...)`.
 
-    The interface has three rules that Palaestra's messages need not keep:
+    The interface has three rules that Palaestra's messages need not follow:
 
-    - An answer names its call. One that names none, as after a turn that could not be read, is said by the user.
-    - A tool's answer holds no images. They follow behind the answers, in a message of the user's.
-    - An answer has no tool's name. `from_openai` takes it from the call.
+    - An answer names its call. An answer without one, as after an unreadable turn, becomes a user message.
+    - A tool's answer holds no images. They follow after the answers, in a user message.
+    - An answer has no tool name. `from_openai` takes it from the call.
     """
     chat: list[dict[str, Any]] = []
     pictured: list[Message] = []
@@ -34,10 +34,10 @@ def to_openai(messages: Sequence[Message]) -> list[dict[str, Any]]:
 
 
 def from_openai(chat: Sequence[Mapping[str, Any]]) -> list[Message]:
-    """Messages of a chat in OpenAI's form: the inverse of `to_openai` where no rule changed a message.
+    """Messages of a chat in OpenAI's form: the inverse of `to_openai`, unless a rule changed a message.
 
     Raises:
-        ActionError: a message is none of OpenAI's, or its arguments are no JSON object.
+        ActionError: a message is not in OpenAI's form, or its arguments are not a JSON object.
     """
     names: dict[str, str] = {}
     messages: list[Message] = []
@@ -74,7 +74,7 @@ def _parts(text: str, images: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def _image_messages(answers: list[Message]) -> list[dict[str, Any]]:
-    """The images of answers, in messages of the user's; the list is empty afterwards."""
+    """The images of answers as user messages; the list is empty afterwards."""
     messages = [
         {"role": "user", "content": _parts(f"{_IMAGES}{answer.get('name', 'the answer')}:", answer.get("images", []))}
         for answer in answers
@@ -85,7 +85,7 @@ def _image_messages(answers: list[Message]) -> list[dict[str, Any]]:
 
 def _read_message(given: Mapping[str, Any], names: Mapping[str, str]) -> Message:
     role = given.get("role")
-    if role == "developer":  # the newer word for "system"
+    if role == "developer":  # the newer name of "system"
         role = "system"
     if role not in ("system", "user", "assistant", "tool"):
         raise ActionError(f"a message of a chat has a role such as 'user', not {glimpse(role)}")

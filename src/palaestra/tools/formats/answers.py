@@ -1,7 +1,7 @@
-"""Answers of tools in parts: `key=value`, values with the facts that follow of them, and only what is new.
+"""Tool answers as parts: `key=value`, values with derived facts, and only new fields.
 
-A record that was shown before is shown again with the fields that have changed. Fields without a value are left out. So
-is a line's reference to the record that it stands in.
+A record that was shown before is shown again only with its changed fields. Fields without a value are left out, and so
+is a line's reference to the record that contains it.
 """
 
 import re
@@ -39,7 +39,7 @@ class AnswerReader:
     def __init__(self, shown: ShownFacts) -> None:
         self._shown = shown
         self._pages: dict[Path, list[HandleValue]] = {}
-        """The values of the listing that goes on, by path; empty where none does."""
+        """The values of the current listing, by path; empty without one."""
 
     def read(self, answer: Json) -> list[ShownPart]:
         """The parts of an answer."""
@@ -62,13 +62,13 @@ class AnswerReader:
 
 
 class _Pass:
-    """One answer being read.
+    """An answer that is being read.
 
     Args:
         shown: The memory of the episode.
-        columns: By path: the numbers and days of a listing.
+        columns: The numbers and days of a listing, by path.
         texts: The texts of the answer.
-        paged: The paths of which `columns` has values of the pages before.
+        paged: The paths for which `columns` includes values of earlier pages.
     """
 
     def __init__(
@@ -84,18 +84,18 @@ class _Pass:
         self._texts = texts
         self._paged = paged
         self.latest: dict[str, HandleValue] = {}
-        """By unit: the last value."""
+        """The last value, by unit."""
         self.limits: dict[str, HandleValue] = {}
-        """By unit: the last value of a field that is a limit."""
+        """The last value of a field that is a limit, by unit."""
 
     def value(self, value: Json, path: Path, record: int, parents: Mapping[str, str]) -> Iterator[ShownPart]:
         """A value of the answer.
 
         Args:
             value: The value.
-            path: Where it stands.
+            path: The path of the value.
             record: The number of its record in the listing.
-            parents: By what they are: the ids of the records beside which it stands.
+            parents: The ids of the records that contain it, by kind.
         """
         if isinstance(value, Mapping):
             yield from self._record(cast("Mapping[str, Json]", value), path, record, parents)
@@ -120,7 +120,7 @@ class _Pass:
         between = ""
         before: tuple[Path, str] | None = None
         if any(not is_id(name) and isinstance(text, str) and self._is_asked(text) for name, text in row.items()):
-            yield "asked=true"  # ahead of the ids, where a policy of two layers learns soonest which ones to take
+            yield "asked=true"  # before the ids: a policy of two layers learns soonest there which ids to take
             between = " "
         for name, value in self._new_fields(row, parents):
             yield f"{between}{name}="
@@ -140,7 +140,7 @@ class _Pass:
                 self._shown.names.setdefault(value, mark)
 
     def _new_fields(self, row: Mapping[str, Json], parents: Mapping[str, str]) -> list[tuple[str, Json]]:
-        """The fields that say something new."""
+        """The fields with new information."""
         key = row.get("id")
         facts = self._shown.facts.setdefault(key, {}) if isinstance(key, str) else {}
         again = facts.keys() >= row.keys()
@@ -190,12 +190,12 @@ class _Pass:
 
 
 def _unit(name: str) -> str:
-    """The unit of a field's numbers, by its name."""
+    """The unit of a field's numbers, derived from its name."""
     return "cents" if name.endswith("cents") or name == "value" else name.rpartition("_")[2]
 
 
 def _is_name(field: str, text: str) -> bool:
-    """Whether a text could be what the user calls a record: not an id, a time or a code, nor running text."""
+    """Whether a text could be a user's name for a record: not an id, a time, a code or running text."""
     return (
         _SHORTEST <= len(text) <= _LONGEST
         and "\n" not in text
@@ -237,7 +237,7 @@ def _columns(answer: Json) -> dict[Path, list[HandleValue]]:
 
 
 def is_deep(value: Json, most: int = 50) -> bool:
-    """Whether a value is nested deeper than people write answers, `most` levels."""
+    """Whether a value is nested deeper than `most` levels; tool answers are flatter."""
     parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
     return most == 0 or any(is_deep(part, most - 1) for part in parts)
 

@@ -16,12 +16,12 @@ _CALL = re.compile(r'\{\s*"(?:tool|name)"\s*:\s*"')
 class JsonFormat:
     """A bare JSON object `{"tool": ..., "arguments": {...}}`, or a list of them; a code fence around it is ignored.
 
-    Calls and messages in OpenAI's and Anthropic's form are read as well. Text that does not begin as JSON is prose,
-    unless a call follows in it: what was meant as a call must not pass for something said.
+    Calls and messages in the forms of OpenAI and Anthropic are read as well. Text that does not begin as JSON is prose,
+    unless it contains a call: an intended call must not become a message.
     """
 
     def parse(self, text: str) -> ParsedTurn:
-        """Read one turn."""
+        """Parse one turn."""
         text = strip_fence(THINKING.sub("", text).strip())
         if not text.startswith(("{", "[")):
             if _CALL.search(text):
@@ -34,7 +34,7 @@ class JsonFormat:
         return ParsedTurn(calls=said.calls, prose=said.text or "", error=said.error, ids=said.ids)
 
     def render(self, calls: Sequence[ToolCall], prose: str = "") -> str:
-        """Write one turn; prose beside calls cannot be written in this format and is left out."""
+        """Write one turn; prose in addition to calls cannot be written in this format and is left out."""
         if not calls:
             return prose
         written = [encode_call(call, "tool") for call in calls]

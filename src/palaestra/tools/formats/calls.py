@@ -1,4 +1,4 @@
-"""Calls as JSON objects, which formats share."""
+"""Calls as JSON objects, shared by several formats."""
 
 from collections.abc import Iterable, Sequence
 from json import JSONEncoder
@@ -13,7 +13,7 @@ _ENCODER = JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 def decode_json(text: str) -> object:
-    """The JSON value of `text`, or the error that reading it gave."""
+    """The JSON value of `text`, or the error of parsing it."""
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError as error:
@@ -21,27 +21,27 @@ def decode_json(text: str) -> object:
 
 
 def encode_call(call: ToolCall, key: str) -> str:
-    """A call as JSON, its tool's name under `key`, spaced as chat templates space it."""
+    """A call as JSON, with its tool's name under `key` and the spacing of chat templates."""
     return encode_value({key: call.tool, "arguments": dict(call.arguments)})
 
 
 def encode_arguments(call: ToolCall) -> str:
-    """A call's arguments as JSON, without what could be a tag."""
+    """A call's arguments as JSON, without anything that could be a tag."""
     return encode_value(dict(call.arguments))
 
 
 def encode_value(value: object) -> str:
-    """A value as JSON. "<" is escaped: inside JSON it stands in strings only, where it could end the block."""
+    """A value as JSON. "<" is escaped, because inside strings it could end the block."""
     return _ENCODER.encode(value).replace("<", "\\u003c")
 
 
 def turn_of(values: Iterable[object], prose: str, *, ids: Sequence[str] = ()) -> ParsedTurn:
-    """The turn that JSON values and prose make; unreadable where one value is no call.
+    """The turn of some JSON values and prose; unreadable if a value is not a call.
 
     Args:
-        values: What should be calls.
-        prose: What stands beside them.
-        ids: The ids of the calls, where the text gives any.
+        values: The values that should be calls.
+        prose: The text beside them.
+        ids: The ids of the calls, if the text gives any.
     """
     calls: list[ToolCall] = []
     for value in values:
@@ -55,7 +55,7 @@ def turn_of(values: Iterable[object], prose: str, *, ids: Sequence[str] = ()) ->
 
 
 def _call(value: object) -> ToolCall | str:
-    """The call that a JSON value describes, or why it describes none."""
+    """The call that a JSON value describes, or why it is not a call."""
     if isinstance(value, orjson.JSONDecodeError):
         return f"a call is not valid JSON: {value}"
     if not isinstance(value, dict):
@@ -63,7 +63,7 @@ def _call(value: object) -> ToolCall | str:
     fields = cast("dict[str, Any]", value)
     name = fields.get("name", fields.get("tool"))
     arguments = fields.get("arguments", fields.get("parameters", {}))
-    if isinstance(arguments, str):  # OpenAI's own wire format has the arguments as a JSON string
+    if isinstance(arguments, str):  # OpenAI's own format has the arguments as a JSON string
         arguments = decode_json(arguments)
     if not isinstance(name, str):
         return 'a call names its tool: {"name": "...", "arguments": {...}}'

@@ -1,20 +1,20 @@
-"""The compact format: for small policies, which cannot spend thousands of tokens on schemas and quotes.
+"""The compact format, for small policies, whose context is too short for schemas and quotes.
 
-A call is `tool key=value key=value`, one a line; what is said is a line that begins with `> `. Answers are rendered in
-the same way, `key=value` for a JSON field. No schemas stand in the prompt: a policy knows its tools by training.
+A call is `tool key=value key=value`, one per line; text for the user is a line that begins with `> `. Answers are
+rendered in the same way, `key=value` for a JSON field. The prompt has no schemas: a policy learns its tools in
+training.
 
-What decides a task stands in the text in a form that a small model can compare:
+Facts that decide a task are written in a form that a small model can compare:
 
-- ids, postal addresses and other texts that tools take word for word, numbers of three digits and more, and days are
-  handles, one mark each, the same wherever the value occurs (see `handles`), so equal values are seen to be equal;
+- ids, postal addresses and other texts that tools take literally, numbers of at least three digits, and days are
+  handles: one mark each, the same wherever the value occurs (see `handles`), so that equal values look equal;
 - a day is followed by its distance from today, `<date.3> 12d ago`;
 - a number is followed by its size, `5k+`, by its rank among the values of its field in a listing, `#1`, and by its
   comparison with the last number before the answer and with what the user named, `over <amount.2>`;
 - a text that the user has written is followed by `=asked`, and a record that has one begins with `asked=true`.
 
-Which values are ids, addresses and times is worked out from the names and schemas of the tools' arguments, so one
-rendering serves all worlds. A policy can only write the handles of values that a message has shown; a turn with any
-other handle is unreadable.
+The tools' argument names and schemas determine which values are ids, addresses and times, so one rendering serves all
+worlds. A policy can only write handles of values that a message has shown; a turn with any other handle is unreadable.
 """
 
 from collections.abc import Sequence
@@ -39,7 +39,7 @@ class CompactFormat:
     plain_answers = False
 
     def parse(self, text: str) -> ParsedTurn:
-        """Read one turn."""
+        """Parse one turn."""
         if unshown := find_unshown(text):
             return ParsedTurn(error=f"nothing has shown {unshown} yet; use the handle of a value that a message shows")
         said: list[str] = []
@@ -63,11 +63,11 @@ class CompactFormat:
         return "\n".join([*said, *map(write_line, calls)])
 
     def rendering(self) -> Rendering:
-        """The rendering of a new episode, with handles of its own."""
+        """The rendering of a new episode, with its own handles."""
         return CompactRendering(self)
 
     def marks(self, corpus: Sequence[Sequence[str]]) -> list[Mark]:
-        """The roles, the end, and handles for every kind of value in `corpus`."""
+        """The marks of roles and end, and handles for every kind of value in `corpus`."""
         return [self.end, *(role_mark(role) for role in ROLES), *handle_marks(corpus)]
 
 
@@ -76,7 +76,7 @@ class CompactRendering:
 
     Args:
         form: The format.
-        handles: Those of the episode; usual ones if not given.
+        handles: The handles of the episode. Default: handles named by the world's words.
     """
 
     def __init__(self, form: CompactFormat, handles: Handles | None = None) -> None:
@@ -86,26 +86,26 @@ class CompactRendering:
         self._marks = ValueMarks(find=self._shown.find_written, mask=self._shown.mask_written)
 
     def opening(self, messages: Sequence[Message], tools: Sequence[JsonSchema]) -> list[str]:
-        """The messages; no schemas."""
+        """The messages, without schemas."""
         self._reader.learn_opening(messages, tools)
         return self.following(messages)
 
     def following(self, messages: Sequence[Message]) -> list[str]:
-        """The messages, each after the mark of its role, and the mark of the policy's."""
+        """The messages, each after the mark of its role, then the mark of the policy's role."""
         pieces: list[str] = []
         for message in messages:
             pieces += [role_mark(message["role"]), *join_text(fact_words(self._reader.read(message)))]
         return [*pieces, role_mark("assistant")]
 
     def write_turn(self, calls: Sequence[ToolCall], prose: str = "") -> list[str]:
-        """A turn with the handles of what was shown in it, and the end mark."""
+        """A turn with handles for shown values, and the end mark."""
         lines = [["> ", *self._shown.mask_written(line)] for line in prose.split("\n")] if prose else []
         lines += [line_pieces(call, self._marks) for call in calls]
         pieces = [piece for number, line in enumerate(lines) for piece in ("\n" if number else "", *line)]
         return [*join_text(pieces), self._format.end]
 
     def read(self, pieces: Sequence[str]) -> str:
-        """The text with real values in it; `parse` refuses one with a handle that was never shown."""
+        """The text with real values; `parse` refuses a handle that was never shown."""
         kept = pieces[:-1] if pieces and isinstance(pieces[-1], Mark) and pieces[-1] == self._format.end else pieces
         return resolve_turn(kept, self._shown.handles)
 

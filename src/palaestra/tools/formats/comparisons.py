@@ -1,6 +1,6 @@
-"""What a shown value says in comparison with others, in a few words: its size, its rank, and how far a day is off.
+"""Comparisons of shown values in a few words: the size and rank of a number, and the distance of a day.
 
-A small model cannot compare the digits of two numbers. Each of these words is one token, so that it need not.
+A small model cannot compare the digits of two numbers. Each of these words is one token, which avoids this.
 """
 
 from bisect import bisect_right
@@ -11,13 +11,13 @@ from palaestra.tools.formats.handles import HandleValue
 
 _SIZES = tuple(sorted(step * 10**power for power in range(2, 10) for step in (1, 2, 5)))
 _EXACT_DAYS = 100
-"""Days up to which a distance is shown to the day."""
+"""The maximum distance in days that is shown exactly."""
 
 
 def size_word(number: int) -> str:
     """The order of magnitude of a number of at least three digits: the largest of 100, 200, 500, 1k, ... not above it.
 
-    A negative number has that of its amount, after a minus.
+    A negative number has the word of its magnitude, after a minus sign.
     """
     step = _SIZES[bisect_right(_SIZES, abs(number)) - 1] if abs(number) >= _SIZES[0] else 0
     written = f"{step // 1_000_000}M" if step >= 1_000_000 else f"{step // 1000}k" if step >= 1000 else str(step)
@@ -25,7 +25,7 @@ def size_word(number: int) -> str:
 
 
 def days_word(distance: int) -> str:
-    """How far a day is from today: `today`, `12d ago`, `in 3d`; beyond a hundred days in months of 30 days.
+    """The distance of a day from today: `today`, `12d ago`, `in 3d`; beyond a hundred days in months of 30 days.
 
     Args:
         distance: Days from today.
@@ -36,7 +36,7 @@ def days_word(distance: int) -> str:
 
 
 def gap_word(days: int) -> str:
-    """How far a day is from another day: `+3d`, `-1d`, `+0d`; beyond a hundred days in months of 30 days.
+    """The distance of a day from another day: `+3d`, `-1d`, `+0d`; beyond a hundred days in months of 30 days.
 
     Args:
         days: Days from the other day.
@@ -53,12 +53,12 @@ def rank_of(value: HandleValue, values: Sequence[HandleValue], *, paged: bool = 
     """The rank of a value among several.
 
     Args:
-        value: Usually one of them.
+        value: The value; usually one of `values`.
         values: All values of the field.
-        paged: Whether some of them stood on the pages before.
+        paged: Whether some values are from earlier pages.
 
     Returns:
-        `None` where all are equal, and for a value that is not one of them: a number beside records in a list.
+        `None` if all are equal, and for a value that is not among them: a number beside records in a list.
     """
     ordered = sorted(set(values), key=lambda one: (isinstance(one, str), one))
     if len(ordered) < 2 or value not in ordered:

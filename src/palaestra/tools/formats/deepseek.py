@@ -15,19 +15,19 @@ _FENCED = re.compile(r"([^\n]*)\n```(?:json)?[^\S\n]*\n(.*)\n```\s*\Z", re.DOTAL
 
 
 class DeepSeekFormat:
-    """Calls between special tokens; arguments in a fence of JSON (V3 and R1) or bare (V3.1). Both are read.
+    """Calls between special tokens; arguments in a JSON code fence (V3 and R1) or bare (V3.1). Both are parsed.
 
     Text after the calls has no effect.
 
     Args:
-        fenced: Whether calls are written as V3 and R1 write them: `function`, separator, name, fence.
+        fenced: Whether calls are written in the form of V3 and R1: `function`, separator, name, fence.
     """
 
     def __init__(self, *, fenced: bool) -> None:
         self._fenced = fenced
 
     def parse(self, text: str) -> ParsedTurn:
-        """Read one turn."""
+        """Parse one turn."""
         text, error = strip_thinking(text)
         if error is not None:
             return ParsedTurn(error=error)

@@ -1,4 +1,4 @@
-"""Facts as a large model reads them: a list in plain English, a line for each value.
+"""Facts for large models: a list in plain English, with a line for each value.
 
     Facts about these values:
     - order.delivered_at 2031-01-08: 12 days ago; 3 days after order.shipped_at 2031-01-05
@@ -32,7 +32,7 @@ _ENDINGS = {1: "st", 2: "nd", 3: "rd"}
 
 
 def fact_sentences(parts: Iterable[ShownPart], place: MessagePlace) -> str:
-    """The facts of a message's parts as a list; empty where there are none.
+    """The facts of a message's parts as a list; empty without facts.
 
     Args:
         parts: The parts, as they were read.
@@ -93,7 +93,7 @@ def _rank(rank: ValueRank, value: int | str) -> str:
 
 
 def _can_compare(comparison: ValueComparison) -> bool:
-    """Whether the other value is a number or a day that the calendar has."""
+    """Whether the other value is a number or a valid day."""
     return isinstance(comparison.other, int) or parse_day(comparison.other) is not None
 
 
@@ -115,7 +115,7 @@ def _name_origin(seen: ValueOrigin, place: MessagePlace) -> str:
 
 
 def _equality(shown: ShownValue, first: ValueOrigin, place: MessagePlace) -> Iterator[str]:
-    """That the value was shown before; EUR 50.00 equals 5000 only where that is an amount."""
+    """The fact that the value was shown before; EUR 50.00 equals 5000 only if that is an amount."""
     if shown.unit == DAY_UNIT:
         yield f"{'the same' if shown.value == shown.text else 'the same day'} as {_name_origin(first, place)}"
     elif shown.text != first.text and shown.unit == first.unit:
@@ -134,7 +134,7 @@ def _field(path: Path) -> str:
 
 
 def _one_line(text: str) -> str:
-    """A text on one line: as it is, or as JSON where characters in it are not printed."""
+    """A text on one line: unchanged, or as JSON if it has unprintable characters."""
     return text if text.isprintable() else json.dumps(text)
 
 

@@ -1,4 +1,4 @@
-"""Facts as a small policy reads them: a handle for the value, and behind it words of one token each."""
+"""Facts for small policies: a handle for the value, followed by words of one token each."""
 
 from collections.abc import Iterable, Iterator
 
@@ -7,7 +7,7 @@ from palaestra.tools.formats.facts import AskedText, RankedValue, ShownPart, Sho
 
 
 def fact_words(parts: Iterable[ShownPart]) -> list[str]:
-    """A message's parts in pieces of text and marks."""
+    """A message's parts as pieces of text and marks."""
     return [piece for part in parts for piece in ([part] if isinstance(part, str) else _pieces(part))]
 
 

@@ -1,4 +1,4 @@
-"""Facts that follow from what an episode has shown: where a value stood before, how far a day is off, a number's rank.
+"""Facts derived from what an episode has shown: earlier occurrences of a value, distances of days, ranks of numbers.
 
 They are derived once (`shown`, `answers`) and written in two ways: as words and handles for small policies
 (`fact_words`), and as sentences for large models (`fact_sentences`).
@@ -12,7 +12,7 @@ from palaestra.tools.formats.format import Mark
 from palaestra.tools.formats.handles import HandleValue
 
 Path: TypeAlias = tuple[str, ...]
-"""The names of the fields that lead to a value of an answer; empty for a value of a message that is no JSON."""
+"""The field names that lead to a value of an answer; empty for a value of a message that is not JSON."""
 DAY_UNIT = "date"
 """The unit of days and times."""
 
@@ -22,80 +22,80 @@ class MessagePlace:
     """A message of the episode."""
 
     number: int
-    """Messages before it."""
+    """The number of messages before it."""
     name: str
-    """What it is, such as `the request` or `the answer of get_order`."""
+    """Its description, such as `the request` or `the answer of get_order`."""
 
 
 @record
 class ValueOrigin:
-    """Where a value was shown."""
+    """The first occurrence of a value."""
 
     place: MessagePlace
     path: Path
     text: str
-    """As it is written there."""
+    """The value as written there."""
     unit: str | None
-    """Of a number, a day or a time; `None` for a text."""
+    """The unit of a number, a day or a time; `None` for a text."""
 
 
 @record
 class ValueComparison:
-    """Whether a value is over another one of its unit."""
+    """Whether a value exceeds another one of its unit."""
 
     over: bool
     other: HandleValue
     seen: ValueOrigin
-    """Where the other one was shown first."""
+    """The first occurrence of the other value."""
     mark: Mark | None
-    """The handle of the other one; `None` where its kind has none left."""
+    """The handle of the other value; `None` if its kind has none left."""
 
 
 @record
 class DayGap:
-    """How far a day is from the day in another field of its record."""
+    """The distance of a day from the day in another field of its record."""
 
     days: int
-    """From the other day to this one."""
+    """Days from the other day to this one."""
     path: Path
     """The other field."""
     text: str
-    """The other day or time, as it is written there."""
+    """The other day or time, as written there."""
 
 
 @record
 class ValueRank:
-    """A value's place among the values of its field in a listing."""
+    """The rank of a value among the values of its field in a listing."""
 
     place: int
-    """Of the least value: 1. Equal values share a place."""
+    """The rank: 1 for the least value. Equal values share a rank."""
     among: Sequence[HandleValue]
-    """The different values, at least two, from the least to the greatest."""
+    """The number of different values, at least two."""
     counted: int
-    """Values of the field, equal ones included."""
+    """The number of values of the field, equal ones included."""
     paged: bool
-    """Whether those of the pages before are counted too."""
+    """Whether values of earlier pages are included."""
 
 
 @record
 class ShownValue:
-    """A value of a message, and what follows of it."""
+    """A value of a message, with derived facts."""
 
     value: HandleValue
-    """What counts of it: of a time the day alone, where no tool takes times."""
+    """The relevant part: for a time only its day, if no tool takes times."""
     text: str
-    """As it is written in the message."""
+    """The value as written in the message."""
     path: Path = ()
     inside: bool = False
     """Whether it is a part of a longer text."""
     mark: Mark | None = None
-    """Its handle; `None` where its kind has none left."""
+    """Its handle; `None` if its kind has none left."""
     unit: str | None = None
-    """Of a number, a day or a time; `None` for a text."""
+    """The unit of a number, a day or a time; `None` for a text."""
     first: ValueOrigin | None = None
-    """Where it was shown first; `None` where that is here."""
+    """Its first occurrence; `None` if this is the first."""
     distance: int | None = None
-    """Of a day: days from today, negative before it; `None` where today is not known."""
+    """For a day: days from today, negative in the past; `None` if today is unknown."""
     gap: DayGap | None = None
     compared: Sequence[ValueComparison] = ()
 
@@ -112,11 +112,11 @@ class RankedValue:
 
 @record
 class AskedText:
-    """That the user has written the text of a field, which stands before it."""
+    """The fact that the user has written the preceding text of a field."""
 
     text: str
     path: Path
 
 
 ShownPart: TypeAlias = str | ShownValue | RankedValue | AskedText
-"""A part of a message: text, a mark, a value with what follows of it, or a further fact of the part before."""
+"""A part of a message: text, a mark, a value with derived facts, or a further fact about the previous part."""

@@ -1,4 +1,4 @@
-"""The table of formats: a name that asks for facts where there can be none is refused with the reason."""
+"""The registry of formats, which explains why a format does not support facts."""
 
 from typing import TypeVar
 
@@ -13,11 +13,11 @@ class FormatRegistry(Registry[T]):
     """Formats by name."""
 
     def get(self, name: str) -> T:
-        """The format called `name`.
+        """The format with this name.
 
         Raises:
-            ConfigError: the name asks for facts, `compact-facts`, and the format takes none.
-            UnknownNameError: nobody registered it; near names are in the message.
+            ConfigError: the name asks for facts, such as `compact-facts`, and the format does not support them.
+            UnknownNameError: the name is not registered; the message has near names.
         """
         base = name.removesuffix(SUFFIX)
         if name not in self and base != name and base in self:

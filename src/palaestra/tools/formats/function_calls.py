@@ -35,7 +35,7 @@ BROWSERGYM: Mapping[str, tuple[str, ...]] = {
     "tab_focus": ("index",),
     "uncheck": ("bid",),
 }
-"""The arguments of BrowserGym's actions, in order."""
+"""The argument names of BrowserGym's actions, in order."""
 UI_TARS: Mapping[str, tuple[str, ...]] = {
     "call_user": (),
     "click": ("start_box",),
@@ -49,26 +49,26 @@ UI_TARS: Mapping[str, tuple[str, ...]] = {
     "type": ("content",),
     "wait": (),
 }
-"""The arguments of UI-TARS' actions, in order."""
+"""The argument names of UI-TARS' actions, in order."""
 _CALL = re.compile(r"^[A-Za-z_]\w*\(")
 _ACTION = re.compile(r"^[ \t]*Action:[ \t]*", re.MULTILINE)
 _LONGEST = 20_000
 
 
 class FunctionCallFormat:
-    """Calls of Python functions whose arguments are literals, one a line; a code fence around them is ignored.
+    """Calls of Python functions whose arguments are literals, one per line; a code fence around them is ignored.
 
-    Text that does not begin as a call is prose. What stands before a line that begins with `Action:` is thinking.
+    Text that does not begin as a call is prose. Text before a line that begins with `Action:` is thinking.
 
     Args:
-        signatures: By the name of a function: its arguments in order, for those given without a name.
+        signatures: The argument names of each function, in order, for arguments without a name.
     """
 
     def __init__(self, signatures: Mapping[str, tuple[str, ...]]) -> None:
         self._signatures = signatures
 
     def parse(self, text: str) -> ParsedTurn:
-        """Read one turn."""
+        """Parse one turn."""
         text = THINKING.sub("", text)
         text = strip_fence(_ACTION.split(text)[-1].strip())
         if not _CALL.match(text):
@@ -90,7 +90,7 @@ class FunctionCallFormat:
         return ParsedTurn(calls=tuple(calls))
 
     def render(self, calls: Sequence[ToolCall], prose: str = "") -> str:
-        """Write one turn; prose beside calls cannot be written in this format and is left out."""
+        """Write one turn; prose in addition to calls cannot be written in this format and is left out."""
         if not calls:
             return prose
         return "\n".join(self._render_call(call) for call in calls)

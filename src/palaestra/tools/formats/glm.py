@@ -1,4 +1,4 @@
-"""Calls in tags with pairs of key and value, as GLM models from 4.5 on write them."""
+"""Calls in tags with pairs of key and value, in the format of GLM models from 4.5 on."""
 
 import re
 from collections.abc import Sequence
@@ -26,11 +26,11 @@ class GlmFormat(TypedTextFormat):
         <arg_value>ORD-1042</arg_value>
         </tool_call>
 
-    Several blocks are several calls. Line ends between the tags mean nothing: GLM-4.7 writes none.
+    Several blocks are several calls. Line ends between the tags are ignored: GLM-4.7 writes none.
     """
 
     def parse(self, text: str) -> ParsedTurn:
-        """Read one turn."""
+        """Parse one turn."""
         text, error = strip_thinking(text)
         prose: list[str] = []
         values: list[object] = []
@@ -50,7 +50,7 @@ class GlmFormat(TypedTextFormat):
         return turn_of(values, said)
 
     def _call(self, text: str, at: int) -> tuple[object, int, str | None]:
-        """The call whose name begins at a place, where it ends, and why it cannot be read."""
+        """The call whose name begins at `at`, its end, and why it cannot be parsed."""
         named = _NAME.match(text, at)
         assert named is not None, "the pattern fits anywhere"
         name, at = named[0].strip(), named.end()

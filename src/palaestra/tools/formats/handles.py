@@ -1,8 +1,8 @@
-"""Handles: a mark in place of what a small policy cannot copy.
+"""Handles: marks that stand for values which a small policy cannot copy.
 
-A policy of a few million parameters learns within seconds to copy one token, and not within minutes to copy the digits
+A policy of a few million parameters learns within seconds to copy one token, but not within minutes to copy the digits
 of an id. So a value gets a handle: one mark, the same wherever the value occurs, in the request, in an answer and in an
-argument. The world keeps its real values; a handle is resolved before the world reads a call.
+argument. The world keeps its real values; handles are resolved before the world reads a call.
 """
 
 import itertools
@@ -14,22 +14,23 @@ from palaestra.tools.formats.format import Mark
 from palaestra.tools.formats.recognise import money_text
 
 HandleValue: TypeAlias = str | int
-"""What a handle stands for: a text, or a whole number such as an amount in cents."""
+"""The value of a handle: a text, or a whole number such as an amount in cents."""
 PER_KIND = 24
-"""Handles of one kind in an episode; what comes after them stays text."""
+"""Maximum handles of one kind in an episode; further values stay text."""
 _HANDLE = re.compile(r"<[^<>]+\.\d+>")
 _COMMON_KINDS = ("amount", "date", "number", "time")
-"""Kinds that every world has."""
+"""The kinds of all worlds."""
 _NEUTRAL_KINDS = tuple("abcdefghijklmnop")
-"""Names in place of those of a world's kinds."""
+"""Names that replace those of a world's kinds."""
 
 
 class Handles:
     """The handles of one episode.
 
     Args:
-        neutral: Whether kinds of records and texts are named by letters, in the order in which they are first shown,
-            instead of by the words of their world. A world with more kinds than letters has several kinds to a letter.
+        neutral: Whether kinds of records and texts are named by letters, in the order of their first occurrence,
+            instead of by the words of their world. If a world has more kinds than letters, several kinds share a
+            letter.
     """
 
     def __init__(self, *, neutral: bool = False) -> None:
@@ -39,12 +40,12 @@ class Handles:
         self._wording: dict[int, str] = {}
 
     def show(self, value: HandleValue, kind: str, *, record: int = 0) -> Mark | None:
-        """The handle of `value`, a new one if it is new; `None` where its kind has no handle left.
+        """The handle of `value`, a new one if needed; `None` if its kind has no handle left.
 
         Args:
-            value: What the handle stands for.
+            value: The value.
             kind: The name of a new handle.
-            record: The number that a new handle takes if it is free; else it takes the next free one.
+            record: The preferred number of a new handle; if it is taken, the next free number is used.
         """
         if (mark := self._mark_of.get(value)) is not None:
             return mark
@@ -62,24 +63,24 @@ class Handles:
         return self._letters.setdefault(kind, _NEUTRAL_KINDS[place])
 
     def find(self, value: HandleValue) -> Mark | None:
-        """The handle of a value that was shown; `None` where it was not."""
+        """The handle of a shown value; `None` if it was not shown."""
         return self._mark_of.get(value)
 
     def word(self, amount: int, text: str) -> None:
-        """Take note of how a message wrote an amount; the first wording counts."""
+        """Record how a message wrote an amount; the first wording counts."""
         self._wording.setdefault(amount, text)
 
     def text_of(self, value: HandleValue) -> str:
-        """A value as it is written in prose; an amount as a message wrote it, or else as `EUR 1,234.50`."""
+        """A value as written in prose; an amount as in a message, otherwise as `EUR 1,234.50`."""
         return value if isinstance(value, str) else self._wording.get(value) or money_text(value)
 
     def resolve(self, mark: Mark) -> HandleValue | None:
-        """What a handle stands for; `None` where it was never shown."""
+        """The value of a handle; `None` if it was never shown."""
         return self._value_of.get(mark)
 
 
 def is_handle(piece: str) -> bool:
-    """Whether a piece is a mark in the form of a handle."""
+    """Whether a piece is a mark with the form of a handle."""
     return isinstance(piece, Mark) and _HANDLE.fullmatch(piece) is not None
 
 
@@ -90,7 +91,7 @@ def handle_marks(corpus: Sequence[Sequence[str]]) -> list[Mark]:
 
 
 def neutral_marks() -> list[Mark]:
-    """Every handle that an episode with neutral names can have, whatever its world."""
+    """Every handle that an episode with neutral names can have, in any world."""
     return _marks_of((*_COMMON_KINDS, *_NEUTRAL_KINDS))
 
 

@@ -1,4 +1,4 @@
-"""Calls as messages on channels, as gpt-oss models write them in OpenAI's harmony format."""
+"""Calls as messages on channels, in OpenAI's harmony format of gpt-oss models."""
 
 import re
 from collections.abc import Sequence
@@ -21,12 +21,12 @@ class HarmonyFormat:
 
         <|channel|>commentary to=functions.get_order <|constrain|>json<|message|>{"order_id": "ORD-1042"}<|call|>
 
-    The recipient may also stand before the channel, as the chat template writes earlier calls. Thinking is dropped.
-    Text without any message is prose. A call of a tool that gpt-oss has built in is unreadable.
+    The recipient may also be before the channel, where the chat template writes it for earlier calls. Thinking is
+    dropped. Text without any message is prose. A call of one of gpt-oss's built-in tools is unreadable.
     """
 
     def parse(self, text: str) -> ParsedTurn:
-        """Read one turn."""
+        """Parse one turn."""
         if _MESSAGE not in text:
             if _CHANNEL in text or _STARTS.search(text):
                 return ParsedTurn(error=f"a message holds {_MESSAGE}")
@@ -53,7 +53,7 @@ class HarmonyFormat:
         return turn_of(values, "\n".join(filter(None, prose)))
 
     def render(self, calls: Sequence[ToolCall], prose: str = "") -> str:
-        """Write one turn, behind the `<|start|>assistant` with which the prompt ends."""
+        """Write one turn, to follow the `<|start|>assistant` at the end of the prompt."""
         if not calls:
             return f"{_CHANNEL}final{_MESSAGE}{prose}<|return|>" if prose else ""
         said = [f"{_CHANNEL}commentary{_MESSAGE}{prose}<|end|>"] if prose else []

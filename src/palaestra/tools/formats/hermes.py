@@ -1,4 +1,4 @@
-"""Calls between `<tool_call>` and `</tool_call>`, as Hermes and Qwen models write them."""
+"""Calls between `<tool_call>` and `</tool_call>`, in the format of Hermes and Qwen models."""
 
 import re
 from collections.abc import Sequence
@@ -8,23 +8,23 @@ from palaestra.records import ToolCall
 from palaestra.tools.formats.calls import decode_json, encode_call, turn_of
 from palaestra.tools.formats.format import ParsedTurn
 
-# Chat templates may open the thinking in the prompt, so that the text begins inside it and holds its end alone.
+# Chat templates may open the thinking in the prompt, so that the text has only the closing tag.
 THINKING = re.compile(r"\A.*</think>", re.DOTALL)
 _BLOCK = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)
 _FENCE = "```"
-# Only the opening is a pattern: one over the whole fence goes back and forth over long runs of line ends.
+# Only the opening is a pattern: one for the whole fence would backtrack over long runs of line ends.
 _FENCE_OPENS = re.compile(r"\A```(?:json)?[^\S\n]*\n")
 
 
 class HermesFormat:
-    """`<tool_call>{"name": ..., "arguments": {...}}</tool_call>`, as Hermes and Qwen models write calls.
+    """`<tool_call>{"name": ..., "arguments": {...}}</tool_call>`, the format of Hermes and Qwen models.
 
-    Several blocks are several calls. Whatever stands before `</think>` is dropped, calls included. The last block may
-    lack its end, which stop tokens cut off. A call without its wrapper is not taken for prose: it is unreadable.
+    Several blocks are several calls. Everything before `</think>` is dropped, calls included. The last block may lack
+    its end, which stop tokens cut off. A call without its wrapper is unreadable, not prose.
     """
 
     def parse(self, text: str) -> ParsedTurn:
-        """Read one turn."""
+        """Parse one turn."""
         text, error = strip_thinking(text)
         if error is not None:
             return ParsedTurn(error=error)
@@ -43,13 +43,13 @@ class HermesFormat:
 
 
 def strip_thinking(text: str) -> tuple[str, str | None]:
-    """A turn without the thinking before it, and why that cannot be told apart."""
+    """A turn without the thinking before it, and why thinking cannot be separated."""
     text = THINKING.sub("", text)
     return text, "<think> is never closed by </think>" if "<think>" in text else None
 
 
 def strip_fence(text: str) -> str:
-    """What stands in a code fence that holds all of `text`; `text` itself where there is none."""
+    """The content of a code fence around all of `text`; otherwise `text` itself."""
     opening = _FENCE_OPENS.match(text)
     if opening is None or len(text) < opening.end() + len(_FENCE) or not text.endswith(_FENCE):
         return text
@@ -57,6 +57,6 @@ def strip_fence(text: str) -> str:
 
 
 def is_bare_call(prose: str) -> bool:
-    """Whether text is a call without its wrapper, which must not pass for something said."""
+    """Whether text is a call without its wrapper, which must not be taken for prose."""
     value = decode_json(strip_fence(prose))
     return isinstance(value, dict) and not {"name", "tool"}.isdisjoint(cast("dict[str, Any]", value))

@@ -17,12 +17,12 @@ _PREFIX = "functions."
 class KimiK2Format:
     """A section of calls, each `functions.NAME:NUMBER` and its arguments as JSON, between special tokens.
 
-    The text before the colon is the call's id, number included; the answer goes under it. Text after the section has no
+    The text before the arguments is the call's id, number included; the answer names it. Text after the section has no
     effect. Written calls are numbered from 0 in each turn.
     """
 
     def parse(self, text: str) -> ParsedTurn:
-        """Read one turn."""
+        """Parse one turn."""
         text, error = strip_thinking(text)
         if error is not None:
             return ParsedTurn(error=error)

@@ -1,6 +1,6 @@
-"""What the tools' schemas say of values: which are ids and of what, and which texts a tool takes word for word.
+"""The kinds of values, derived from tool schemas: ids of records, and texts that a tool takes literally.
 
-Nothing here knows a world. A field of an answer is compared with the arguments of the tools by its name.
+This module knows no world. Fields of answers are matched with arguments of tools by name.
 """
 
 import re
@@ -17,11 +17,11 @@ _PREFIX = re.compile(r"[A-Za-z]+")
 _PLACES = frozenset({"street", "city", "address", "country", "town", "place"})
 _TIMES = re.compile(r"\btime\b|HH:MM|date-time", re.IGNORECASE)
 _LONGEST = 60
-"""Letters of a text that gets a handle, at most."""
+"""Maximum letters of a text with a handle."""
 
 
 class ArgumentKinds:
-    """The arguments of some tools, by what they hold.
+    """The arguments of some tools, by their content.
 
     Args:
         tools: The tools' schemas, in OpenAI's function-calling form.
@@ -34,7 +34,7 @@ class ArgumentKinds:
         self._argument_of_field: dict[str, str | None] = {}
         listed: set[str] = set()
         self.times = False
-        """Whether some argument holds a time of day."""
+        """Whether an argument holds a time of day."""
         for name, schema in _arguments(tools):
             described = str(schema.get("description", ""))
             forms = list(_forms(schema))
@@ -49,10 +49,10 @@ class ArgumentKinds:
                 self._texts.add(name)
         self._texts -= listed
         self.places = {"street", "city"} <= self._texts
-        """Whether some tool takes a street and a city."""
+        """Whether a tool takes a street and a city."""
 
     def record_of(self, value: str, field: str) -> str:
-        """What kind of record an id names, such as `order`.
+        """The kind of record that an id names, such as `order`.
 
         Args:
             value: The id.
@@ -66,7 +66,7 @@ class ArgumentKinds:
         return prefix[0].lower() if prefix and len(prefix[0]) < len(value) else stem(field) or "id"
 
     def text_of(self, value: str, field: str) -> str | None:
-        """The argument for which the text of a field is copied word for word; `None` where no tool takes it."""
+        """The argument that takes the text of a field literally; `None` if no tool takes it."""
         if len(value) > _LONGEST or "\n" in value:
             return None
         name = self._text_argument(field)
@@ -75,7 +75,7 @@ class ArgumentKinds:
         return name
 
     def _text_argument(self, field: str) -> str | None:
-        """The argument of which a field is the text, by its name."""
+        """The argument that takes a field's text, matched by name."""
         if field not in self._argument_of_field:
             names = (name for name in sorted(self._texts) if field == name or field.endswith(f"_{name}"))
             self._argument_of_field[field] = next(names, None)
@@ -83,7 +83,7 @@ class ArgumentKinds:
 
 
 def read_kinds(tools: Sequence[JsonSchema]) -> ArgumentKinds:
-    """The arguments of some tools; equal schemas are read once, since every episode of a world brings them."""
+    """The arguments of some tools; equal schemas are read once, because every episode of a world has them."""
     return _kinds_of(orjson.dumps(list(map(dict, tools))))
 
 
@@ -93,12 +93,12 @@ def _kinds_of(schemas: bytes) -> ArgumentKinds:
 
 
 def is_id(field: str) -> bool:
-    """Whether a field or an argument holds ids, by its name."""
+    """Whether a field or an argument holds ids, judged by its name."""
     return field in ("id", "ids") or field.endswith(("_id", "_ids"))
 
 
 def stem(field: str) -> str:
-    """What the ids of a field name: `order` for `order_id`."""
+    """The record that the ids of a field name: `order` for `order_id`."""
     return field.removesuffix("s").removesuffix("id").removesuffix("_")
 
 
@@ -110,7 +110,7 @@ def _arguments(tools: Sequence[JsonSchema]) -> Iterator[tuple[str, Mapping[str, 
 
 
 def _forms(schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """A schema and those that it consists of."""
+    """A schema and its alternatives."""
     yield schema
     for part in cast("list[Mapping[str, Any]]", schema.get("anyOf", [])):
         yield from _forms(part)

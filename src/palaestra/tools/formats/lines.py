@@ -1,7 +1,7 @@
 """A call as one line: `tool key=value key="two words" key=[1,2]`.
 
-A value is JSON on one line. A string needs no quotes where it is one word that is no number, nor true, false or null.
-A name that is no identifier is written as a JSON string. So every call has a line, and reading it gives the call back.
+A value is JSON on one line. A string needs no quotes if it is one word and not a number, true, false or null. A name
+that is not an identifier is written as a JSON string. So every call has a line, and parsing it returns the call.
 """
 
 import math
@@ -22,21 +22,21 @@ _WORD = re.compile(r"\S+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValueMarks:
-    """The marks that stand for values in a written call."""
+    """The marks that replace values in a written call."""
 
     find: Callable[[str | int], Mark | None]
-    """The mark of a whole value; `None` where it has none."""
+    """The mark of a whole value; `None` without one."""
     mask: Callable[[str], Sequence[str]]
-    """A text in pieces, with marks in place of what has one."""
+    """A text in pieces, with marks in place of values that have one."""
 
 
 def write_line(call: ToolCall) -> str:
-    """The line that writes `call`."""
+    """The line of a call."""
     return "".join(line_pieces(call, _PLAIN))
 
 
 def line_pieces(call: ToolCall, marks: ValueMarks) -> list[str]:
-    """The line that writes `call`, with marks in place of the values that have one."""
+    """The line of a call, with marks in place of values that have one."""
     pieces: list[str] = [_name(call.tool)]
     for key, value in call.arguments.items():
         pieces += [f" {_name(key)}=", *_argument(value, marks)]
@@ -49,7 +49,7 @@ def quote(text: str) -> str:
 
 
 def word_or_quoted(text: str) -> str:
-    """A text as the value of an argument: as it is where it is one word that reads as no other value, else quoted."""
+    """A text as an argument's value: unchanged if it is one word that parses as no other value, else quoted."""
     return text if _BARE.fullmatch(text) and not _LITERAL.fullmatch(text) else quote(text)
 
 
@@ -58,7 +58,7 @@ def _name(name: str) -> str:
 
 
 def _argument(value: Json, marks: ValueMarks) -> Iterator[str]:
-    """An argument's value; a text of one word stands without quotes, whatever it holds: `row.ORD-1042`."""
+    """An argument's value; a text of one word has no quotes, whatever it contains: `row.ORD-1042`."""
     if isinstance(value, str) and marks.find(value) is None and word_or_quoted(value) == value:
         yield from marks.mask(value)
     else:
@@ -66,7 +66,7 @@ def _argument(value: Json, marks: ValueMarks) -> Iterator[str]:
 
 
 def _json(value: Json, marks: ValueMarks) -> Iterator[str]:
-    """A value as JSON on one line; a whole value that has a mark is the mark, without quotes."""
+    """A value as JSON on one line; a whole value with a mark is written as the mark, without quotes."""
     mark = marks.find(value) if isinstance(value, str | int) and not isinstance(value, bool) else None
     if mark is not None:
         yield mark
@@ -91,10 +91,10 @@ def _json(value: Json, marks: ValueMarks) -> Iterator[str]:
 
 
 def read_line(line: str) -> ToolCall:
-    """The call that a line writes.
+    """The call in a line.
 
     Raises:
-        ValueError: it writes none; the message says why.
+        ValueError: it holds no call; the message says why.
     """
     tool, at = _read_name(line, 0, "a line is a call, `tool key=value`, or begins with `> `")
     arguments: dict[str, Json] = {}
@@ -113,7 +113,7 @@ def read_line(line: str) -> ToolCall:
 
 
 def _read_name(line: str, at: int, rule: str) -> tuple[str, int]:
-    """The name that begins at `at`, and where it ends."""
+    """The name that begins at `at`, and its end."""
     if line.startswith('"', at):
         quoted, end = _read_json(line, at, "a name")
         return str(quoted), end
@@ -124,7 +124,7 @@ def _read_name(line: str, at: int, rule: str) -> tuple[str, int]:
 
 
 def _read_value(line: str, at: int, key: str) -> tuple[Json, int]:
-    """The value that begins at `at`, and where it ends."""
+    """The value that begins at `at`, and its end."""
     if line.startswith(('"', "[", "{"), at):
         return _read_json(line, at, f"the value of {glimpse(key)}")
     word = _WORD.match(line, at)

@@ -1,4 +1,4 @@
-"""Calls as bare JSON with `parameters`, as Llama 3.1 to 3.3 and Llama 4 write them."""
+"""Calls as bare JSON with `parameters`, in the format of Llama 3.1 to 3.3 and Llama 4."""
 
 import re
 from collections.abc import Sequence
@@ -19,13 +19,13 @@ _DECODER = JSONDecoder()
 class Llama3Format:
     """`{"name": ..., "parameters": {...}}`, bare or after `<|python_tag|>`.
 
-    Several calls stand one after another, with semicolons between. Text before the first call is prose; text after it
-    makes the turn unreadable. `<function=NAME>{...}</function>`, the models' own form for tools of a user's, is read
-    too. Code for the tools that Llama has built in is unreadable.
+    Several calls follow one another, separated by semicolons. Text before the first call is prose; text after it makes
+    the turn unreadable. `<function=NAME>{...}</function>`, the models' form for custom tools, is parsed too. Code for
+    Llama's built-in tools is unreadable.
     """
 
     def parse(self, text: str) -> ParsedTurn:
-        """Read one turn."""
+        """Parse one turn."""
         text = _ENDS.sub("", text)
         prose, tagged, rest = text.partition(_TAG)
         if not tagged:
@@ -43,7 +43,7 @@ class Llama3Format:
         return turn_of(values, prose.strip()) if values else ParsedTurn(error=f"{_TAG} without a call behind it")
 
     def render(self, calls: Sequence[ToolCall], prose: str = "") -> str:
-        """Write one turn; prose beside calls cannot be written in this format and is left out."""
+        """Write one turn; prose in addition to calls cannot be written in this format and is left out."""
         if not calls:
             return prose
         return "; ".join(
@@ -52,13 +52,13 @@ class Llama3Format:
 
 
 def _values(text: str) -> list[object]:
-    """The JSON values that a text holds, one behind another; an error in place of what is none."""
+    """The consecutive JSON values of a text; an error in place of an invalid one."""
     values: list[object] = []
     at = 0
     while at < len(text):
         try:
             _, end = _DECODER.raw_decode(text, at)
-        except (JSONDecodeError, RecursionError, ValueError):  # a number of too many digits is a ValueError
+        except (JSONDecodeError, RecursionError, ValueError):  # a number with too many digits raises ValueError
             end = len(text)
         values.append(decode_json(text[at:end]))
         between = _BETWEEN.match(text, end)

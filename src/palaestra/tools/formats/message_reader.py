@@ -1,4 +1,4 @@
-"""The messages of an episode, read in order: their parts, with the facts that follow from all before."""
+"""Reads the messages of an episode in order, with the facts that follow from earlier messages."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ class MessageReader:
     """Reads the messages of one episode.
 
     Args:
-        handles: Those of the episode; usual ones if not given.
+        handles: The handles of the episode. Default: handles named by the world's words.
     """
 
     def __init__(self, handles: Handles | None = None) -> None:
@@ -26,14 +26,14 @@ class MessageReader:
         self._read = 0
 
     def learn_opening(self, messages: Sequence[Message], tools: Sequence[JsonSchema]) -> None:
-        """Take note of the tools and of what the system's messages name, before the first message is read."""
+        """Record the tools and the names in system messages, before the first message is read."""
         self.shown.learn_tools(tools)
         for message in messages:
             if message["role"] == "system":
                 self.shown.learn_briefing(read_text(message))
 
     def read(self, message: Message) -> list[ShownPart]:
-        """A message's parts; an answer that is JSON as fields.
+        """The parts of a message; a JSON answer as fields.
 
         Raises:
             CapabilityError: the message holds images.

@@ -1,7 +1,7 @@
-"""Where known texts stand in a text as whole words.
+"""Finds known texts as whole words in a text.
 
-The texts are those of an episode and differ from call to call, so a regular expression of them would be compiled anew
-each time, which takes longer than all else that a rendering does.
+The texts belong to an episode and differ from call to call, so a regular expression of them would be compiled each
+time, which takes longer than the rest of a rendering.
 """
 
 from collections.abc import Iterable, Iterator
@@ -17,18 +17,18 @@ class Occurrence:
 
     @property
     def end(self) -> int:
-        """Where it ends."""
+        """Its end."""
         return self.start + len(self.text)
 
 
 def find_occurrences(text: str, known: Iterable[str], *, before: str = "", after: str = "") -> list[Occurrence]:
-    """Whole words of a text that are known, from left to right, the longest of those that begin at one place.
+    """Known whole words in a text, from left to right; of those at one place, the longest.
 
     Args:
-        text: Where to look.
-        known: What to look for; none of it is empty.
-        before: Characters besides letters, digits and `_` that may not stand before one.
-        after: Those that may not stand after one.
+        text: The text to search.
+        known: The texts to search for; none is empty.
+        before: Characters besides letters, digits and `_` that must not precede one.
+        after: Characters that must not follow one.
 
     Returns:
         Occurrences that do not overlap.
@@ -52,5 +52,5 @@ def _occurrences(text: str, part: str, before: str, after: str) -> Iterator[Occu
 
 
 def _joins(character: str, others: str) -> bool:
-    """Whether a character continues a word; the empty text does not."""
+    """Whether a character continues a word; an empty text does not."""
     return character != "" and (character.isalnum() or character == "_" or character in others)

@@ -1,7 +1,7 @@
 """The opaque format: the compact format with a handle for every long number, time and id, and no comparisons.
 
-A policy sees which values are equal and nothing else of them: neither that a day has passed nor that an amount is above
-a limit. It is here to be compared with the compact format, which shows what decides.
+A policy sees which values are equal, and nothing else of them: neither that a day has passed nor that an amount exceeds
+a limit. The format serves for comparison with the compact format, which shows such facts.
 """
 
 import re
@@ -18,7 +18,7 @@ from palaestra.tools.formats.handles import Handles
 from palaestra.tools.images import read_text
 
 _OPAQUE = re.compile(
-    r"(?:(?<![\w.+\\-])|(?<=\\n))"  # where a word begins; inside a written call a new line is `\n`
+    r"(?:(?<![\w.+\\-])|(?<=\\n))"  # the start of a word; inside a written call a newline is `\n`
     r"(?:(?P<MAIL>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)"
     r"|(?P<ID>[A-Z]{2,5})-\d{4,}\b"
     r"|(?P<CODE>[A-Z]{2,5}\d{6,})\b"
@@ -34,7 +34,7 @@ class OpaqueFormat(CompactFormat):
     name = "opaque"
 
     def rendering(self) -> "OpaqueRendering":
-        """The rendering of a new episode, with handles of its own."""
+        """The rendering of a new episode, with its own handles."""
         return OpaqueRendering(self)
 
 
@@ -46,19 +46,19 @@ class OpaqueRendering:
         self._handles = Handles()
 
     def opening(self, messages: Sequence[Message], tools: Sequence[JsonSchema]) -> list[str]:
-        """The messages; no schemas."""
+        """The messages, without schemas."""
         del tools
         return self.following(messages)
 
     def following(self, messages: Sequence[Message]) -> list[str]:
-        """The messages, each after the mark of its role, and the mark of the policy's."""
+        """The messages, each after the mark of its role, then the mark of the policy's role."""
         pieces: list[str] = []
         for message in messages:
             pieces += [role_mark(message["role"]), *self._read(message)]
         return [*pieces, role_mark("assistant")]
 
     def _read(self, message: Message) -> list[str]:
-        """A message's content with handles in it; an answer that is JSON as fields."""
+        """A message's content with handles; a JSON answer as fields."""
         content = read_text(message)
         if message["role"] != "tool":
             return self.mask(content)
@@ -70,20 +70,20 @@ class OpaqueRendering:
         return join_text(piece for record, text in runs for piece in self.mask(text, record=record))
 
     def write_turn(self, calls: Sequence[ToolCall], prose: str = "") -> list[str]:
-        """A turn with handles in it, and the end mark."""
+        """A turn with handles, and the end mark."""
         return [*self.mask(self._format.render(calls, prose)), self._format.end]
 
     def read(self, pieces: Sequence[str]) -> str:
-        """The text with real ids in it."""
+        """The text with real ids."""
         kept = pieces[:-1] if pieces and isinstance(pieces[-1], Mark) and pieces[-1] == self._format.end else pieces
         return self.resolve(kept)
 
     def mask(self, text: str, *, record: int = 0) -> list[str]:
-        """`text` with handles in place of what is opaque, new ones for what is new.
+        """`text` with handles in place of opaque values, new ones for new values.
 
         Args:
-            text: What a message or a call says.
-            record: The place in its listing of the record that says it.
+            text: The text of a message or a call.
+            record: The place in its listing of the record that contains the text.
         """
         pieces: list[str] = []
         at = 0
@@ -100,12 +100,12 @@ class OpaqueRendering:
         return pieces
 
     def resolve(self, pieces: Iterable[str]) -> str:
-        """The text that `pieces` stand for; a handle that nothing has stays as it is written."""
+        """The text of `pieces`; an unknown handle stays as written."""
         return "".join(str(self._handles.resolve(p) or p) if isinstance(p, Mark) else p for p in pieces)
 
 
 def _kind(found: re.Match[str]) -> str:
-    """The field that shows it, such as PRODUCT_ID; where there is none, or it says no more than `id`, what it is."""
+    """The field of the value, such as PRODUCT_ID; without one, or if it is only `id`, the kind of value."""
     field = _FIELD.search(found.string, 0, found.start())
     if field and field[1] != "id":
         return field[1].upper()

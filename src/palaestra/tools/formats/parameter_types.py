@@ -1,8 +1,8 @@
-"""Values of arguments as bare text, which the formats of Qwen3-Coder and GLM write: the schema says what a text means.
+"""Argument values as bare text, for Qwen3-Coder and GLM: the schema decides how a text is parsed.
 
-A text parameter holds its text as it is, without quotes; every other value is JSON. Where both are allowed, or no
-schema is known, a text that could be read as something else stands in JSON's quotes. So does a text that holds one of
-the format's own tags, with its angle brackets escaped, so that it cannot end the value.
+A text parameter holds its text unchanged, without quotes; every other value is JSON. If both are allowed, or no schema
+is known, a text that could be parsed as something else is quoted as JSON. So is a text with one of the format's own
+tags; its angle brackets are escaped, so that it cannot end the value.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,12 +17,12 @@ Types: TypeAlias = frozenset[str]
 ANY_TYPE: Types = frozenset({"array", "boolean", "integer", "null", "number", "object", "string"})
 _ENCODER = JSONEncoder(ensure_ascii=False, allow_nan=False)
 _PYTHON = {"True": True, "False": False, "None": None}
-"""Values as Python writes them, which chat templates show where they mean JSON."""
+"""Values in Python notation, which chat templates show instead of JSON."""
 _MOST_REFERENCES = 8
 
 
 class ParameterTypes:
-    """Which JSON types each parameter of each tool may have.
+    """The JSON types that each parameter of each tool may have.
 
     Args:
         tools: The tools' schemas, in OpenAI's function-calling form.
@@ -37,30 +37,30 @@ class ParameterTypes:
                 self._types[function["name"], name] = _types(schema, parameters, _MOST_REFERENCES)
 
     def of(self, tool: str, parameter: str) -> Types:
-        """The types of a parameter; all for one that no schema names."""
+        """The types of a parameter; all types if no schema has it."""
         return self._types.get((tool, parameter), ANY_TYPE)
 
 
 def write_value(value: Json, types: Types, tags: Sequence[str]) -> str:
-    """A value as the text that `read_value` reads.
+    """A value as text that `read_value` parses.
 
     Args:
-        value: What to write.
+        value: The value.
         types: The types that its parameter may have.
-        tags: What must not stand in the text.
+        tags: Tags that must not occur in the text.
     """
     if isinstance(value, str) and not _needs_quotes(value, types, tags):
         return value
-    return _ENCODER.encode(value).replace("<", "\\u003c")  # inside JSON it stands in strings only
+    return _ENCODER.encode(value).replace("<", "\\u003c")  # inside JSON it occurs only in strings
 
 
 def read_value(text: str, types: Types, tags: Sequence[str]) -> Json:
-    """The value that a text stands for.
+    """The value of a text.
 
     Args:
-        text: What stands between the tags.
+        text: The text between the tags.
         types: The types that the parameter may have.
-        tags: What cannot stand in a text without quotes.
+        tags: Tags that cannot occur in a text without quotes.
     """
     if "string" not in types and text.strip() in _PYTHON:
         return _PYTHON[text.strip()]
@@ -78,7 +78,7 @@ def _needs_quotes(text: str, types: Types, tags: Sequence[str]) -> bool:
 
 
 def _kind(value: object) -> Types:
-    """The types that a JSON value has."""
+    """The types of a JSON value."""
     if value is None:
         return frozenset({"null"})
     if isinstance(value, bool):
@@ -91,12 +91,12 @@ def _kind(value: object) -> Types:
 
 
 def _types(schema: object, root: Mapping[str, Any], references: int) -> Types:
-    """The types that a schema allows; all where it does not say.
+    """The types that a schema allows; all types if it states none.
 
     Args:
         schema: The schema of a parameter.
-        root: Where the definitions stand that it may refer to.
-        references: How many references to follow at most.
+        root: The schema with the definitions that it may refer to.
+        references: Maximum references to follow.
     """
     if not isinstance(schema, Mapping):
         return ANY_TYPE

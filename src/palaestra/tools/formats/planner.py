@@ -1,10 +1,10 @@
-"""The planner format: a turn says whether its subgoal goes on, names the subgoal, and acts for it.
+"""The planner format: a turn states whether its subgoal continues, names the subgoal, and acts on it.
 
     <switch>SWITCH</switch><subgoal>look up order</subgoal><action>get_order order_id=ORD-1042</action>
 
-Any chat format stands inside `<action>`. The prompt shows the current subgoal before each turn, `None` before the
-first; whoever goes on with it writes KEEP and copies it. The tags are marks, so that no text in the prompt can pose as
-one. This is the form of HiPER's hierarchical policies (arXiv 2602.16165).
+Any chat format is used inside `<action>`. The prompt shows the current subgoal before each turn, `None` before the
+first; a policy continues it by writing KEEP and copying it. The tags are marks, so that no text in the prompt can
+imitate one. This is the form of HiPER's hierarchical policies (arXiv 2602.16165).
 """
 
 from collections.abc import Sequence
@@ -31,17 +31,17 @@ _RULE = "a turn is <switch>KEEP or SWITCH</switch><subgoal>...</subgoal><action>
 
 @record
 class PlannedTurn:
-    """What a turn in the planner format says."""
+    """The parts of a turn in the planner format."""
 
     switches: bool
-    """Whether it begins a new subgoal."""
+    """Whether the turn begins a new subgoal."""
     subgoal: str
     action: str
-    """What stands inside `<action>`."""
+    """The text inside `<action>`."""
 
 
 def read_plan(text: str) -> PlannedTurn:
-    """The plan of a turn; its action is not looked into.
+    """Parse the plan of a turn; its action is not parsed.
 
     Raises:
         ValueError: a tag is missing, the switch is neither KEEP nor SWITCH, or the subgoal is empty.
@@ -55,7 +55,7 @@ def read_plan(text: str) -> PlannedTurn:
 
 
 def _contents(text: str) -> list[str]:
-    """What stands between the tags of each part; the last part may hold what looks like its end."""
+    """The content of each part; the last part may contain text like its closing tag."""
     contents: list[str] = []
     rest = text.strip()
     for part in _PARTS:
@@ -75,9 +75,9 @@ class PlannerFormat:
     """A switch, a subgoal, and a turn of another format; see the module's text.
 
     Args:
-        inner: The chat format of what stands inside `<action>`, and of all messages.
-        name: What `gymnasium.make` knows it by.
-        guided: Whether the prompt explains the form, for policies that were not trained in it from the beginning.
+        inner: The chat format inside `<action>` and of all messages.
+        name: The name of the format in `gymnasium.make`.
+        guided: Whether the prompt explains the form, for policies that were not trained in it from the start.
     """
 
     parts: tuple[TurnPart, ...] = _PARTS
@@ -90,27 +90,27 @@ class PlannerFormat:
         self._guided = guided
 
     def parse(self, text: str) -> ParsedTurn:
-        """Read one turn; one whose plan cannot be read is unreadable, whatever its action."""
+        """Parse one turn; without a readable plan it is unreadable, whatever its action."""
         try:
             return self._inner.parse(read_plan(text).action)
         except ValueError as error:
             return ParsedTurn(error=str(error))
 
     def render(self, calls: Sequence[ToolCall], prose: str = "") -> str:
-        """Write one turn by itself, which begins a subgoal."""
+        """Write one turn on its own, which begins a subgoal."""
         return "".join(_wrap([self._inner.render(calls, prose)], SWITCH, subgoal_of(calls)))
 
     def rendering(self) -> "PlannerRendering":
-        """The rendering of a new episode, in which there is no subgoal yet."""
+        """The rendering of a new episode, without a subgoal."""
         return PlannerRendering(self._inner, guided=self._guided)
 
     def marks(self, corpus: Sequence[Sequence[str]]) -> list[Mark]:
-        """Those of the inner format, and the tags."""
+        """The marks of the inner format, and the tags."""
         return [*self._inner.marks(corpus), *(mark for part in _PARTS for mark in (part.opens, part.closes))]
 
 
 class PlannerRendering:
-    """One episode in the planner format; it remembers the subgoal that the last readable turn wrote."""
+    """One episode in the planner format, with the subgoal of the last readable turn."""
 
     def __init__(self, inner: ChatFormat, *, guided: bool) -> None:
         self._inner = inner.rendering()
@@ -118,7 +118,7 @@ class PlannerRendering:
         self._subgoal: str | None = None
 
     def opening(self, messages: Sequence[Message], tools: Sequence[JsonSchema]) -> list[str]:
-        """The inner format's opening, and that there is no subgoal yet."""
+        """The inner format's opening, and the statement that there is no subgoal."""
         shown = _add_guide(messages) if self._guided else messages
         return self._inner.opening([*shown, self._current()], tools)
 
@@ -136,7 +136,7 @@ class PlannerRendering:
         return [*_wrap(action, KEEP if self._subgoal == before else SWITCH, self._subgoal), end]
 
     def read(self, pieces: Sequence[str]) -> str:
-        """The text as the inner format reads it; its subgoal, if it can be read, is the current one from now on."""
+        """The text for the inner format; a readable subgoal becomes the current one."""
         text = self._inner.read(pieces)
         try:
             self._subgoal = read_plan(text).subgoal
@@ -153,7 +153,7 @@ def _wrap(action: Sequence[str], switch: str, subgoal: str) -> list[str]:
 
 
 def _add_guide(messages: Sequence[Message]) -> list[Message]:
-    """The messages, the form explained in the system's."""
+    """The messages, with an explanation of the form in the system message."""
     if not messages or messages[0]["role"] != "system":
         return [{"role": "system", "content": _GUIDE}, *messages]
     first, *others = messages

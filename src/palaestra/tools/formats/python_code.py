@@ -9,7 +9,7 @@ from palaestra.tools.formats.format import ParsedTurn
 from palaestra.tools.formats.hermes import THINKING
 
 MAX_CODE = 32_768
-"""The most characters of code that a turn may hold."""
+"""Maximum characters of code in a turn."""
 _FENCE = "```"
 _LANGUAGES = ("", "python", "py", "python3")
 _STATEMENT = re.compile(r"^(?:[A-Za-z_]\w* = )?[A-Za-z_]\w*\([^\n]*\)[^\S\n]*$", re.MULTILINE)
@@ -18,9 +18,9 @@ _STATEMENT = re.compile(r"^(?:[A-Za-z_]\w* = )?[A-Za-z_]\w*\([^\n]*\)[^\S\n]*$",
 class PythonFormat:
     """Code between ```` ```python ```` and ```` ``` ````, which calls tools as functions with named arguments.
 
-    Several blocks are one program. Text beside them has no effect, and text without a block is prose. A block of
-    another language, a block without its end and a call outside of a block are unreadable. Whether code compiles is
-    found out where it runs.
+    Several blocks are one program. Text outside blocks has no effect, and text without a block is prose. A block in
+    another language, a block without its end and a call outside a block are unreadable. The sandbox, not the format,
+    finds out whether code compiles.
 
     Args:
         sandbox: The name of the sandbox in which the code runs.
@@ -30,7 +30,7 @@ class PythonFormat:
         self.sandbox = sandbox
 
     def parse(self, text: str) -> ParsedTurn:
-        """Read one turn: `program` holds the code, and there are no calls before it runs."""
+        """Parse one turn: `program` holds the code, and there are no calls before it runs."""
         text = THINKING.sub("", text)
         if "<think>" in text:
             return ParsedTurn(error="<think> is never closed by </think>")

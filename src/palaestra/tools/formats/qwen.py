@@ -1,8 +1,7 @@
-"""The full format: ChatML with schemas in the prompt, as the chat templates of Qwen3 and Qwen2.5 lay it out.
+"""The full format: ChatML with schemas in the prompt, laid out like the chat templates of Qwen3 and Qwen2.5.
 
-Written out here rather than left to a checkpoint's template, because a template renders the whole conversation anew
-and would have it tokenised again after every turn; here each turn is appended to what stands. Thinking of earlier
-turns is kept, as it was sampled.
+The layout is written out here, because a checkpoint's template renders the whole conversation anew, which would then be
+tokenised again after every turn. Here each turn is appended. Thinking of earlier turns is kept as sampled.
 """
 
 import itertools
@@ -19,7 +18,7 @@ _START, _END = Mark("<|im_start|>"), Mark("<|im_end|>")
 _TAGS = tuple(Mark(f"<{end}{tag}>") for tag in ("tool_call", "tool_response", "think") for end in ("", "/"))
 _CALL, _CALL_END, _ANSWER, _ANSWER_END, _THINK, _THINK_END = _TAGS
 
-# The words between which Qwen was trained to find its tools: part of its interface, to the letter.
+# The prompt text that Qwen was trained with for tools; it must match exactly.
 _TOOLS_BEFORE = (
     "# Tools\n\nYou may call one or more functions to assist with the user query.\n\n"
     "You are provided with function signatures within <tools></tools> XML tags:\n<tools>"
@@ -34,15 +33,15 @@ _TOOLS_AFTER = (
     _CALL_END,
 )
 _QWEN25_SYSTEM = "You are Qwen, created by Alibaba Cloud. You are a helpful assistant."
-"""What Qwen2.5 is told where there is no system's message."""
+"""Qwen2.5's text if there is no system message."""
 
 
 class QwenFormat(HermesFormat):
-    """Hermes calls in ChatML, with the tools' schemas in the system's message.
+    """Hermes calls in ChatML, with the tools' schemas in the system message.
 
     Args:
-        thinking: Whether Qwen3 may think before it calls; without it the prompt closes the thinking at once. `None` for
-            Qwen2.5, which has no thinking.
+        thinking: Whether Qwen3 may think before it calls; without it, the prompt closes the thinking at once. `None`
+            for Qwen2.5, which has no thinking.
     """
 
     end = _END
@@ -58,7 +57,7 @@ class QwenFormat(HermesFormat):
         return QwenRendering(thinking=self._thinking)
 
     def marks(self, corpus: Sequence[Sequence[str]]) -> list[Mark]:
-        """ChatML's marks, and the tags that the models have as tokens."""
+        """ChatML's marks, and the tags that are tokens of the models."""
         del corpus
         return [_START, _END, *(_TAGS if self._thinking is not None else (_CALL, _CALL_END, _ANSWER, _ANSWER_END))]
 
@@ -72,7 +71,7 @@ class QwenRendering:
         self._system = _QWEN25_SYSTEM if thinking is None else None
 
     def opening(self, messages: Sequence[Message], tools: Sequence[JsonSchema]) -> list[str]:
-        """System's message with schemas, the other messages, and the beginning of the policy's turn."""
+        """The system message with schemas, the other messages, and the start of the policy's turn."""
         has_system = bool(messages) and messages[0]["role"] == "system"
         system = read_text(messages[0]) if has_system else self._system
         head = [] if system is None else [system]
@@ -83,11 +82,11 @@ class QwenRendering:
         return join_text([*block, *self._messages(messages[1:] if has_system else messages)])
 
     def following(self, messages: Sequence[Message]) -> list[str]:
-        """The messages, and the beginning of the policy's next turn."""
+        """The messages, and the start of the policy's next turn."""
         return join_text(["\n", *self._messages(messages)])
 
     def _messages(self, messages: Sequence[Message]) -> list[str]:
-        """Messages, answers of tools in a row as one of the user's, and the beginning of the policy's turn."""
+        """The messages, with consecutive tool answers as one user message, and the start of the policy's turn."""
         pieces: list[str] = []
         for answers, group in itertools.groupby(messages, lambda message: message["role"] == "tool"):
             if answers:
@@ -99,13 +98,13 @@ class QwenRendering:
         return [*pieces, *self._turn]
 
     def write_turn(self, calls: Sequence[ToolCall], prose: str = "") -> list[str]:
-        """A turn with its tags as marks, and the end mark."""
+        """A turn with tags as marks, and the end mark."""
         pieces = [prose]
         for call in calls:
             pieces += ["\n" if any(pieces) else "", _CALL, f"\n{encode_call(call, 'name')}\n", _CALL_END]
         return join_text([*pieces, _END])
 
     def read(self, pieces: Sequence[str]) -> str:
-        """The text as it was written."""
+        """The text, unchanged."""
         ended = pieces and isinstance(pieces[-1], Mark) and pieces[-1] == _END
         return "".join(pieces[:-1] if ended else pieces)

@@ -1,4 +1,4 @@
-"""Calls in tags with a tag for each parameter, as Qwen3-Coder models write them."""
+"""Calls with a tag for each parameter, in the format of Qwen3-Coder models."""
 
 import re
 from collections.abc import Sequence
@@ -28,12 +28,12 @@ class Qwen3CoderFormat(TypedTextFormat):
         </function>
         </tool_call>
 
-    Several functions are several calls, with or without the outer tags. Truth values are written as JSON, `true`;
-    Python's `True`, which the chat template shows, is read too.
+    Several functions are several calls, with or without the outer tags. Booleans are written as JSON, `true`; Python's
+    `True`, which the chat template shows, is parsed too.
     """
 
     def parse(self, text: str) -> ParsedTurn:
-        """Read one turn."""
+        """Parse one turn."""
         text, error = strip_thinking(text)
         prose: list[str] = []
         values: list[object] = []
@@ -57,7 +57,7 @@ class Qwen3CoderFormat(TypedTextFormat):
         return turn_of(values, said)
 
     def _call(self, text: str, at: int) -> tuple[object, int, str | None]:
-        """The call whose name begins at a place, where it ends, and why it cannot be read."""
+        """The call whose name begins at `at`, its end, and why it cannot be parsed."""
         end = text.find(">", at)
         if end < 0:
             return None, at, f"{_FUNCTION} is never closed by >"

@@ -1,7 +1,7 @@
 """Values in running text: ids, days, times, amounts of money, and postal addresses.
 
-An address is a capitalised name with a house number, followed by a town. An id that fits no common form, such as a code
-of a promotion, is not recognised before an answer has shown it in a field of its own.
+An address is a capitalised name with a house number, followed by a town. An id without a common form, such as a
+promotion code, is recognised only after an answer has shown it in its own field.
 """
 
 import re
@@ -27,7 +27,7 @@ _ADDRESS = (
     rf" \d{{1,4}}[a-z]?)(?=(?P<between>,? in |, )(?P<city>(?:\d{{4,6}} )?{_TOWN}(?: {_TOWN}){{0,2}}))"
 )
 _START = r"(?:(?<![\w.+-])|(?<=[a-z_]\.)(?=[A-Z]{2,8}[-/]\d))"
-"""Where a value may begin: at a word, or behind a dot inside the name of a page's element, `row.ORD-1042`."""
+"""Where a value may begin: at a word, or after a dot inside the name of a page's element, `row.ORD-1042`."""
 _PLAIN = re.compile(f"{_START}(?:{_FORMS})")
 _WITH_PLACES = re.compile(f"{_START}(?:{_FORMS}{_ADDRESS})")
 
@@ -47,8 +47,8 @@ def recognise(text: str, *, places: bool) -> Iterator[FoundValue]:
     """The values in a text, in order; they do not overlap.
 
     Args:
-        text: What a message says.
-        places: Whether postal addresses count.
+        text: The text of a message.
+        places: Whether postal addresses are included.
     """
     for found in (_WITH_PLACES if places else _PLAIN).finditer(text):
         form = str(found.lastgroup)
@@ -67,7 +67,7 @@ _FORM_OF: dict[str, ValueForm] = {
 
 
 def money_text(cents: int) -> str:
-    """An amount as people write it: `EUR 1,234.50`, `EUR -0.50`."""
+    """An amount as written in prose: `EUR 1,234.50`, `EUR -0.50`."""
     return f"EUR {'-' if cents < 0 else ''}{abs(cents) // 100:,}.{abs(cents) % 100:02d}"
 
 

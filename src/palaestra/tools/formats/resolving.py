@@ -1,7 +1,7 @@
-"""What a policy wrote, with the values in place of their handles, as the environment's action format reads it.
+"""Replaces the handles in a policy's text by their values, for the environment's action format.
 
-A handle stands for a text or a number. Inside quotes and in prose it is written as people write it, and elsewhere as
-JSON, so that an amount becomes `EUR 12.50` in a message and `1250` in an argument.
+A handle stands for a text or a number. Inside quotes and in prose, its value is written as prose, elsewhere as JSON; so
+an amount becomes `EUR 12.50` in a message and `1250` in an argument.
 """
 
 import re
@@ -14,7 +14,7 @@ from palaestra.tools.formats.handles import Handles, HandleValue, is_handle
 from palaestra.tools.formats.lines import quote, word_or_quoted
 
 _UNSHOWN = "\x1a"
-"""Stands before a handle that was never shown. No JSON string may hold it, so no readable call does."""
+"""Precedes a handle that was never shown. No JSON string may hold it, so no readable call does."""
 _PROSE = "> "
 """Begins a line of prose."""
 _FOUND = re.compile(rf"{_UNSHOWN}(<[^<>]+\.\d+>)")
@@ -39,13 +39,13 @@ def resolve_turn(pieces: Sequence[str], handles: Handles) -> str:
 
 
 def find_unshown(text: str) -> str | None:
-    """The first handle in a resolved text that was never shown; `None` where there is none."""
+    """The first handle in a resolved text that was never shown; `None` without one."""
     found = _FOUND.search(text)
     return found and found[1]
 
 
 class _Place:
-    """Where in a turn a piece stands: in prose, inside quotes, inside brackets, or behind an argument's name."""
+    """The position of a piece in a turn: in prose, inside quotes, inside brackets, or after an argument's name."""
 
     def __init__(self, handles: Handles) -> None:
         self._text_of = handles.text_of
@@ -59,7 +59,7 @@ class _Place:
         self._depth = 0
 
     def read(self, text: str) -> None:
-        """Go on behind a text."""
+        """Advance over a text."""
         for character in text:
             self._step(character)
             self.after = character
@@ -79,7 +79,7 @@ class _Place:
             self._depth = max(0, self._depth + (character in "[{") - (character in "]}"))
 
     def write(self, value: HandleValue) -> str:
-        """A value as it is written here."""
+        """A value in the notation of this position."""
         if self._line == _PROSE:
             return self._text_of(value)
         if self._quoted:

@@ -1,4 +1,4 @@
-"""What an episode has shown so far: handles, facts of records, and what later values are compared with."""
+"""The memory of an episode's rendering: handles, facts of records, and the values that later ones are compared with."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -24,12 +24,12 @@ from palaestra.tools.formats.occurrences import find_occurrences
 from palaestra.tools.formats.recognise import FoundValue, recognise
 
 LEAST_NUMBER = 100
-"""The least number that gets a handle; smaller ones are written as they are."""
+"""The least number that gets a handle; smaller ones are written unchanged."""
 _WORD = re.compile(r"\S+")
 _MARKS = ".,:;!?()\"'"
 _NAME_GOES_ON = re.compile(r" (?:[A-Z0-9])")
 _DAY = 10
-"""Letters of a day, with which a time of day begins."""
+"""The length of a day, after which a time of day begins."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -41,44 +41,44 @@ class ShownFacts:
     today: date | None = None
     """The day of the episode; `None` until a message has named one."""
     named: set[str] = field(default_factory=set[str])
-    """The words of the system's messages: what they name, such as a section of a handbook, stays a word."""
+    """The words of system messages: names in them, such as a section of a handbook, get no handle."""
     said: str = ""
-    """What the user has written, without what has a handle."""
+    """The user's texts, without values that have handles."""
     asked: dict[str, HandleValue] = field(default_factory=dict[str, HandleValue])
-    """By unit: the last value that the user named."""
+    """The last value that the user named, by unit."""
     limits: dict[str, HandleValue] = field(default_factory=dict[str, HandleValue])
-    """By unit: the last value of a field that is a limit by its name."""
+    """The last value of a field that is a limit by its name, by unit."""
     window: list[str] = field(default_factory=list[str])
-    """The last days that running text of an answer named, at most two: those of a window, or the end of one."""
+    """The last days, at most two, in running text of an answer: those of a window, or its end."""
     latest: dict[str, HandleValue] = field(default_factory=dict[str, HandleValue])
-    """By unit: the last value of the answers before the present one."""
+    """The last value of earlier answers, by unit."""
     facts: dict[str, dict[str, object]] = field(default_factory=dict[str, dict[str, object]])
-    """By id of a record: what was shown of it, by field."""
+    """The shown fields of each record, by its id."""
     names: dict[str, Mark] = field(default_factory=dict[str, Mark])
-    """By text that an answer has shown: the handle of the record that it was shown of."""
+    """The handle of the record of each text that an answer has shown."""
     texts: set[str] = field(default_factory=set[str])
-    """Texts with handles that no pattern recognises."""
+    """Texts with handles that match no pattern."""
     place: MessagePlace = field(default_factory=lambda: MessagePlace(number=0, name="an earlier message"))
     """The message that is being read."""
     seen: dict[HandleValue, ValueOrigin] = field(default_factory=dict[HandleValue, ValueOrigin])
-    """By value: where it was shown first."""
+    """The first occurrence of each value."""
 
     def learn_tools(self, tools: Sequence[JsonSchema]) -> None:
-        """Take note of the tools on offer."""
+        """Record the offered tools."""
         self.kinds = read_kinds(tools)
 
     def learn_now(self, text: str) -> None:
-        """Take note of the present day; everything is shown anew after it has changed."""
+        """Record the current day; after a change, everything is shown again."""
         if (day := parse_day(text)) is not None and day != self.today:
             self.today = day
             self.facts.clear()
 
     def show_id(self, value: str, path: Path, record: int = 0, *, inside: bool = False) -> ShownPart:
-        """An id; one that the system's message names stays a word.
+        """An id; one that a system message names stays a word.
 
         Args:
             value: The id.
-            path: Where it stands.
+            path: The path of the id.
             record: The number of its record in the listing.
             inside: Whether it is a part of a longer text.
         """
@@ -90,7 +90,7 @@ class ShownFacts:
         return self._show(value, path, mark, inside=inside)
 
     def show_text(self, value: str, kind: str, path: Path) -> ShownValue:
-        """A text that a tool takes word for word."""
+        """A text that a tool takes literally."""
         self.texts.add(value)
         return self._show(value, path, self.handles.show(value, kind))
 
@@ -100,8 +100,8 @@ class ShownFacts:
         Args:
             value: The number.
             unit: Its unit.
-            path: Where it stands.
-            literal: Its text where it is a part of a longer one.
+            path: The path of the number.
+            literal: Its text, if it is a part of a longer one.
         """
         mark = self.handles.show(value, "amount" if unit == "cents" else "number")
         text = str(value) if literal is None else literal
@@ -119,12 +119,13 @@ class ShownFacts:
     def show_day(
         self, text: str, path: Path, *, after: tuple[Path, str] | None = None, inside: bool = False
     ) -> ShownPart:
-        """A day, or a time of which the day counts, with its distance from today.
+        """A day, or a time whose day counts, with its distance from today.
 
         Args:
             text: The day or time.
-            path: Where it stands.
-            after: The field before it in its record that holds a day, and that day, from which its distance counts too.
+            path: The path of the value.
+            after: The field before it in its record that holds a day, and that day, from which its distance is shown
+                too.
             inside: Whether it is a part of a longer text.
         """
         day = parse_day(text)
@@ -152,14 +153,14 @@ class ShownFacts:
         return ShownValue(value=value, text=value, path=path, inside=inside, mark=mark, first=first)
 
     def _see(self, value: HandleValue, text: str, path: Path, unit: str | None = None) -> ValueOrigin | None:
-        """Where a value was shown first; `None` where that is here, of which it takes note."""
+        """The first occurrence of a value; `None`, with a record of it, if this is the first."""
         seen = self.seen.get(value)
         if seen is None:
             self.seen[value] = ValueOrigin(place=self.place, path=path, text=text, unit=unit)
         return seen
 
     def _compare(self, value: HandleValue, unit: str) -> Iterator[ValueComparison]:
-        """Whether a value is over or under the last that the user named, the limits, and the last one before."""
+        """Comparisons of a value with the user's last value, the limits, and the value before it."""
         others = [
             self.asked.get(unit),
             *([self.limits.get(unit), self.latest.get(unit)] if unit != DAY_UNIT else self.window),
@@ -171,7 +172,7 @@ class ShownFacts:
                 )
 
     def learn_briefing(self, text: str) -> None:
-        """Take note of what the system's message names, and of the first day in it, which is the present one."""
+        """Record the names in a system message, and its first day, which is the current one."""
         self.named |= {word.strip(_MARKS) for word in _WORD.findall(text)}
         day = next((found.value for found in recognise(text, places=False) if found.form == "day"), None)
         self.today = self.today or (parse_day(str(day)) if day else None)
@@ -182,8 +183,8 @@ class ShownFacts:
         Args:
             text: The text.
             user: Whether the user wrote it.
-            answer: Whether it stands in an answer.
-            path: The field of which it is the value.
+            answer: Whether it is in an answer.
+            path: The path of the field with this value.
         """
         parts: list[ShownPart] = []
         at = 0
@@ -206,7 +207,7 @@ class ShownFacts:
         return [*parts, *self._find_known(text[at:], path, user=user)]
 
     def _show_found(self, found: FoundValue, literal: str, path: Path) -> ShownPart | None:
-        """A value that was recognised in a text; `None` for a number that gets no handle."""
+        """A value that was recognised in a text; `None` for a number without a handle."""
         value, form = found.value, found.form
         if isinstance(value, int):
             return self.show_number(value, "cents", path, literal=literal) if value >= LEAST_NUMBER else None
@@ -217,7 +218,7 @@ class ShownFacts:
         return self._show(value, path, self.handles.show(value, form), inside=True)
 
     def _find_known(self, text: str, path: Path, *, user: bool = False) -> list[ShownPart]:
-        """A text in which what other messages gave handles to is found, though of no recognisable form."""
+        """The parts of a text, with known values of other messages that match no pattern."""
         if user:
             self.said += f"\n{text}"
             return self._find_names(text)
@@ -233,7 +234,7 @@ class ShownFacts:
         return [part for part in (*parts, text[at:]) if part]
 
     def _find_names(self, text: str) -> list[ShownPart]:
-        """A text of the user's; a name that an answer has shown is followed by the handle of its record."""
+        """The parts of a user's text; a name that an answer has shown is followed by the handle of its record."""
         parts: list[ShownPart] = []
         at = 0
         for found in find_occurrences(text, self.names):
@@ -245,7 +246,7 @@ class ShownFacts:
         return fact_words(self._find_known(text, ()))
 
     def mask_written(self, text: str) -> list[str]:
-        """A text that the policy writes, with the handles of what was shown, and of nothing else."""
+        """A text that the policy writes, with handles for shown values only."""
         pieces: list[str] = []
         at = 0
         for found in recognise(text, places=False):
@@ -262,11 +263,11 @@ class ShownFacts:
         return self.handles.find(value)
 
     def is_asked(self, text: str, others: Sequence[str]) -> bool:
-        """Whether the user has written a text, and not as a part of a longer name.
+        """Whether the user has written a text, and not only as a part of a longer name.
 
         Args:
             text: A text of a field.
-            others: The texts of the same answer, of which a longer one counts first.
+            others: The texts of the same answer; longer ones are matched first.
         """
         if text not in self.said:
             return False
@@ -278,7 +279,7 @@ class ShownFacts:
 
 
 def parse_day(text: str) -> date | None:
-    """The day of an ISO date or time; `None` where there is no such day."""
+    """The day of an ISO date or time; `None` if it is invalid."""
     try:
         return date.fromisoformat(text[:_DAY])
     except ValueError:

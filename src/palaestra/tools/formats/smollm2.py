@@ -1,10 +1,10 @@
-"""SmolLM2's format: ChatML with the tools in the system's message, and calls as one JSON list.
+"""SmolLM2's format: ChatML with the tools in the system message, and calls as one JSON list.
 
     <tool_call>[{"name": "get_order", "arguments": {"order_id": "ORD-1042"}}]</tool_call>
 
-The prompt is the one with which SmolLM2's instruct models learnt to call functions (Ben Allal et al. 2025,
-arXiv:2502.02737). Messages are laid out as by the checkpoint's chat template. The tags are text and no tokens of their
-own, so only a policy's own turn is read for them.
+The prompt is the one with which SmolLM2's instruct models were trained to call functions (Ben Allal et al. 2025,
+arXiv:2502.02737). Messages are laid out as by the checkpoint's chat template. The tags are text and not tokens, so they
+are only parsed in a policy's own turns.
 """
 
 import re
@@ -22,9 +22,9 @@ from palaestra.tools.short_schemas import short_schema
 _START, _END = Mark("<|im_start|>"), Mark("<|im_end|>")
 _BLOCK = re.compile(r"<tool_call>(.*?)(?:</tool_call>|\Z)", re.DOTALL)
 NO_CALLS = "[]"
-"""What a turn says whose list of calls is empty: the prompt asks for it where no tool fits."""
+"""The prose of a turn whose list of calls is empty; the prompt asks for an empty list if no tool fits."""
 
-# Prompts that the model was trained with, to the letter; spaces at ends of lines included.
+# The prompts that the model was trained with; they must match exactly, including spaces at ends of lines.
 _DEFAULT_SYSTEM = "You are a helpful AI assistant named SmolLM, trained by Hugging Face"
 _TOOLS_BEFORE = (
     "You are an expert in composing functions. You are given a question and a set of possible functions. \n"
@@ -48,11 +48,11 @@ _TOOLS_AFTER = (
 class SmolLM2Format:
     """Calls as a JSON list between `<tool_call>` and `</tool_call>`; see the module's text.
 
-    An object in place of the list is one call. An empty list alone is the prose `[]`. The last block may lack its end.
-    A call without its wrapper is unreadable.
+    An object instead of the list is one call. An empty list alone is the prose `[]`. The last block may lack its end. A
+    call without its wrapper is unreadable.
 
     Args:
-        described: Whether tools are shown with whole descriptions. Without them the prompt is about half as long.
+        described: Whether tools are shown with full descriptions. Without them the prompt is about half as long.
     """
 
     end = _END
@@ -64,7 +64,7 @@ class SmolLM2Format:
         self._described = described
 
     def parse(self, text: str) -> ParsedTurn:
-        """Read one turn."""
+        """Parse one turn."""
         prose = _BLOCK.sub("", text).strip()
         if "</tool_call>" in prose:
             return ParsedTurn(error="</tool_call> without <tool_call> before it")
@@ -84,7 +84,7 @@ class SmolLM2Format:
         return SmolLM2Rendering(self, described=self._described)
 
     def marks(self, corpus: Sequence[Sequence[str]]) -> list[Mark]:
-        """ChatML's marks: the only tokens of their own that the format needs."""
+        """ChatML's marks: the only tokens that the format needs."""
         del corpus
         return [_START, _END]
 
@@ -97,9 +97,9 @@ class SmolLM2Rendering:
         self._described = described
 
     def opening(self, messages: Sequence[Message], tools: Sequence[JsonSchema]) -> list[str]:
-        """System's message with the tools, the other messages, and the beginning of the policy's turn.
+        """The system message with the tools, the other messages, and the start of the policy's turn.
 
-        Without a system's message and without tools, the chat template's own system message stands there.
+        Without a system message and without tools, it has the chat template's own system message.
         """
         begins = bool(messages) and messages[0]["role"] == "system"
         head = [read_text(messages[0])] if begins else []
@@ -109,12 +109,12 @@ class SmolLM2Rendering:
         return join_text(_turns([system, *(messages[1:] if begins else messages)]))
 
     def _listing(self, tools: Sequence[JsonSchema]) -> str:
-        """The tools as a JSON list. A description cannot close the list: it has no "<" left."""
+        """The tools as a JSON list. A description cannot close the list: every "<" is escaped."""
         schemas = [short_schema(tool, described=self._described) for tool in tools]
         return dumps(schemas, ensure_ascii=False).replace("<", "\\u003c")
 
     def following(self, messages: Sequence[Message]) -> list[str]:
-        """The messages, and the beginning of the policy's next turn."""
+        """The messages, and the start of the policy's next turn."""
         return join_text(["\n", *_turns(messages)])
 
     def write_turn(self, calls: Sequence[ToolCall], prose: str = "") -> list[str]:
@@ -122,7 +122,7 @@ class SmolLM2Rendering:
         return join_text([self._format.render(calls, prose), _END])
 
     def read(self, pieces: Sequence[str]) -> str:
-        """The text as it was written."""
+        """The text, unchanged."""
         ended = pieces and isinstance(pieces[-1], Mark) and pieces[-1] == _END
         return "".join(pieces[:-1] if ended else pieces)
 
@@ -139,6 +139,6 @@ def _as_list(value: object) -> list[object]:
 
 
 def _is_bare_call(prose: str) -> bool:
-    """Whether text is a call, or a list of them, without its wrapper, which must not pass for something said."""
+    """Whether text is a call, or a list of calls, without its wrapper, which must not be taken for prose."""
     values = _as_list(decode_json(strip_fence(prose)))
     return any(isinstance(value, dict) and "name" in value for value in values)

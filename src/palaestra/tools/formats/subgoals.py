@@ -1,4 +1,4 @@
-"""The subgoals of a demonstration: what an oracle's calls work towards, in a few words."""
+"""The subgoals of a demonstration: the purpose of an oracle's calls, in a few words."""
 
 import re
 from collections.abc import Sequence
@@ -15,23 +15,24 @@ _LOOKING = frozenset({
 _COMMAND = re.compile(r"[a-z]+(?: [a-z]+)*")
 _LOOK_AROUND = ["look", "around"]
 _MOVING = frozenset({"close", "enter", "examine", "go", "inventory", "look", "open"})
-"""How commands of text games begin that lead to where something can be seen."""
+"""The first words of commands in text games that explore."""
 
 
 def subgoal_of(calls: Sequence[ToolCall], current: str | None = None) -> str:
-    """The subgoal of a demonstrated turn. The rule is ours; nobody has published one.
+    """The subgoal of a demonstrated turn. The rule is ours; none has been published.
 
-    Turns in a row that only look things up serve one subgoal, `look up` and what the first of them asks for: `look up
-    order`. A turn that does something serves one that is called as the tool is, `cancel order`, and goes on for as long
-    as the tool is the same. So a subgoal ends where looking turns into doing, where doing turns into looking, and where
-    something else is done. Whether a tool looks or does is told by the first word of its name.
+    Consecutive turns that only look things up share one subgoal, `look up` and the object of the first: `look up
+    order`. A turn that acts has a subgoal named after its tool, `cancel order`, which continues as long as the tool is
+    the same. So a subgoal ends when looking up changes to acting, when acting changes to looking up, and when another
+    action follows. The first word of a tool's name decides whether it looks up or acts.
 
-    A call whose one argument is a `command` is told by that text, as text games have it: turns in a row that go
-    somewhere, open or look serve `look around`, and `take potato 1 from sinkbasin 1` serves `take potato`.
+    A call whose only argument is a `command` is judged by that text, as in text games: consecutive turns that go
+    somewhere, open or look have the subgoal `look around`, and `take potato 1 from sinkbasin 1` has `take potato`.
 
     Args:
-        calls: The turn's; the first that does something counts, or else the first. Without any, something is said.
-        current: The subgoal until now.
+        calls: The calls of the turn; the first one that acts counts, otherwise the first. Without calls, the turn is a
+            message.
+        current: The previous subgoal.
     """
     named = [_words(call) for call in calls]
     doing = next((words for words in named if words and words[0] not in _LOOKING), None)
@@ -48,7 +49,7 @@ def subgoal_of(calls: Sequence[ToolCall], current: str | None = None) -> str:
 
 
 def _words(call: ToolCall) -> list[str]:
-    """What a call does: the first words of its tool's name, or of the command that it gives."""
+    """The words of a call: the first words of its tool's name, or of its command."""
     command = call.arguments.get("command")
     if not isinstance(command, str) or len(call.arguments) > 1:
         return [word.lower() for word in _WORD.findall(call.tool)[:_MOST_WORDS]]

@@ -1,4 +1,4 @@
-"""What the formats share whose values are bare text: they read and write by the schemas of the tools on offer."""
+"""The base of formats whose values are bare text, which need the tools' schemas for reading and writing."""
 
 from collections.abc import Iterable, Sequence
 from typing import Protocol, Self, TypeVar, runtime_checkable
@@ -14,7 +14,7 @@ class TypedTextFormat:
     """A format that needs schemas to tell text from numbers.
 
     Args:
-        tools: The schemas of the tools on offer. Without them, a text that reads as JSON is taken as JSON.
+        tools: The schemas of the offered tools. Without them, a text that parses as JSON is taken as JSON.
     """
 
     def __init__(self, tools: Iterable[JsonSchema] = ()) -> None:
@@ -31,7 +31,7 @@ class _NeedsTools(Protocol):
 
 
 def bind_tools(action_format: ActionFormat, tools: Iterable[JsonSchema]) -> ActionFormat:
-    """A format that knows the tools on offer; the format itself where it does not need to.
+    """A format with the offered tools; the format itself if it needs none.
 
     Args:
         action_format: The format.

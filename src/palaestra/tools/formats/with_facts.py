@@ -1,7 +1,7 @@
 """A chat format for large models that adds facts to the answers of tools.
 
-Each answer is followed by what the compact format shows beside its values, as a list in plain English (see
-`fact_sentences`). Everything else is the other format's: its prompt, its calls, its marks.
+Each answer is followed by the facts that the compact format shows beside its values, as a list in plain English (see
+`fact_sentences`). Everything else comes from the inner format: its prompt, its calls, its marks.
 """
 
 from collections.abc import Sequence
@@ -14,17 +14,17 @@ from palaestra.tools.formats.message_reader import MessageReader
 from palaestra.tools.images import read_text
 
 SUFFIX = "-facts"
-"""Ends the name of a format with facts."""
+"""The suffix of format names with facts."""
 
 
 class FactsFormat:
-    """Another chat format, with facts behind the answers of tools; see the module's text.
+    """An inner chat format, with facts after the answers of tools; see the module's text.
 
     Args:
-        inner: A format that shows answers as they are.
+        inner: A format that shows answers unchanged.
 
     Raises:
-        ConfigError: the format shows answers in a form of its own.
+        ConfigError: the inner format changes answers.
     """
 
     plain_answers = False
@@ -38,7 +38,7 @@ class FactsFormat:
         self._inner = inner
 
     def parse(self, text: str) -> ParsedTurn:
-        """Read one turn."""
+        """Parse one turn."""
         return self._inner.parse(text)
 
     def render(self, calls: Sequence[ToolCall], prose: str = "") -> str:
@@ -46,16 +46,16 @@ class FactsFormat:
         return self._inner.render(calls, prose)
 
     def rendering(self) -> "FactsRendering":
-        """The rendering of a new episode, of which nothing was shown yet."""
+        """The rendering of a new episode."""
         return FactsRendering(self._inner.rendering())
 
     def marks(self, corpus: Sequence[Sequence[str]]) -> list[Mark]:
-        """Those of the other format."""
+        """The marks of the inner format."""
         return self._inner.marks(corpus)
 
 
 def facts_refusal(name: str) -> str:
-    """Why the format called `name` takes no facts."""
+    """The message that explains why a format does not support facts."""
     return (
         f"the format {name!r} takes no facts: it shows facts already, hides values, or renders no answers; "
         f"write {name!r} without {SUFFIX!r}, or take a format that shows answers as JSON text, such as qwen{SUFFIX}"
@@ -66,7 +66,7 @@ class FactsRendering:
     """One episode in a format with facts.
 
     Args:
-        inner: The episode in the other format.
+        inner: The rendering of the inner format.
     """
 
     def __init__(self, inner: Rendering) -> None:
@@ -74,20 +74,20 @@ class FactsRendering:
         self._reader = MessageReader()
 
     def opening(self, messages: Sequence[Message], tools: Sequence[JsonSchema]) -> list[str]:
-        """The other format's opening."""
+        """The opening of the inner format."""
         self._reader.learn_opening(messages, tools)
         return self._inner.opening(self._with_facts(messages), tools)
 
     def following(self, messages: Sequence[Message]) -> list[str]:
-        """The messages, answers with their facts, and the beginning of the policy's next turn."""
+        """The messages, answers with their facts, and the start of the policy's next turn."""
         return self._inner.following(self._with_facts(messages))
 
     def write_turn(self, calls: Sequence[ToolCall], prose: str = "") -> list[str]:
-        """A turn as the other format writes it."""
+        """A turn of the inner format."""
         return self._inner.write_turn(calls, prose)
 
     def read(self, pieces: Sequence[str]) -> str:
-        """The text as the other format reads it."""
+        """The text that the inner format reads."""
         return self._inner.read(pieces)
 
     def _with_facts(self, messages: Sequence[Message]) -> list[Message]:

@@ -1,7 +1,7 @@
-"""What a sandbox is: a place where a program of an agent runs, and calls tools through whoever started it.
+"""The interface of sandboxes, which run programs of an agent and let them call tools.
 
-A backend starts a fresh interpreter for each program and connects three pipes to it. It does not know what a tool is.
-`session.py` does the talking, so every backend answers calls, counts them and reports errors alike.
+A backend starts a fresh interpreter for each program and connects three pipes to it. It knows nothing about tools.
+`session.py` implements the protocol, so every backend answers calls, counts them and reports errors alike.
 """
 
 from abc import ABC, abstractmethod
@@ -13,58 +13,58 @@ from typing import Literal, TypeAlias
 from palaestra.records import Json, ToolCall
 
 StopCause: TypeAlias = Literal["ended", "calls", "wall", "cpu", "died", "protocol"]
-"""Why a program was stopped before its end: a call ended the episode; it made too many calls; it took too long by the
-wall clock or by processor time; its interpreter died; it wrote to the channel what is no request."""
+"""Why a program was stopped before its end: a call ended the episode; it made too many calls; it exceeded its
+wall-clock or its processor time; its interpreter ended; it wrote invalid data to the channel."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SandboxLimits:
-    """What one program may use."""
+    """The limits of one program."""
 
     wall_s: float = 20.0
-    """Seconds that it may run. The time in which its calls are answered does not count."""
+    """Seconds of wall-clock time, without the time for answering its calls."""
     cpu_s: int = 5
-    """Seconds of processor time, the start of the interpreter included."""
+    """Seconds of processor time, including the start of the interpreter."""
     memory_mib: int = 512
-    """Address space, the interpreter's own included."""
+    """Address space in MiB, including the interpreter's own."""
     output_bytes: int = 16_384
-    """Of what it prints. What goes beyond is dropped."""
+    """Bytes of its output; further output is dropped."""
     error_chars: int = 2_000
-    """Of the message of its last error."""
+    """Bytes of the message of its last error."""
     request_bytes: int = 262_144
-    """Of one call, as JSON."""
+    """Bytes of one call, as JSON."""
     calls: int = 64
-    """Calls that it may make."""
+    """Maximum calls."""
     open_files: int = 64
-    """Files that it may hold open."""
+    """Maximum open files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Program:
-    """What is to run."""
+    """A program to run."""
 
     code: str
     """Python source."""
     tools: Mapping[str, str] = field(default_factory=dict[str, str])
-    """The functions that the program finds: the names of tools, each with its description."""
+    """The available functions: the names of tools, each with its description."""
     now: datetime = datetime(2000, 1, 1)
-    """What its clocks say when it starts, naive UTC."""
+    """The time of its clocks at its start, naive UTC."""
     seed: int = 0
-    """What its random numbers follow from."""
+    """The seed of its random numbers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallAnswer:
-    """What the program is given for a call."""
+    """The answer to a call of the program."""
 
     value: Json
-    """What the function returns."""
+    """The value that the function returns."""
     refusal: tuple[str, str] | None = None
-    """Code and message of a refusal, which the function raises as `ToolError`; `None` where it returns."""
+    """Code and message of a refusal, which the function raises as `ToolError`; `None` if it returns."""
     now: datetime
-    """What the clocks of the program say from now on."""
+    """The time of the program's clocks from now on."""
     ends: bool = False
-    """Whether the call ended the episode: the program is stopped, and gets no answer."""
+    """Whether the call ended the episode: the program is stopped and gets no answer."""
 
 
 AnswerCall: TypeAlias = Callable[[ToolCall], CallAnswer]
@@ -72,16 +72,16 @@ AnswerCall: TypeAlias = Callable[[ToolCall], CallAnswer]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeResult:
-    """What came of a program."""
+    """The result of a program."""
 
     output: str
-    """What it printed, cut at `SandboxLimits.output_bytes`."""
+    """Its output, cut at `SandboxLimits.output_bytes`."""
     error: str | None = None
-    """Its last error, or why it was stopped; `None` where it came to its end, or to the end of the episode."""
+    """Its last error, or why it was stopped; `None` if it or the episode ended normally."""
     unreadable: str | None = None
-    """Why the program could not be compiled; nothing of it has run then."""
+    """Why the program could not be compiled; then nothing of it has run."""
     calls: int = 0
-    """How many calls were answered."""
+    """The number of answered calls."""
     stopped: StopCause | None = None
 
 
@@ -90,19 +90,19 @@ class GuestEnd:
     """How the process of a program ended."""
 
     signal: int | None
-    """The signal that ended it; `None` where it exited."""
+    """The signal that ended it; `None` if it exited."""
     exit_code: int | None
     cpu_s: float
-    """Processor time that it took."""
+    """Seconds of processor time."""
 
 
 class Guest(ABC):
     """The process of one program, from its start to its end.
 
     Attributes:
-        requests: The file descriptor from which its requests are read.
-        answers: The one to which answers are written; it does not block.
-        output: The one from which is read what it prints.
+        requests: The file descriptor for reading its requests.
+        answers: The file descriptor for writing answers; it does not block.
+        output: The file descriptor for reading its output.
     """
 
     requests: int
@@ -111,22 +111,22 @@ class Guest(ABC):
 
     @abstractmethod
     def stop(self) -> GuestEnd:
-        """End everything that runs in it, wait for that, and say how it ended. Safe to call once it has ended.
+        """End all processes of the guest, wait for them, and return how it ended. Repeated calls are allowed.
 
         Raises:
-            InfrastructureError: it does not end, or nobody can say how it ended.
+            InfrastructureError: it does not end, or it is unknown how it ended.
         """
 
     @abstractmethod
     def close(self) -> None:
-        """Close the pipes. To be called once, after `stop`."""
+        """Close the pipes. Call this once, after `stop`."""
 
 
 class Sandbox(ABC):
-    """A kind of sandbox. It holds no state: each program runs in a fresh interpreter.
+    """A kind of sandbox. It has no state: each program runs in a fresh interpreter.
 
     Args:
-        limits: What each program may use.
+        limits: The limits of each program.
     """
 
     name: str
@@ -136,10 +136,10 @@ class Sandbox(ABC):
 
     @abstractmethod
     def check(self) -> None:
-        """Find out whether this machine can run it.
+        """Check whether this machine supports it.
 
         Raises:
-            CapabilityError: a feature that it needs is missing; the message names it. Nothing is weakened instead.
+            CapabilityError: a required feature is missing; the message names it. Protection is never weakened instead.
         """
 
     @abstractmethod

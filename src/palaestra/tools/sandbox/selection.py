@@ -1,4 +1,4 @@
-"""Which sandbox a process uses: the environment variable `PALAESTRA_SANDBOX` names it."""
+"""The sandbox of a process, named by the environment variable `PALAESTRA_SANDBOX`."""
 
 import os
 
@@ -6,11 +6,11 @@ SANDBOX_VARIABLE = "PALAESTRA_SANDBOX"
 
 
 def sandbox_name(default: str = "namespaces") -> str:
-    """The name that the environment variable gives, such as "docker".
+    """The name in the environment variable, such as "docker".
 
-    A name that nobody registered is an error where it is used.
+    An unregistered name is an error where it is used.
 
     Args:
-        default: The name where the variable is not set, or empty.
+        default: The name if the variable is not set, or empty.
     """
     return os.environ.get(SANDBOX_VARIABLE) or default

@@ -1,8 +1,8 @@
-"""A program at work: its requests are answered one at a time, in order, until it ends or must be stopped.
+"""The session of a running program: requests are answered one at a time, in order, until it ends or is stopped.
 
-A request is one line of JSON, an answer is a length and a marshalled value. Nothing that comes from the program is
-trusted: a line that is no request stops it. A request that the program forges is a call like any other, and nothing
-that it tells itself reaches anybody else.
+A request is one line of JSON, an answer is a length and a marshalled value. Nothing from the program is trusted: a line
+that is not a request stops it. A forged request is a call like any other, and the program's own claims have no effect
+outside it.
 """
 
 import marshal
@@ -29,22 +29,22 @@ from palaestra.tools.sandbox.contract import (
 
 _CHUNK = 65_536
 _LEAST_SHARE = 0.5
-"""Of its processor time, that a killed program must have used for the kernel to have killed it. The kernel enforces the
-limit in ticks, which on a loaded machine count more than the time that it reports."""
+"""The share of its processor time that a killed program must have used to count as killed by the kernel's limit. The
+kernel enforces the limit in ticks, which on a loaded machine count more than the time that it reports."""
 _MARSHAL = 2
-"""The version of the format: every Python 3 reads it."""
+"""The version of the marshal format; every Python 3 reads it."""
 
 
 def run_program(sandbox: Sandbox, program: Program, answer: AnswerCall) -> CodeResult:
     """Run a program in a fresh interpreter.
 
     Args:
-        sandbox: Where it runs.
-        program: What runs.
-        answer: Makes a call of the program and says what came of it.
+        sandbox: The sandbox.
+        program: The program.
+        answer: Runs a call of the program and returns the answer.
 
     Raises:
-        InfrastructureError: the sandbox failed, or `answer` did.
+        InfrastructureError: the sandbox or `answer` failed.
     """
     guest = sandbox.start()
     session = _Session(guest, sandbox.limits)
@@ -61,7 +61,7 @@ def run_program(sandbox: Sandbox, program: Program, answer: AnswerCall) -> CodeR
 
 
 class _Session:
-    """One program and what it has said so far."""
+    """A running program and its messages so far."""
 
     def __init__(self, guest: Guest, limits: SandboxLimits) -> None:
         self._guest = guest
@@ -76,12 +76,12 @@ class _Session:
         self._left = limits.wall_s
 
     def send(self, message: dict[str, object]) -> None:
-        """Put down a message that the program will read."""
+        """Queue a message for the program."""
         data = marshal.dumps(message, _MARSHAL)
         self._outbox += len(data).to_bytes(4, "big") + data
 
     def play(self, answer: AnswerCall) -> None:
-        """Answer the program's requests until it is done, dies or must be stopped."""
+        """Answer the program's requests until it is done, ends or must be stopped."""
         with selectors.DefaultSelector() as selector:
             selector.register(self._guest.requests, selectors.EVENT_READ)
             selector.register(self._guest.output, selectors.EVENT_READ)
@@ -90,7 +90,7 @@ class _Session:
                     self._read_requests(answer)
 
     def _exchange(self, selector: selectors.BaseSelector) -> bool:
-        """Wait for the program, read what it wrote and write what it can take; whether it made a request."""
+        """Wait for the program, read its output and write pending answers; returns whether it made a request."""
         writing = self._guest.answers in selector.get_map()
         if bool(self._outbox) != writing:
             if self._outbox:
@@ -123,11 +123,11 @@ class _Session:
             del self._outbox[:written]
         except BlockingIOError:
             return
-        except BrokenPipeError:  # the end of its requests says so too
+        except BrokenPipeError:  # the end of its requests reports this too
             self._outbox.clear()
 
     def _read_output(self) -> bool:
-        """Keep what the program prints, up to the limit; whether there can be more."""
+        """Keep the program's output, up to the limit; returns whether more may follow."""
         data = os.read(self._guest.output, _CHUNK)
         room = self._limits.output_bytes - len(self._output)
         self._cut = self._cut or len(data) > room
@@ -162,10 +162,10 @@ class _Session:
                 self.send({"value": given.value, "refusal": given.refusal, "now": seconds(given.now)})
 
     def result(self, end: GuestEnd) -> CodeResult:
-        """What came of the program, which has ended.
+        """The result of the program, which has ended.
 
         Raises:
-            InfrastructureError: something outside ended it.
+            InfrastructureError: it was ended from outside.
         """
         while self._read_output():
             pass
@@ -176,7 +176,7 @@ class _Session:
             error, unreadable = (
                 _text(self._done.get(key), self._limits.error_chars) for key in ("error", "unreadable")
             )
-        if unreadable is not None and self._calls:  # it did run, whatever it says of itself
+        if unreadable is not None and self._calls:  # it did run, whatever it claims
             error, unreadable = unreadable, None
         return CodeResult(
             output=self._text(), error=error, unreadable=unreadable, calls=self._calls, stopped=self._stopped
@@ -219,12 +219,12 @@ def _job(program: Program, limits: SandboxLimits) -> dict[str, object]:
 
 
 def seconds(moment: datetime) -> float:
-    """A naive moment, which is UTC, as seconds since 1970."""
+    """A naive time in UTC as seconds since 1970."""
     return moment.replace(tzinfo=UTC).timestamp()
 
 
 def _request(line: bytes) -> ToolCall | dict[str, Any] | None:
-    """The call that a line asks for, or what the program says at its end; `None` where it is neither."""
+    """The call in a line, or the program's final message; `None` if it is neither."""
     try:
         read = orjson.loads(line)
     except orjson.JSONDecodeError:
@@ -241,7 +241,7 @@ def _request(line: bytes) -> ToolCall | dict[str, Any] | None:
 
 
 def _text(value: object, limit: int) -> str | None:
-    """What the program says of its error: text that it may have forged."""
+    """The program's text about its error, which may be forged."""
     if value is None:
         return None
     return value[:limit] if isinstance(value, str) else "the code forged its error"

@@ -1,4 +1,4 @@
-"""Tools as typed Python functions, for a prompt and for `help`: signatures and docstrings made of tool schemas."""
+"""Tools as typed Python functions for prompts and `help`: signatures and docstrings from tool schemas."""
 
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
@@ -25,16 +25,16 @@ Nothing but the tools keeps anything from one turn to the next: names that you s
 
 
 def describe_client(tools: Iterable[JsonSchema]) -> str:
-    """The functions that code finds, as a Python stub to put into a prompt.
+    """The available functions as a Python stub for a prompt.
 
     Args:
-        tools: In OpenAI's function-calling form, as `info["tools"]` has them.
+        tools: In OpenAI's function-calling form, such as `info["tools"]`.
     """
     return "\n\n\n".join([_INTRODUCTION, *map(_stub, tools)]) + "\n"
 
 
 def function_texts(tools: Schemas) -> Mapping[str, str]:
-    """The text of each function by its name: its signature and what it does."""
+    """The text of each function, by its name: its signature and its description."""
     return _texts(tools.written)
 
 
@@ -65,7 +65,7 @@ def _stub(tool: JsonSchema) -> str:
 
 
 def _type(part: JsonSchema, root: JsonSchema, depth: int = 0) -> str:
-    """A schema's type as an annotation."""
+    """A schema's type, as an annotation."""
     if depth > 4:
         return "object"
     if "$ref" in part:

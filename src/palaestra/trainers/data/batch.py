@@ -88,7 +88,7 @@ class TokenBatch:
         try:
             return self.columns[name]
         except KeyError:
-            hint = "(an objective lists what it reads in `requires`; whoever makes the batch fills it in)"
+            hint = "(an objective lists what it reads in `requires`; the creator of the batch fills it in)"
             raise UnknownNameError.of("column of a batch", name, self.columns, hint) from None
 
     def to(self, device: torch.device) -> "TokenBatch":

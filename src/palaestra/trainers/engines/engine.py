@@ -45,13 +45,13 @@ class TurnRequest:
     """Every token so far; at least one."""
     sampling: Sampling
     noise: bytes = b""
-    """The key of the trajectory's noise. The token at place `p` of the context is drawn by inversion with uniform
-    `noise_at(key, p)`, so that neither batch nor order of arrival changes what is drawn. Engines that cannot take
-    noise from outside seed their own by it."""
+    """The key of the trajectory's noise. The token at place `p` of the context is sampled by inversion with uniform
+    `noise_at(key, p)`, so that it depends neither on the batch nor on the order of arrival. Engines that cannot take
+    noise from outside seed their own with it."""
     timeout: float | None = None
     """Seconds after which the turn fails with a `WaitError`."""
     group: str = ""
-    """The trajectory's group, whose members usually share a beginning; "" for none. Sampling does not depend on it."""
+    """The trajectory's group, whose members usually share a prefix; "" for none. Sampling does not depend on it."""
 
 
 @record
@@ -60,7 +60,7 @@ class Completion:
 
     ids: tuple[int, ...]
     logprobs: tuple[float, ...]
-    """Log-probabilities under the distribution that each token was drawn from, temperature and top-p included."""
+    """Log-probabilities under the distribution that each token was sampled from, temperature and top-p included."""
     versions: tuple[int, ...]
     """The version of the weights that sampled each token."""
     stop: Stop
@@ -87,7 +87,7 @@ class EngineStats:
     reused: int
     """Context tokens whose keys and values were already held."""
     busy_seconds: float
-    """Seconds spent in the model, whatever else ran meanwhile."""
+    """Seconds in which the model was running."""
     version: int
     """The version of the weights."""
     weight_bytes: int = 0
@@ -120,7 +120,7 @@ class Engine(ABC):
 
     @abstractmethod
     def release(self, trajectory: str) -> None:
-        """Free everything held for a trajectory that has ended or was given up. Unknown ids are allowed."""
+        """Free everything held for a trajectory that has ended or was abandoned. Unknown ids are allowed."""
 
     @abstractmethod
     async def update_weights(self, weights: Weights, version: int, *, in_flight: InFlight = "keep") -> None:

@@ -14,12 +14,12 @@ def noise_key(*names: str | int) -> bytes:
 
 
 def noise_at(key: bytes, place: int) -> float:
-    """The uniform number in [0, 1) that draws the token at `place` of its trajectory."""
+    """The uniform number in [0, 1) that samples the token at `place` of its trajectory."""
     return next(noise_from(key, place))
 
 
 def noise_from(key: bytes, place: int) -> Iterator[float]:
-    """The numbers of `place` and of every later one, one hash for eight of them."""
+    """The numbers of `place` and of all later ones; one hash gives eight of them."""
     stream = Stream(key, place)
     while True:
         yield min(stream.word() / 2.0**64, _BELOW_ONE)

@@ -14,7 +14,7 @@ import orjson
 from palaestra.errors import EngineError
 
 WorkerMessage: TypeAlias = dict[str, Any]
-"""Any: JSON, and both ends are ours."""
+"""Any: JSON, with both ends in this package."""
 SocketStream: TypeAlias = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 _TAIL = 6000
@@ -22,7 +22,7 @@ _TAIL = 6000
 _FAREWELL = 5.0
 """Seconds that a worker has to end on request."""
 _LAST_BREATH = 1.0
-"""Seconds that it has to end after it has closed its socket; an orderly end takes longer than closing."""
+"""Seconds that a worker has to end after it has closed its socket; an orderly end takes longer than closing."""
 
 
 class WorkerProcess:
@@ -49,7 +49,7 @@ class WorkerProcess:
         self._name = name
         self._hear = hear
         self.counts: WorkerMessage = {}
-        """What it told last of how it is doing."""
+        """Its last report of its state."""
         self._process = process
         self._reader, self._writer = line
         self._clock = asyncio.get_running_loop().time
@@ -59,7 +59,7 @@ class WorkerProcess:
         self._asked: dict[int, asyncio.Future[WorkerMessage]] = {}
         self._said = b""
         self._why = self._obituary = ""
-        """For what reason it was got rid of, and what is to be told of its end."""
+        """Why it was killed; and the report of its end."""
         self._mutter = asyncio.create_task(self._overhear(*mutter))
         self._talk = asyncio.create_task(self._attend())
 
@@ -110,7 +110,7 @@ class WorkerProcess:
 
     @property
     def obituary(self) -> str:
-        """How it ended, in words, and its last output."""
+        """A description of how it ended, with its last output."""
         return self._obituary or f"{self._name}, process {self.pid}, {self._why or 'is alive'}"
 
     async def begin(self, setup: WorkerMessage, *, timeout: float) -> WorkerMessage:
@@ -156,7 +156,7 @@ class WorkerProcess:
             raise
         finally:
             del self._asked[number]
-            answer.cancel()  # nothing will be set on one that was given up, and `drained` may wait for it
+            answer.cancel()  # an abandoned answer is never set, and `drained` may wait for it
         said: WorkerMessage = answer.result()
         if "error" in said:
             raise EngineError(f"{self._name} could not {do}: {said['error']}")
@@ -210,7 +210,7 @@ class WorkerProcess:
                 self._take(orjson.loads(await self._reader.readexactly(size)))
 
     async def _attend(self) -> None:
-        # It may close the socket and live on; or end while a process that it started keeps the socket open.
+        # It may close the socket and live on; or end while a child process keeps the socket open.
         receiving, end = asyncio.create_task(self._receive()), asyncio.create_task(self._process.wait())
         await asyncio.wait((receiving, end), return_when=asyncio.FIRST_COMPLETED)
         await asyncio.wait((end,), timeout=_LAST_BREATH)

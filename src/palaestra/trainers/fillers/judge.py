@@ -89,8 +89,8 @@ class _Judge:
             except (TimeoutError, ConnectionError, ValueError) as error:
                 fault = error
         raise InfrastructureError(
-            f"the judge {self.model.name} failed {self.tries} times at {episode.id or episode.task.id}: {fault}; mend "
-            "it and go on from the last save"
+            f"the judge {self.model.name} failed {self.tries} times at {episode.id or episode.task.id}: {fault}; "
+            "correct it and resume from the last save"
         ) from fault
 
     def _show(self, episode: Episode, turns: int, *, outcome: bool) -> str:

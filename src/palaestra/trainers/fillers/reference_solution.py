@@ -139,7 +139,9 @@ def _encode_calls(rendering: Rendering, calls: Sequence[ToolCall], codec: Codec)
 def _only_segment(episode: Episode) -> tuple[Segment, Tokens]:
     where = f"episode {episode.id or episode.task.id}"
     if len(episode.segments) != 1:
-        raise RecordError(f"{where} has {len(episode.segments)} segments; the reference answer is asked of one alone")
+        raise RecordError(
+            f"{where} has {len(episode.segments)} segments; the reference answer is scored only for one segment"
+        )
     (segment,) = episode.segments
     if segment.tokens is None:
         raise RecordError(f"{where} has no tokens, so no policy of ours acted in it; leave it out")

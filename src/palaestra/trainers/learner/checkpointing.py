@@ -1,4 +1,4 @@
-"""Activation checkpointing: only the states between blocks are kept, and the inside of a block is computed twice."""
+"""Activation checkpointing: only states between blocks are kept, and the backward pass computes blocks again."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""What a step says of itself, summed up over micro-batches and processes.
+"""Metrics of a training step, summed over micro-batches and processes.
 
 Axes: T tokens, N trained tokens.
 """
@@ -17,9 +17,9 @@ _LOG_RATIO = 20.0
 
 
 class StepFigures:
-    """Sums over the tokens that a step has seen so far.
+    """Sums over the tokens of a step.
 
-    Ratios are exp(logp - logprob) of single trained tokens: of the weights that are trained over those that drew them.
+    Ratios are exp(logp - logprob) of single trained tokens: the trained weights over the weights that sampled them.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class StepFigures:
 
     @torch.no_grad()
     def add(self, batch: TokenBatch, scores: TokenScores, loss: Tensor, shares: Metrics) -> None:
-        """Count a micro-batch in: its scores [T], its share of the loss, and what the objective says of it."""
+        """Add a micro-batch: its scores [T], its share of the loss, and the objective's metrics."""
         for name, value in {"loss": loss.item(), **shares}.items():
             self._shares[name] = self._shares.get(name, 0.0) + value
         own_T = batch.trained_T
@@ -46,12 +46,12 @@ class StepFigures:
         self._drawn += logprob_N.count_nonzero().item()
 
     def metrics(self, processes: Processes) -> Metrics:
-        """Of the whole step.
+        """The metrics of the whole step.
 
         `policy/entropy` is the mean over trained tokens, `policy/kl` the mean of r - 1 - log r, which estimates
-        KL(drew || trained) and is never below 0 (Schulman 2020, "Approximating KL divergence"), `policy/ess` the
-        effective sample size (sum r)^2 / (n sum r^2), a share. Those of the ratio are left out where every token was
-        drawn with certainty, as in demonstrations: there is nobody to be compared with.
+        KL(sampling || trained) and is never below 0 (Schulman 2020, "Approximating KL divergence"), `policy/ess` the
+        effective sample size (sum r)^2 / (n sum r^2), a share. The metrics of ratios are left out if every token has
+        probability 1, as in demonstrations: no policy sampled those.
         """
         sums = [self._tokens, self._entropy, self._ratio, self._ratio_squared, self._kl, self._drawn]
         names = sorted(self._shares)

@@ -1,7 +1,7 @@
-"""The forward pass of the invariant mode, as the learner computes it: the engine's kernels, with gradients behind them.
+"""The learner's forward pass in the invariant mode: the engine's kernels, with gradients.
 
-The forward pass is the engine's to the bit. The backward pass is torch's: its products and its attention, which depend
-on the batch in their last bits, as everywhere else.
+The forward pass equals the engine's to the bit. The backward pass uses torch's products and attention, whose last bits
+depend on the batch.
 
 Axes: N tokens of a pass, T trained tokens, C hidden, H heads, G key-value heads, D head dimension, V vocabulary.
 """
@@ -29,7 +29,7 @@ class TrainedFunctions(InvariantFunctions):
     """The engine's arithmetic with gradients; see `ForwardFunctions`."""
 
     def pack(self, weight_NC: Tensor) -> PackedWeight:
-        """See `ProjectionProducts`; beside what the kernels read, what a quantised weight was rounded to."""
+        """See `ProjectionProducts`; adds the rounded value of a quantised weight to what the kernels read."""
         packed = super().pack(weight_NC)
         if self.operands is None:
             return packed
@@ -77,7 +77,7 @@ class _Product(torch.autograd.Function):
     def backward(  # pyright: ignore[reportIncompatibleMethodOverride]  the decorator takes its first by place alone
         ctx: Any, *grad_outputs: Any
     ) -> tuple[Tensor | None, Tensor | None, None, None]:
-        """Torch's ordinary products."""
+        """The gradients of torch's ordinary products."""
         x_TC, weight_NC = ctx.saved_tensors
         d_TN = grad_outputs[0].to(x_TC.dtype)
         d_x_TC = d_TN @ weight_NC if ctx.needs_input_grad[0] else None
@@ -86,7 +86,7 @@ class _Product(torch.autograd.Function):
 
 
 class _SingleProduct(_Product):
-    """A product in single precision, whatever its operands are in."""
+    """A product in single precision, regardless of its operands' types."""
 
     @staticmethod
     def forward(ctx: Any, x_TC: Tensor, weight_NC: Tensor, packed: Tensor, kernels: InvariantKernels) -> Tensor:
@@ -107,7 +107,7 @@ class _Norm(torch.autograd.Function):
     def backward(  # pyright: ignore[reportIncompatibleMethodOverride]  the decorator takes its first by place alone
         ctx: Any, *grad_outputs: Any
     ) -> tuple[Tensor, Tensor | None, None, None]:
-        """The ordinary norm's."""
+        """The gradients of torch's ordinary norm."""
         return *RmsNorm.backward(ctx, *grad_outputs), None
 
 
@@ -125,7 +125,7 @@ class _Turn(torch.autograd.Function):
     def backward(  # pyright: ignore[reportIncompatibleMethodOverride]  the decorator takes its first by place alone
         ctx: Any, *grad_outputs: Any
     ) -> tuple[Tensor, None, None, None]:
-        """The turn back."""
+        """The rotation by the opposite angles."""
         cos_N1D, sin_N1D = ctx.saved_tensors
         return ctx.kernels.turn(grad_outputs[0], cos_N1D, -sin_N1D), None, None, None
 
@@ -155,11 +155,11 @@ class _Gate(torch.autograd.Function):
 
 
 class InvariantAttention:
-    """An `Attend` whose forward pass is the engine's, and whose backward pass is that of an ordinary one.
+    """An `Attend` with the engine's forward pass and the backward pass of ordinary attention.
 
     Args:
-        kernels: Of this machine.
-        paths: What the pass is cut into, in order.
+        kernels: The kernels of this machine.
+        paths: The paths of the pass, in order.
         ordinary: The attention of the same paths.
     """
 
@@ -185,7 +185,7 @@ class InvariantAttention:
         return seen_NHD
 
     def attend(self, q_NHD: Tensor, k_NGD: Tensor, v_NGD: Tensor) -> Tensor:
-        """What each token takes from its path, up to itself."""
+        """The attention output of each token over its path, up to itself."""
         k_PGD, v_PGD = (
             x_NGD.contiguous() if self._token_P is None else x_NGD.index_select(0, self._token_P)
             for x_NGD in (k_NGD, v_NGD)
@@ -204,7 +204,7 @@ class InvariantAttention:
         )
 
     def ordinary(self, layer: int, q_NHD: Tensor, k_NGD: Tensor, v_NGD: Tensor) -> Tensor:
-        """The same by torch."""
+        """The output of the ordinary attention."""
         return self._ordinary(layer, q_NHD, k_NGD, v_NGD)
 
 
@@ -224,7 +224,7 @@ class _Attended(torch.autograd.Function):
     def backward(  # pyright: ignore[reportIncompatibleMethodOverride]  the decorator takes its first by place alone
         ctx: Any, *grad_outputs: Any
     ) -> tuple[Tensor, Tensor, Tensor, None, None]:
-        """Of the ordinary attention, which is computed once more for it."""
+        """The gradients of the ordinary attention, which is computed again for this."""
         with torch.enable_grad():
             inputs = [x.detach().requires_grad_() for x in ctx.saved_tensors]
             seen_NHD = ctx.attention.ordinary(ctx.layer, *inputs)
@@ -242,16 +242,16 @@ def score_invariantly(
     temperature: float | Tensor,
     chunk: int,
 ) -> TokenScores:
-    """What `score_tokens` says, with the log-probabilities that an engine in the mode gives as it draws.
+    """The result of `score_tokens`, with the log-probabilities that an engine in the mode gives for sampled tokens.
 
     Args:
-        hidden_TC: States that predict the tokens.
-        weight_VC: The output layer's.
-        packed: The same, in the type of the states, as the kernels read it.
+        hidden_TC: The states that predict the tokens.
+        weight_VC: The output layer's weight.
+        packed: The same weight, in the type of the states, as the kernels read it.
         token_T: Token ids.
-        kernels: Of this machine.
-        temperature: As for `score_tokens`.
-        chunk: Tokens whose logits are held at once.
+        kernels: The kernels of this machine.
+        temperature: See `score_tokens`.
+        chunk: The number of tokens whose logits are in memory at once.
     """
     scores: tuple[Tensor, Tensor] = _InvariantScore.apply(  # type: ignore[no-untyped-call]
         hidden_TC, weight_VC, token_T, temperature, chunk, packed, kernels
@@ -290,5 +290,5 @@ class _InvariantScore(torch.autograd.Function):
     def backward(  # pyright: ignore[reportIncompatibleMethodOverride]  the decorator takes its first by place alone
         ctx: Any, *grad_outputs: Any
     ) -> tuple[Tensor | None, Tensor | None, None, None, None, None, None]:
-        """The ordinary scores'."""
+        """The gradients of the ordinary scores."""
         return *ScoreFunction.backward(ctx, *grad_outputs), None, None

@@ -1,7 +1,7 @@
-"""Log-probabilities and entropies of chosen tokens, without ever holding the logits of all of them.
+"""Log-probabilities and entropies of given tokens, without holding the logits of all of them.
 
-A chunk of tokens at a time goes through the output layer; the backward pass makes the chunk's logits anew. Beside what
-comes in and goes out, memory is that of one chunk's logits, however many tokens there are.
+The output layer processes one chunk of tokens at a time; the backward pass computes the chunk's logits again. Besides
+inputs and outputs, memory holds one chunk's logits, regardless of the number of tokens.
 
 Axes: N tokens, n tokens of a chunk, C hidden, V vocabulary.
 """
@@ -14,34 +14,34 @@ from torch.autograd.function import once_differentiable
 
 
 class TokenScores(NamedTuple):
-    """What a policy thinks of tokens; single precision at least."""
+    """Scores of tokens under a policy, in single precision or higher."""
 
     logp: Tensor
     """The logarithm of each token's probability."""
     entropy: Tensor
-    """Of the distribution that the token is one draw from, in nats."""
+    """The entropy, in nats, of the distribution at the token's position."""
 
 
 def score_tokens(
     hidden_NC: Tensor, weight_VC: Tensor, token_N: Tensor, *, temperature: float | Tensor, chunk: int
 ) -> TokenScores:
-    """What the states before them say of tokens: of softmax(hidden @ weight.T / temperature), [N] each.
+    """Scores of tokens under softmax(hidden @ weight.T / temperature), [N] each.
 
-    Both results have gradients; that of the entropy is worked out only where something depends on it.
+    Both results have gradients; that of the entropy is computed only if something depends on it.
 
     Args:
-        hidden_NC: States that predict the tokens. Their type is that of the products.
-        weight_VC: The output layer's; its gradient is summed up in single precision at least.
+        hidden_NC: The states that predict the tokens. Products are computed in their type.
+        weight_VC: The output layer's weight; its gradient is summed in single precision or higher.
         token_N: Token ids.
         temperature: Above 0; one for all tokens, or one for each, [N], without gradient.
-        chunk: Tokens whose logits are held at once.
+        chunk: The number of tokens whose logits are in memory at once.
     """
     scores: tuple[Tensor, Tensor] = ScoreFunction.apply(hidden_NC, weight_VC, token_N, temperature, chunk)  # type: ignore[no-untyped-call]
     return TokenScores(*scores)
 
 
 class ScoreFunction(torch.autograd.Function):
-    """Scores, and their gradients."""
+    """The scores and their gradients."""
 
     # Any: torch declares neither its context nor what passes through `apply`.
 
@@ -49,7 +49,7 @@ class ScoreFunction(torch.autograd.Function):
     def remember(
         ctx: Any, hidden_NC: Tensor, weight_VC: Tensor, token_N: Tensor, temperature: float | Tensor, chunk: int
     ) -> None:
-        """Keep what `backward` reads."""
+        """Save what `backward` reads."""
         ctx.save_for_backward(hidden_NC, weight_VC, token_N)
         ctx.set_materialize_grads(False)
         ctx.temperature, ctx.chunk = temperature, chunk
@@ -74,7 +74,7 @@ class ScoreFunction(torch.autograd.Function):
     def backward(  # pyright: ignore[reportIncompatibleMethodOverride]  the decorator takes its first by place alone
         ctx: Any, *grad_outputs: Any
     ) -> tuple[Tensor | None, Tensor | None, None, None, None]:
-        """Of the log-probability and of the entropy; the chunks' logits are made anew."""
+        """The gradients of the log-probability and the entropy; the chunks' logits are computed again."""
         hidden_NC, weight_VC, token_N = ctx.saved_tensors
         d_logp_N, d_entropy_N = grad_outputs
         d_hidden_NC = torch.empty_like(hidden_NC) if ctx.needs_input_grad[0] else None
@@ -100,7 +100,7 @@ class ScoreFunction(torch.autograd.Function):
 
 
 def _d_logits(logits_nV: Tensor, token_n: Tensor, d_logp_n: Tensor, d_entropy_n: Tensor | None) -> Tensor:
-    """What the logits' gradient is: of log p[token] it is onehot(token) - p, of the entropy -p (log p + entropy)."""
+    """The logits' gradient: for log p[token] it is onehot(token) - p, for the entropy -p (log p + entropy)."""
     if d_entropy_n is None:
         d_logits_nV = logits_nV.softmax(-1).mul_(-d_logp_n[:, None])
     else:
@@ -124,12 +124,12 @@ def _logits(hidden_nC: Tensor, weight_VC: Tensor, temperature: float | Tensor) -
 
 
 def temperature_at(temperature: float | Tensor, at: slice) -> float | Tensor:
-    """The temperature of some of the tokens."""
+    """The temperature of the tokens in a slice."""
     return temperature[at] if isinstance(temperature, Tensor) else temperature
 
 
 def _precise(of: Tensor) -> torch.dtype:
-    """Single precision at least: probabilities mean nothing in half of it."""
+    """Single precision or higher: probabilities are too inaccurate in half precision."""
     return torch.promote_types(of.dtype, torch.float32)
 
 

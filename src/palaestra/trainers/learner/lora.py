@@ -1,4 +1,4 @@
-"""Low-rank adapters, trained in place of a decoder's weights: peft's, in peft's files."""
+"""Low-rank adapters, trained instead of a decoder's weights, with peft's modules and file format."""
 
 from collections.abc import Generator, Mapping
 from pathlib import Path
@@ -26,8 +26,8 @@ class Adapters:
     """The adapters of a decoder.
 
     Args:
-        model: Gets them, in place, and keeps its own weights as they are.
-        config: Which; what they add is 0 to begin with.
+        model: The decoder; it gets the adapters in place, and its own weights stay unchanged.
+        config: The adapters' settings; initially they add 0.
 
     Raises:
         UnknownNameError: a target names no linear module.
@@ -49,7 +49,7 @@ class Adapters:
                 _make_real(layer, model.lm_head.weight.device)
 
     def merged(self) -> Mapping[str, Tensor]:
-        """The decoder's weights as they would be with the adapters worked in, by their names without adapters."""
+        """The decoder's weights with the adapters merged, by their names without adapters."""
         weights = {
             name.replace(_BASE, ""): whole(weight.detach())
             for name, weight in self._model.named_parameters()
@@ -66,7 +66,7 @@ class Adapters:
         return weights
 
     def apart(self) -> Mapping[str, Tensor]:
-        """What a decoder of `Decoder.with_adapters` takes: gains, biases, and the adapters themselves, scaled."""
+        """The weights for `Decoder.with_adapters`: gains, biases, and the scaled adapters."""
         weights = {
             name.replace(_BASE, ""): weight.detach()
             for name, weight in self._model.named_parameters()
@@ -85,7 +85,7 @@ class Adapters:
             weights: The adapters' weights, by their names in the decoder.
 
         Raises:
-            OSError: the disk refuses.
+            OSError: writing to disk fails.
         """
         tensors = {peft_name(name): weight.contiguous() for name, weight in weights.items()}
         with convert_to_disk_errors(directory):
@@ -94,12 +94,12 @@ class Adapters:
             save_file(tensors, directory / TENSORS, metadata={"format": "pt"})
 
     def _layers(self) -> Generator[tuple[str, Any]]:
-        # Any: peft declares little of what a layer of its own has.
+        # Any: peft declares few attributes of its layers.
         return ((name, module) for name, module in self._model.named_modules() if isinstance(module, LoraLayer))
 
 
 def _make_real(layer: Any, device: torch.device) -> None:
-    """Begin an adapter beside a frozen weight: peft puts it where the weight is, which is empty then."""
+    """Initialise an adapter of a frozen weight on `device`; peft creates it on the meta device, where the weight is."""
     parts = (layer.lora_A[ADAPTER], layer.lora_B[ADAPTER])
     if parts[0].weight.is_meta:
         for part in parts:

@@ -1,9 +1,9 @@
-"""RMSNorm in few passes over memory, on the way there and on the way back.
+"""RMSNorm with few passes over memory, forward and backward.
 
-On a CPU torch has no kernel for it and composes it of a dozen operations, each of which goes through memory once; in a
-small model they take longer than the products between them. On other devices torch's own is better.
+On a CPU, torch composes the norm of a dozen operations with one pass over memory each. In a small model they take
+longer than the products between them. On other devices torch's own norm is faster.
 
-Axes: T tokens, C channels; others may stand between them.
+Axes: T tokens, C channels; other axes may lie between them.
 """
 
 from functools import partial
@@ -15,10 +15,10 @@ from torch.autograd.function import once_differentiable
 
 
 def quicken_norms(model: nn.Module) -> None:
-    """Have every RMSNorm of a model on a CPU worked out by `rms_norm`."""
+    """Make every RMSNorm of a model on a CPU use `rms_norm`."""
     for module in model.modules():
         if isinstance(module, nn.RMSNorm):
-            setattr(module, "forward", partial(_forward, module))  # noqa: B010  a checker takes methods for constant
+            setattr(module, "forward", partial(_forward, module))  # noqa: B010  checkers take methods for constant
 
 
 def _forward(module: nn.RMSNorm, x_TC: Tensor) -> Tensor:
@@ -29,22 +29,22 @@ def rms_norm(x_TC: Tensor, weight_C: Tensor, epsilon: float) -> Tensor:
     """X / sqrt(mean(x^2) + epsilon) * weight (Zhang and Sennrich 2019, arXiv:1910.07467), in x's type.
 
     Args:
-        x_TC: Of any type; what is summed is summed in single precision at least.
-        weight_C: Of one channel each.
-        epsilon: Keeps zeros finite.
+        x_TC: Of any type; sums are in single precision or higher.
+        weight_C: One weight per channel.
+        epsilon: Keeps the result of zeros finite.
     """
     normed: Tensor = RmsNorm.apply(x_TC, weight_C, epsilon)  # type: ignore[no-untyped-call]
     return normed
 
 
 class RmsNorm(torch.autograd.Function):
-    """The norm, and its gradients."""
+    """The norm and its gradients."""
 
     # Any: torch does not declare its context.
 
     @staticmethod
     def remember(ctx: Any, x_TC: Tensor, weight_C: Tensor, epsilon: float) -> Tensor:
-        """Keep what `backward` reads.
+        """Save what `backward` reads.
 
         Returns:
             The inverse root of each token's mean square, [T, 1].

@@ -1,4 +1,4 @@
-"""AdamW by the names of what it trains, so that its state can be kept beside weights and read without pickles."""
+"""AdamW with state by weight name, so that it can be saved beside the weights and read without pickle."""
 
 from collections.abc import Mapping
 
@@ -11,11 +11,11 @@ from palaestra.trainers.learner.sharding import like, whole
 
 
 class Optimiser:
-    """AdamW (Loshchilov and Hutter 2017, arXiv:1711.05101) on every weight alike, norms included.
+    """AdamW (Loshchilov and Hutter 2017, arXiv:1711.05101) with the same settings for every weight, norms included.
 
     Args:
-        weights: What is trained, by name.
-        config: How.
+        weights: The trained weights, by name.
+        config: The learner's settings.
     """
 
     def __init__(self, weights: Mapping[str, nn.Parameter], config: LearnerConfig) -> None:
@@ -26,24 +26,24 @@ class Optimiser:
         )
 
     def clip(self) -> float:
-        """Scale the gradient down to its greatest norm, if it is greater; the norm that it had."""
+        """Scale the gradient down to the maximum norm if it is larger; returns the norm before."""
         norm = nn.utils.clip_grad_norm_(self._weights.values(), self._max_norm)
         return float(whole(norm).item())
 
     def step(self, lr: float) -> None:
-        """Change the weights by their gradients, and forget those."""
+        """Update the weights with their gradients, then clear the gradients."""
         for group in self.adamw.param_groups:
             group["lr"] = lr
         self.adamw.step()
         self.forget()
 
     def forget(self) -> None:
-        """Forget the gradients."""
+        """Clear the gradients."""
         for weight in self._weights.values():
             weight.grad = None
 
     def state(self, *, copy: bool = True) -> dict[str, dict[str, Tensor]]:
-        """The moments of each weight that has been trained, and how often it was; a copy, or the optimiser's own."""
+        """The moments and step count of each weight that has been trained; copies, or the optimiser's own tensors."""
         return {
             name: {
                 key: whole(value).detach().to("cpu", copy=True) if copy else whole(value).detach()
@@ -54,17 +54,17 @@ class Optimiser:
         }
 
     def restore(self, state: Mapping[str, Mapping[str, Tensor]]) -> None:
-        """Go on from what `state` gave.
+        """Restore the result of `state`.
 
         Raises:
-            CheckpointError: it is of other weights.
+            CheckpointError: the state belongs to other weights.
         """
         for name, moments in state.items():
             check_fit(name, moments["exp_avg"], self._weights)
         self.adamw.state.clear()
         for name, moments in state.items():
             weight = self._weights[name]
-            # A count is of no dimension and the same everywhere; moments lie where their weight lies.
+            # Counts are scalars and equal everywhere; moments are placed like their weight.
             self.adamw.state[weight] = {
                 key: like(value, weight) if value.dim() else value.to(weight.device, copy=True)
                 for key, value in moments.items()
@@ -72,10 +72,10 @@ class Optimiser:
 
 
 def check_fit(name: str, value: Tensor, weights: Mapping[str, Tensor]) -> None:
-    """Refuse a saved value that is of no weight here, or of another shape.
+    """Refuse a saved value that matches no weight here, or has another shape.
 
     Raises:
-        CheckpointError: it does not fit.
+        CheckpointError: the value matches no weight.
     """
     found = weights.get(name)
     if found is None or found.shape != value.shape:

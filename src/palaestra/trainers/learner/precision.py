@@ -1,7 +1,7 @@
-"""Products in half precision, in E4M3 or of weights in NVFP4, over weights that are held in single precision.
+"""Products in half precision, in E4M3 or with weights in NVFP4, over weights that are held in single precision.
 
-Half of single precision has no room for small updates: 1 + 0.003 is 1 again in bfloat16. So what works is a copy, made
-anew before each step, and what it learns goes back to the weights that it is a copy of.
+Half precision loses small updates: 1 + 0.003 is 1 in bfloat16. The forward pass therefore uses a copy of the weights,
+renewed before each step, and the gradients go back to the original weights.
 """
 
 from copy import deepcopy
@@ -15,15 +15,15 @@ from palaestra.trainers.products import check_sizes
 
 
 def check_quantised(model: Decoder, flow: PrecisionFlow, *, several: bool) -> None:
-    """Refuse quantised products of weights that are no whole matrices here, or that the device does not multiply.
+    """Refuse quantised products if weights are split over processes, or the device cannot multiply them.
 
     Args:
-        model: Whose weights they would be.
-        flow: The learner's; another one passes.
-        several: Whether weights are spread over processes.
+        model: The model with the weights.
+        flow: The learner's flow; flows without quantised products pass.
+        several: Whether weights are split over processes.
 
     Raises:
-        ConfigError: it names the rule and the way out.
+        ConfigError: the products are not possible; the message names the rule and what to do.
     """
     if several and (flow.operands is not None or flow.frozen):
         raise ConfigError(
@@ -36,14 +36,14 @@ def check_quantised(model: Decoder, flow: PrecisionFlow, *, several: bool) -> No
 
 
 class PrecisionCopy:
-    """A copy of a decoder in the formats of a flow, that is put to work in its place.
+    """A copy of a decoder in the formats of a flow, which computes in its place.
 
-    Where products are quantised it shares the weights of blocks with `master`: products read what they were quantised
-    to, and give their gradients to the weights themselves. It shares frozen ones as they are.
+    With quantised products, it shares the weights of blocks with `master`: the products read quantised values and give
+    their gradients to the weights themselves. Frozen weights are shared as they are.
 
     Args:
-        master: Whose weights are trained.
-        flow: The copy's.
+        master: The decoder whose weights are trained.
+        flow: The flow of the copy.
     """
 
     def __init__(self, master: Decoder, flow: PrecisionFlow) -> None:
@@ -56,12 +56,12 @@ class PrecisionCopy:
 
     @torch.no_grad()
     def refresh(self) -> None:
-        """Take the weights over as they are now."""
+        """Copy the current weights."""
         for master, own in self._pairs:
             own.copy_(master)
 
     def give_gradients(self) -> None:
-        """Add the copy's gradients to those of the weights, and forget them."""
+        """Add the copy's gradients to those of the weights, then clear them."""
         for master, own in self._pairs:
             if own.grad is None:
                 continue

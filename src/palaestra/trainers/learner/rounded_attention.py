@@ -1,4 +1,4 @@
-"""Attention over keys and values that are rounded to E4M3, as an engine that holds them so reads them.
+"""Attention over keys and values that are rounded to E4M3, as in an engine that stores them so.
 
 Axes: N tokens of a pass, H heads, G key-value heads, D head dimension.
 """
@@ -11,10 +11,10 @@ from palaestra.trainers.quantised_vectors import round_vectors
 
 
 class RoundedAttention:
-    """An `Attend` that rounds keys and values, each head of a token by itself; gradients pass the rounding.
+    """An `Attend` that rounds the keys and values of each token and head; gradients pass the rounding.
 
     Args:
-        attend: What reads them.
+        attend: The attention that reads the rounded values.
     """
 
     def __init__(self, attend: Attend) -> None:

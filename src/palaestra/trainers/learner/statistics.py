@@ -1,4 +1,4 @@
-"""What a policy says of tokens beyond their log-probability, without gradients and a chunk at a time.
+"""Statistics of a policy's distributions at given tokens, without gradients and one chunk at a time.
 
 Axes: N tokens, n tokens of a chunk, C hidden, V vocabulary.
 """
@@ -12,13 +12,13 @@ from torch import Tensor
 from palaestra.trainers.learner.logprobs import temperature_at
 
 TokenStatistic: TypeAlias = Literal["logp", "entropy", "square", "proxy"]
-"""Of a token the logarithm of its probability; of the distribution that it is a draw from the entropy in nats and the
-sum of squared probabilities; and the token's log-probability under what `proxy` leaves of that distribution."""
+""""logp": the token's log-probability; "entropy" (in nats) and "square" (the sum of squared probabilities): of the
+distribution at its position; "proxy": the token's log-probability in that distribution without its unlikely tokens."""
 
 _PROXY_SHARE = 0.02
-"""Lp-Reg's min-p (arXiv:2510.03222): tokens below this share of the most likely one's probability are taken out."""
+"""Lp-Reg's min-p (arXiv:2510.03222): tokens below this share of the highest probability are removed."""
 _OUT = -1e4
-"""What a token's logarithm is that is taken out."""
+"""The log-probability of a removed token."""
 
 
 @torch.no_grad()
@@ -31,15 +31,15 @@ def statistics(
     temperature: float | Tensor,
     chunk: int,
 ) -> dict[TokenStatistic, Tensor]:
-    """What the states before them say of tokens: of softmax(hidden @ weight.T / temperature), [N] each.
+    """Statistics of tokens under softmax(hidden @ weight.T / temperature), [N] each.
 
     Args:
-        hidden_NC: States that predict the tokens. Their type is that of the products.
-        weight_VC: The output layer's.
+        hidden_NC: The states that predict the tokens. Products are computed in their type.
+        weight_VC: The output layer's weight.
         token_N: Token ids.
-        wanted: Which.
+        wanted: The names of the statistics.
         temperature: Above 0; one for all tokens, or one for each, [N].
-        chunk: Tokens whose logits are held at once.
+        chunk: The number of tokens whose logits are in memory at once.
     """
     precise = torch.promote_types(hidden_NC.dtype, torch.float32)
     found: dict[TokenStatistic, Tensor] = {name: hidden_NC.new_empty(len(token_N), dtype=precise) for name in wanted}

@@ -1,4 +1,4 @@
-"""Rounding that gradients pass as if it were not there (Bengio et al. 2013, arXiv:1308.3432)."""
+"""Rounding that gradients pass unchanged (Bengio et al. 2013, arXiv:1308.3432)."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from torch.autograd.function import once_differentiable
 
 
 def replace_value(x: Tensor, value: Tensor) -> Tensor:
-    """`value`, whose gradient is that of `x`."""
+    """`value`, with the gradient of `x`."""
     replaced: Tensor = _StraightThrough.apply(x, value)  # type: ignore[no-untyped-call]
     return replaced
 
@@ -26,5 +26,5 @@ class _StraightThrough(torch.autograd.Function):
     def backward(  # pyright: ignore[reportIncompatibleMethodOverride]  the decorator takes its first by place alone
         ctx: Any, *grad_outputs: Any
     ) -> tuple[Tensor, None]:
-        """That of the value."""
+        """The value's gradient."""
         return grad_outputs[0].to(ctx.dtype), None

@@ -1,8 +1,8 @@
 """Which objectives can learn from continuations of forks, and why others cannot.
 
-A continuation has the turns, the calls and the observations of the shared beginning, but drew none of its tokens and is
-paid for none of its turns. A part that reads more than the returns, the outcome and the tokens that were drawn could
-give credit for what was the same for all continuations.
+A continuation shares the turns, calls and observations before its fork, but it sampled none of their tokens and gets no
+reward for their turns. A part that reads more than the returns, the outcome and the sampled tokens could give credit
+for what is the same in all continuations.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,8 +27,8 @@ _KNOWN: Mapping[Plug, tuple[frozenset[str], str]] = {
     "temperature": (frozenset(), "a temperature head did not choose for the shared tokens"),
     "whole": (frozenset(), "it compares or regresses whole trajectories"),
 }
-"""By plug, the parts that are right for continuations, and the reason why others are refused. Parts of other plugs look
-at drawn tokens by themselves."""
+"""By plug, the parts that are correct for continuations, and why others are refused. Parts of other plugs read each
+sampled token by itself."""
 
 
 def check_branching(built: BuiltObjective, fillers: Sequence[ChosenFiller]) -> None:
@@ -36,10 +36,10 @@ def check_branching(built: BuiltObjective, fillers: Sequence[ChosenFiller]) -> N
 
     Args:
         built: The objective.
-        fillers: What fills in columns of whole trajectories.
+        fillers: The fillers of columns of whole trajectories.
 
     Raises:
-        ValueError: it names the part, the reason and the way out.
+        ValueError: a part or setting cannot be used; the message names it, the reason and what to do.
     """
     way_out = "leave the section branching out, or take an objective without it"
     for part in built.parts:

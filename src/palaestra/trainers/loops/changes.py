@@ -139,7 +139,7 @@ def accept_settings(out: Path, config: TrainConfig, *, amend: bool) -> list[Line
 
     Raises:
         CheckpointError: a change is refused; nothing was written.
-        StorageError: the disk refuses.
+        StorageError: writing to disk fails.
     """
     changes = changes_of_run(out, config)
     check_changes(changes, amend=amend, where=out)

@@ -34,5 +34,5 @@ COMPARING = frozenset(
 
 
 def comparing_parts(built: BuiltObjective) -> list[str]:
-    """The parts of an objective that compare a group, in words; none where a group of one can be learnt from."""
+    """Descriptions of the parts of an objective that compare a group; empty if a group of one has a gradient."""
     return [f"{part.plug} {part.name}" for part in built.parts if (part.plug, part.name) in COMPARING]

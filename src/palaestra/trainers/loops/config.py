@@ -133,7 +133,7 @@ class TrainConfig:
     """The default device of learner, critic and engine: "auto" (CUDA if available) or one of torch's names."""
     invariant: bool = False
     """Whether engine and learner of each stage with rollouts compute one forward pass, equal to the bit at any batch: a
-    token has the same log-probability when it is drawn and when it is trained on. CPU only, and slower."""
+    token has the same log-probability when it is sampled and when it is trained on. CPU only, and slower."""
     world: tuple[WorldConfig, ...] = field(default_factory=lambda: (WorldConfig(),))
     """The worlds; in TOML a table `[world]`, or several `[[world]]`."""
     policy: PolicyConfig = field(default_factory=PolicyConfig)
@@ -144,7 +144,7 @@ class TrainConfig:
     trackers: tuple[str, ...] = ("jsonl", "tensorboard")
     """Where figures and events are written: `jsonl`, `tensorboard`, `wandb`, or `module:name` of your own."""
     contamination_lists: tuple[Path, ...] = ()
-    """Lists of prompts that must not be learnt from, in addition to those that come with Palaestra."""
+    """Lists of prompts that must not be trained on, in addition to those that come with Palaestra."""
 
     def __post_init__(self) -> None:
         check_at_least(0, seed=self.seed)

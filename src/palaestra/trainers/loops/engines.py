@@ -1,4 +1,4 @@
-"""Which engine a run draws with."""
+"""Creates the engine that samples a run's rollouts."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -32,19 +32,19 @@ def engine_of(
     replay: RecordedRun | None,
     say: Callable[[str], None] = print,
 ) -> Engine:
-    """The engine that the settings ask for, with the policy's weights.
+    """The engine that the settings select, with the policy's weights.
 
     Args:
-        config: Ours, unless it has settings for vLLM.
-        policy: Whose turns are drawn.
-        weights: Those that it is given first; adapters among them stand beside its own from now on.
-        directory: The stage's folder, where vLLM finds the policy.
-        sink: Takes what our engine decides, line by line.
-        replay: The run whose decisions it is held to.
-        say: Told of a replica that has died.
+        config: The native engine, unless it has a section for vLLM.
+        policy: The policy whose turns the engine samples.
+        weights: The initial weights; adapters among them stay separate from the engine's own weights from then on.
+        directory: The stage's folder, from which vLLM loads the policy.
+        sink: Called with each line of the native engine's schedule.
+        replay: The run whose schedule the engine follows.
+        say: Called with a message if a replica has died.
 
     Raises:
-        ConfigError: vLLM is asked to replay a run, or to serve a policy with a temperature head.
+        ConfigError: vLLM cannot replay a run, or serve a policy with a temperature head.
         ReplayError: a replica died when the run was recorded.
     """
     if config.vllm is None:

@@ -1,4 +1,4 @@
-"""What a stage that imitates itself has to imitate: episodes that solved their tasks, and beginnings of others."""
+"""The sequences that a self-imitation stage trains on: episodes that solved their tasks, and prefixes of others."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
@@ -18,10 +18,10 @@ class ImitationExample:
     task: str
     """The reference of its task."""
     solved: bool
-    """Whether it is whole and solved the task; otherwise a harmless beginning."""
+    """Whether it is a whole episode that solved the task; otherwise it is a prefix without harm."""
     tokens: Tokens
     surprise: float = 0.0
-    """How far its group's solve rate was from the expected one, 0 to 1; 0 where nothing was expected."""
+    """The difference between its group's solve rate and the expected one, 0 to 1; 0 without an expectation."""
 
 
 def family_of(task: str) -> str:
@@ -30,12 +30,12 @@ def family_of(task: str) -> str:
 
 
 class ExampleStore:
-    """What was kept of a stage's groups. It follows from the groups alone, in their order.
+    """The sequences that a stage keeps. They depend only on its groups and their order.
 
     Args:
         config: The limits.
-        expected: The solve rate that was expected of a task by weights of a version, by its reference, where sequences
-            are kept by how far it was missed.
+        expected: The expected solve rate of a task, given its reference and a version of the weights. With it, the
+            sequences whose groups differ most from the expectation are kept.
     """
 
     def __init__(self, config: KeepConfig, *, expected: Callable[[str, int], float] | None = None) -> None:
@@ -44,7 +44,7 @@ class ExampleStore:
         self._families: dict[str, list[ImitationExample]] = {}
 
     def add(self, groups: Iterable[RolloutGroup]) -> int:
-        """Keep what is worth it of these groups; how many sequences that was."""
+        """Keep the sequences of these groups that are worth imitating; returns their number."""
         kept = 0
         for group in groups:
             for example in self._choose(group):
@@ -53,7 +53,7 @@ class ExampleStore:
         return kept
 
     def _choose(self, group: RolloutGroup) -> list[ImitationExample]:
-        """The shortest different solutions of a group, or the best beginning where there is none."""
+        """The shortest different solutions of a group, or the best prefix if there is none."""
         solved = [episode for episode in group.episodes if episode.score.passed]
         if solved:
             written = sorted(map(own_tokens, solved), key=lambda tokens: (sum(tokens.sampled), tokens.ids))
@@ -70,7 +70,7 @@ class ExampleStore:
         return [ImitationExample(task=group.task, solved=False, tokens=tokens)]
 
     def _surprise(self, group: RolloutGroup) -> float:
-        """Of whole trajectories: continuations begin where others have come to already."""
+        """Measure the surprise on whole trajectories only: continuations start from turns that others have played."""
         if self._expected is None:
             return 0.0
         whole = [e for e in group.episodes if (tokens := e.segments[0].tokens) is None or not tokens.shared_turns]
@@ -78,9 +78,9 @@ class ExampleStore:
         return abs(rate - self._expected(group.task, group.version))
 
     def _keep(self, example: ImitationExample) -> None:
-        """Keep it in place of another where there are too many.
+        """Keep the example; drop another one if a limit is exceeded.
 
-        Beginnings go before solutions, what surprised less before what surprised more, and the oldest of equals.
+        Prefixes are dropped before solutions, then those with less surprise, then the oldest.
         """
         kept = self._families.setdefault(family_of(example.task), [])
         same = [one for one in kept if one.task == example.task]
@@ -101,11 +101,11 @@ class ExampleStore:
 
     @property
     def families(self) -> Mapping[str, Sequence[ImitationExample]]:
-        """What is kept of each family, the oldest first."""
+        """The kept sequences of each family, the oldest first."""
         return self._families
 
     def metrics(self) -> Metrics:
-        """`kept/solved` and `kept/prefixes`, sequences; `kept/families`, of which there are some."""
+        """`kept/solved` and `kept/prefixes`: numbers of sequences; `kept/families`: the number of families with any."""
         solved = sum(one.solved for kept in self._families.values() for one in kept)
         return {
             "kept/solved": float(solved),
@@ -115,16 +115,16 @@ class ExampleStore:
 
 
 def _remove(kept: list[ImitationExample], examples: Iterable[ImitationExample]) -> None:
-    """Take these very examples out."""
+    """Remove these examples, compared by identity."""
     gone = {id(one) for one in examples}
     kept[:] = [one for one in kept if id(one) not in gone]
 
 
 class BalancedDraw:
-    """Draws of sequences in which families have equal shares.
+    """Samples sequences so that families have equal shares.
 
     Args:
-        families: The sequences of each; those without any are left out.
+        families: The sequences of each family; families without any are left out.
     """
 
     def __init__(self, families: Mapping[str, Sequence[Tokens]]) -> None:
@@ -134,11 +134,11 @@ class BalancedDraw:
         return len(self._families)
 
     def draw(self, count: int, stream: Stream) -> list[Tokens]:
-        """So many sequences; no family has two more than another.
+        """`count` random sequences; the counts of any two families differ by at most one.
 
         Args:
-            count: How many; 0 where there is no family.
-            stream: Randomness.
+            count: The number of sequences; the result is empty if there is no family.
+            stream: Random stream.
         """
         order: list[str] = []
         while self._families and len(order) < count:
@@ -147,11 +147,11 @@ class BalancedDraw:
 
 
 def draw_of_demonstrations(demonstrations: Sequence[Episode], tokens: Sequence[Tokens]) -> BalancedDraw:
-    """Draws of demonstrations.
+    """Samples demonstrations with equal shares of families.
 
     Args:
-        demonstrations: Which.
-        tokens: Of each.
+        demonstrations: The episodes.
+        tokens: The tokens of each episode.
     """
     families: dict[str, list[Tokens]] = {}
     for episode, own in zip(demonstrations, tokens, strict=True):

@@ -1,7 +1,7 @@
-"""Learning from groups of rollouts: the policy acts, is scored, and does more of what did better than its group.
+"""Training on groups of rollouts: episodes that score better than their group become more likely.
 
-One loop for synchronous and asynchronous training. Rollouts of coming steps go on while the learner works, as far as
-the bound on staleness lets them; with a bound of 0 nothing is left for them to do but wait.
+Synchronous and asynchronous training use this loop. Rollouts of later steps continue during training, as far as the
+staleness limit allows; with a limit of 0 they wait.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -67,26 +67,26 @@ from palaestra.trajectory import Episode
 
 
 class GrpoLoop(Loop):
-    """A batch of groups a step, and the updates on it.
+    """Each step collects a batch of groups and trains on it.
 
     Args:
-        config: How.
-        tasks: Ids of tasks to learn from, in an order that does not matter.
-        worlds: Opens the worlds that they are played in.
-        seed: Of the draws.
-        start: The policy to begin with; it is copied.
-        name: Of the stage; another name draws other noise and another order.
-        world: What decides the worlds' answers besides the tasks, for the fingerprint.
-        say: Told of alarms, and of faults of worlds and engine.
-        replay: A run to go through again: this one then comes to the same tokens, or says where it does not.
-        guard: Refuses to train on what policies are measured on.
-        shares: How many of the tasks are each world's, and its weight; all of one if left out.
-        chooser: Chooses tasks by what came of earlier groups, where the settings ask for it.
-        demonstrations: By the reference of their task, for fillers of columns that read them.
+        config: The stage's settings.
+        tasks: References of the tasks to train on; their order has no effect.
+        worlds: Opens the worlds in which the tasks are played.
+        seed: Random seed.
+        start: The initial policy; it is copied.
+        name: The stage's name; random streams and task order depend on it.
+        world: Everything besides the tasks that decides the worlds' answers, for the fingerprint.
+        say: Called with alarms, and with faults of worlds and engine.
+        replay: A run to replay: this run must produce the same tokens, or it raises an error at the first difference.
+        guard: Refuses to train on tasks that policies are measured on.
+        shares: The number of tasks of each world, and its weight. Default: all tasks are of one world.
+        chooser: Chooses tasks by the results of earlier groups, if the settings ask for it.
+        demonstrations: Demonstrations by the reference of their task, for fillers of columns that read them.
         models: Makes the reference policy and the critic. Default: in this process.
 
     Raises:
-        TaskError: there are no tasks, or a filler needs a demonstration of one that has none.
+        TaskError: there are no tasks, or a filler needs a demonstration of a task that has none.
         ContaminationError: a demonstration is of a task that policies are measured on.
     """
 
@@ -155,7 +155,7 @@ class GrpoLoop(Loop):
         self._critic: Critic | None = None
 
     def fingerprint(self) -> str:
-        """A hash of the tasks, the world, the seed, the beginning, and the texts of parts of one's own."""
+        """A hash of the tasks, the world, the seed, the initial policy, and the source of the user's own parts."""
         return digest(
             [
                 self._config.objective.sources(),
@@ -175,12 +175,12 @@ class GrpoLoop(Loop):
         return flat_settings(dumped, GrpoConfig, setting_prefix(self.name, "grpo"))
 
     def start(self) -> Policy:
-        """The policy to begin with: a copy, unless it is frozen and adapters are trained."""
+        """The initial policy: a copy, unless it is frozen and adapters are trained."""
         policy = self._start if self.learner.lora is not None else self._start.copy()
         return with_temperature_head(policy, self._built.temperature, seed=self._seed)
 
     def share_done(self, progress: StageProgress) -> float:
-        """The share of the steps, or of the tokens or the time where those are what there is."""
+        """The completed share of the steps, or of the tokens or the time if those end the stage."""
         if self._config.cpu_seconds is not None:
             return share_of_time(progress, self._config.cpu_seconds, self._replay)
         if self._config.tokens is not None:
@@ -189,13 +189,13 @@ class GrpoLoop(Loop):
 
     @property
     def meter(self) -> CpuMeter:
-        """See `Loop`; rollouts on record count what they cost when they were played."""
+        """See `Loop`; recorded rollouts count with the time that they took when they were played."""
         return self._rollouts.meter
 
     async def open(
         self, policy: Policy, learner: Learner, directory: Path, *, step: int, kept: bytes, held: Mapping[str, Any]
     ) -> None:
-        """Make engine and worlds; rollouts begin when a step first needs some that are not recorded."""
+        """Create engine and worlds; rollouts start when a step first needs some that are not recorded."""
         config = self._config
         if self._replay is not None:
             self._replay.check(self.fingerprint(), self.settings())
@@ -234,7 +234,7 @@ class GrpoLoop(Loop):
         self._rollouts.settle(self._further)
 
     async def step(self, thread: LearnerThread, step: int, done: float) -> Metrics:
-        """One batch of groups, and the updates on it."""
+        """Collect one batch of groups and train on it."""
         del done
         rollouts = self._rollouts
         came = await rollouts.batch(step, asked=self._filler.one_time_columns, ask=self._ask)
@@ -265,15 +265,15 @@ class GrpoLoop(Loop):
         return self._filler.assemble(groups, [group.task for group in groups], step)
 
     def events(self) -> list[StageEvent]:
-        """Alarms, faults of worlds, groups that were dropped or left out."""
+        """Alarms, faults of worlds, and groups that were dropped or left out."""
         return self._rollouts.events()
 
     def doing(self) -> str:
-        """Training, or how far the rollouts are."""
+        """The current activity: training, or the progress of the rollouts."""
         return self._rollouts.doing()
 
     def _is_wanted(self, group: RolloutGroup) -> bool:
-        """Whether some filter would not leave all of it out."""
+        """Whether at least one filter keeps some of the group."""
         return self._built.is_wanted(group.batch())
 
     def _train(
@@ -283,9 +283,9 @@ class GrpoLoop(Loop):
         columns: Mapping[str, Tensor],
         step: int,
     ) -> Metrics:
-        """Optimiser steps on the batch, as the objective's schedule has them.
+        """Train on the batch with the optimiser steps of the objective's schedule.
 
-        The figures are the first one's: of the weights that step began with, before they move.
+        The metrics are those of the first optimiser step, before the weights change.
         """
         config, built = self._config, self._built
         temperature = config.play.temperature
@@ -352,22 +352,22 @@ class GrpoLoop(Loop):
                 temperature=temperature,
                 look=look,
             )
-        # Where both say something the learner's figures stand: over several processes they are of all.
+        # The learner's metrics have priority: with several processes they cover all of them.
         seen = observed[0].metrics(version=step) if observed else {}
         return {**probed, **seen, **expected, **chosen, **metrics}
 
     def _filter_batch(self, batch: TokenBatch) -> TokenBatch:
-        """What is trained on of whole groups, each trajectory with the solve rate of its group."""
+        """The trajectories of whole groups to train on, each with the solve rate of its group."""
         return filter_trajectories(batch.with_columns({SOLVED: solve_rates(batch)}), self._built)
 
     def _continuation_batch(self, branches: Sequence[RolloutGroup]) -> TokenBatch | None:
-        """The continuations that are trained on, those of each fork as a group of their own; `None` without any."""
+        """The continuations to train on, those of each fork as a group; `None` without any."""
         batches = [branch.batch() for branch in branches if branch.episodes]
         continued = self._filter_batch(concatenate(batches)) if batches else None
         return continued if continued is not None and continued.trajectories else None
 
     def _probe(self, batch: TokenBatch, step: int) -> Metrics:
-        """Whether texts still depend on their tasks, at the steps that the settings say."""
+        """Whether texts still depend on their tasks, measured at the steps that the settings choose."""
         config = self._config
         if not config.probe or step % config.probe:
             return {}
@@ -378,7 +378,7 @@ class GrpoLoop(Loop):
         return template_metrics(batch, score, prompts=config.probe_prompts)
 
     def _value(self, critic: Critic, batch: TokenBatch, stream: Stream) -> tuple[TokenBatch, Metrics]:
-        """The batch with what the critic expected of it; afterwards the critic has learnt what came."""
+        """Add the critic's values to the batch, then train the critic on the returns."""
         assert self._built.critic is not None
         read = value_reading(batch, self._built.critic.column)
         value_TH = critic.values(batch)
@@ -387,16 +387,16 @@ class GrpoLoop(Loop):
         return batch, critic.learn(batch, read, target, before_TH=value_TH, stream=stream.split("critic"))
 
     def keep(self) -> bytes:
-        """The state of the alarms, and of the rollouts: complete groups, and trajectories under way."""
+        """The state of the alarms and of the rollouts: complete groups, and trajectories in progress."""
         return self._rollouts.keep(self._further)
 
     def _further(self) -> dict[str, Any]:
         return {"alarms": self._alarms.state(), "objective": self._built.state()}
 
     def hold(self) -> dict[str, Any]:
-        """The critic, where there is one."""
+        """The critic's state, if there is one."""
         return {} if self._critic is None else self._critic.state()
 
     async def close(self) -> None:
-        """End the rollouts, the engine and the worlds."""
+        """Stop the rollouts, and close the engine and the worlds."""
         await self._rollouts.close()

@@ -1,4 +1,4 @@
-"""Training instances without end: what families can make beyond the tasks that a split lists."""
+"""Unlimited training instances: tasks that families can make beyond those that a split lists."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,16 +15,16 @@ _TRIES = 50
 
 
 class EndlessInstances:
-    """Draws an instance of a family from all that it can make in the split that is learnt from.
+    """Draws an instance of a family from all that it can make in the training split.
 
-    An instance that its family fails to make, or that begins with words that policies are measured on, is passed over.
+    Skips instances that the family fails to make, and those whose opening is one that policies are measured on.
 
     Args:
-        configs: The worlds' settings, by the names that stand in references.
-        guard: Says what policies are measured on.
+        configs: The worlds' settings, by the names that references use.
+        guard: Knows the tasks that policies are measured on.
 
     Raises:
-        ConfigError: a world makes no others than those that it lists.
+        ConfigError: a world makes no tasks besides those that it lists.
     """
 
     def __init__(self, configs: Mapping[str, WorldConfig], guard: Guard) -> None:
@@ -39,13 +39,13 @@ class EndlessInstances:
                 )
 
     def __call__(self, family: TaskFamily, stream: Stream) -> str:
-        """The reference of a task.
+        """The reference of a random task.
 
         Raises:
             TaskError: none of many instances can be played.
         """
         name, id = split_reference(family.reference)
-        if len(self._configs) == 1:  # one environment may play many worlds, each with an id of its own
+        if len(self._configs) == 1:  # one environment may play many worlds, each with its own id
             (name,) = self._configs
         config = self._configs[name]
         listing: Any = self._listings[name]  # Any: a world's own set of tasks, which trainers do not import

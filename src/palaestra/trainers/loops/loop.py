@@ -1,8 +1,7 @@
-"""A stage of training: steps that are saved as they go, so that a killed run goes on as if it had not been killed.
+"""The interface of a training stage: steps with saves, so that a killed run continues with identical results.
 
-Nothing random is saved, because nothing random has a state: every draw of step `n` comes from a stream that is named by
-the run's seed, the stage and `n`. The learner works in a thread of its own, so that whatever else the event loop does,
-such as drawing tokens, goes on meanwhile.
+No random state is saved: each draw of step `n` comes from a stream named by the run's seed, the stage and `n`. The
+learner works in its own thread, so the event loop can sample tokens meanwhile.
 """
 
 import asyncio
@@ -32,33 +31,33 @@ T = TypeVar("T")
 
 
 MakeLearner: TypeAlias = Callable[[Decoder, LearnerConfig], Learner]
-"""Makes a learner of a model's weights."""
+"""Makes a learner for a model's weights."""
 
 
 def starting_policy(start: Policy, learner: LearnerConfig) -> Policy:
-    """The policy that a stage begins with: the one that it is given, but for weights that are held in 4 bits."""
+    """The stage's initial policy: a copy of the given one, unless its weights are held in 4 bits."""
     return start.frozen() if learner.precision == FOUR_BITS else start
 
 
 class LearnerThread:
-    """The one thread that the learner works in.
+    """The single thread in which the learner works.
 
     Args:
-        threads: Of the arithmetic; the setting belongs to the thread that works.
+        threads: The number of threads for arithmetic; torch applies the setting to the thread that works.
     """
 
     def __init__(self, threads: int) -> None:
         self._executor = ThreadPoolExecutor(1, "learner", torch.set_num_threads, (threads,))
         self.begun = 0
-        """How often it was given work."""
+        """The number of calls of `do` so far."""
 
     async def do(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Do `work` there and wait for it."""
+        """Run `work` in the thread and wait for its result."""
         self.begun += 1
         return await asyncio.wrap_future(self._executor.submit(work, *args, **kwargs))
 
     def close(self) -> None:
-        """End it, when what it is doing is done."""
+        """Stop the thread after its current work."""
         self._executor.shutdown()
 
 
@@ -71,7 +70,7 @@ class Loop(ABC):
 
     @abstractmethod
     def fingerprint(self) -> str:
-        """A hash of everything that decides the result beside the settings."""
+        """A hash of everything besides the settings that decides the result."""
 
     @abstractmethod
     def settings(self) -> dict[str, Json]:
@@ -79,51 +78,51 @@ class Loop(ABC):
 
     @abstractmethod
     def start(self) -> Policy:
-        """The policy that the stage begins with; the stage may change it."""
+        """The stage's initial policy; the stage may change it."""
 
     @abstractmethod
     def share_done(self, progress: StageProgress) -> float:
-        """How much of the stage is done, 0 to 1; it ends at 1."""
+        """The completed share of the stage, 0 to 1; the stage ends at 1."""
 
     @property
     def meter(self) -> CpuMeter:
-        """What counts the stage's processor time; the stage reads it once."""
+        """The counter of the stage's processor time; the stage reads it once."""
         return CpuMeter()
 
     @abstractmethod
     async def open(
         self, policy: Policy, learner: Learner, directory: Path, *, step: int, kept: bytes, held: Mapping[str, Any]
     ) -> None:
-        """Make ready for step number `step`.
+        """Prepare step number `step`.
 
         Args:
-            policy: Whose weights `learner` trains.
-            learner: As it was after the step before.
-            directory: Where the stage may keep logs.
-            step: The first that will be taken.
-            kept: What `keep` gave when that step was next; empty at the beginning.
-            held: And what `hold` gave.
+            policy: The policy whose weights `learner` trains.
+            learner: The learner as it was after the previous step.
+            directory: The stage's folder, for its logs.
+            step: The number of the next step.
+            kept: The result of `keep` before that step; empty at the start.
+            held: The result of `hold` before that step.
         """
 
     @abstractmethod
     async def step(self, thread: LearnerThread, step: int, done: float) -> Metrics:
-        """Take step number `step`, with `done` of the stage behind it."""
+        """Take step number `step`; `done` is the completed share of the stage."""
 
     def doing(self) -> str:
-        """What it is doing now, in a phrase."""
+        """A phrase for the current activity."""
         return "training"
 
     def events(self) -> list[StageEvent]:
-        """What has happened since this was last asked."""
+        """The events since the last call."""
         return []
 
     def keep(self) -> bytes:
-        """What has to be saved beside model and optimiser, as one JSON document; empty where nothing has."""
+        """State to save besides model and optimiser, as one JSON document; empty if there is none."""
         return b""
 
     def hold(self) -> dict[str, Any]:
-        """Tensors that have to be saved beside the learner's; none where nothing has."""
+        """Tensors to save besides the learner's; empty if there are none."""
         return {}
 
     async def close(self) -> None:  # noqa: B027  most have nothing to free
-        """Free what `open` took; called once, also after an error."""
+        """Free what `open` acquired; called once, also after an error."""

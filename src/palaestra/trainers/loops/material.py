@@ -1,4 +1,4 @@
-"""What a run learns from: tasks, and demonstrations of them. The world is reached through Gymnasium alone."""
+"""The tasks of a run, and demonstrations of them. Worlds are accessed only through Gymnasium."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -33,15 +33,15 @@ from palaestra.transcript import transcript_of
 
 
 def tasks_of(config: WorldConfig) -> list[str]:
-    """The ids of the tasks that are learnt from, in order: those that the split lists, then further instances.
+    """The ids of the tasks to train on, in order: those that the split lists, then further instances.
 
     Raises:
-        UnknownNameError: no environment, split or family is called so.
-        ConfigError: the environment does not take the switches, or lists no tasks, or has no further instances.
+        UnknownNameError: an environment, split or family is unknown.
+        ConfigError: the environment rejects the switches, lists no tasks, or has no further instances.
         TaskError: there are no tasks.
     """
     world = open_world(config)
-    # A world of ours has a set of tasks; a benchmark from outside tells its ids itself.
+    # Palaestra's worlds have a task set; external benchmarks list their task ids themselves.
     listing = getattr(world, "task_set", world)
     if not hasattr(listing, "ids"):
         raise ConfigError(f"world.env_id={env_id_of(config)!r}: the environment lists no tasks; give a world's id")
@@ -59,7 +59,8 @@ def tasks_of(config: WorldConfig) -> list[str]:
 def _further_tasks(config: WorldConfig, world: Any, listed: Sequence[str]) -> Iterator[str]:
     """Instances of the families of `listed` that their split does not list.
 
-    Those that a family fails to make are passed over, and those that begin with words that policies are measured on.
+    Instances that a family fails to make are skipped, and so are those whose opening is one that policies are measured
+    on.
     """
     # Any: a world's own set of tasks, which trainers do not import.
     listing: Any = getattr(world, "task_set", None)
@@ -84,19 +85,19 @@ def _is_playable(world: Any, task: str, guard: Guard) -> bool:
 
 
 def openings_of(config: WorldConfig, tasks: Sequence[str]) -> Iterator[tuple[TaskSpec, list[str]]]:
-    """What is known of each task, and what its user says at the beginning."""
+    """The spec of each task, and what its user says at the start."""
     for opening in resets_of(config, tasks):
         yield opening.task, list(of_users(opening.messages))
 
 
 def total_of(config: WorldConfig, task: str) -> float:
-    """What the rubric of a task pays where it is solved; 0 where the environment lists no expectations."""
+    """The reward of a task's rubric for a full solution; 0 if the environment lists no expectations."""
     [opening] = resets_of(config, [task])
     return float(sum(criterion.points for criterion in opening.rubric if criterion.kind == "expect"))
 
 
 def resets_of(config: WorldConfig, tasks: Sequence[str]) -> Iterator[ResetRecord]:
-    """How each task begins."""
+    """The reset record of each task."""
     world = open_world(config)
     try:
         for task in tasks:
@@ -107,17 +108,17 @@ def resets_of(config: WorldConfig, tasks: Sequence[str]) -> Iterator[ResetRecord
 
 
 def comes_with_palaestra(config: WorldConfig) -> bool:
-    """Whether the world and its tasks come with Palaestra, and none are the user's own."""
+    """Whether the world and its tasks come with Palaestra, without tasks of the user's own."""
     env_id = env_id_of(config)
     bundled = env_id not in PACKS or PACKS.find(env_id).name in BUNDLED
     return env_id.startswith("palaestra/") and bundled and not config.switches.get("tasks")
 
 
 def env_id_of(config: WorldConfig) -> str:
-    """The environment id of a world; its pack is registered where the settings name a folder.
+    """The environment id of a world; a pack is registered if the settings name a folder.
 
     Raises:
-        PackError: the folder holds no pack, or one whose id another pack has.
+        PackError: the folder holds no pack, or the pack's id is taken by another pack.
     """
     if config.pack is not None:
         return palaestra.register_world(config.pack)
@@ -135,17 +136,17 @@ def demonstrations_of(
     tasks: Sequence[str] | None = None,
     bar: OpenProgressBar = silent,
 ) -> list[Episode]:
-    """Episodes of somebody who knows: those of `file`, or the oracle's.
+    """Demonstrations: the episodes of `file`, or those of the oracle.
 
     Args:
-        config: The world.
-        file: The episodes, as JSON lines or Parquet.
-        tasks: What the oracle plays; every task that is learnt from if not said.
+        config: The world's settings.
+        file: A file of episodes, as JSON lines or Parquet.
+        tasks: The tasks that the oracle plays. Default: every training task.
         bar: Opens a progress bar.
 
     Raises:
         RecordError: the file cannot be read.
-        TaskError: there are none.
+        TaskError: there are no episodes.
     """
     if file is not None:
         episodes = list(read_columns(file) if file.suffix == ".parquet" else read_episodes(file))
@@ -164,11 +165,11 @@ def demonstrations_of(
 
 
 def worlds_of(config: WorldConfig, action_format: str) -> RolloutWorlds:
-    """Where the worlds that are played in come from.
+    """The worlds in which rollouts are played.
 
     Args:
-        config: Which, and where.
-        action_format: In which the policy's text is read.
+        config: Which world, and where it runs.
+        action_format: The format in which the policy's text is read.
     """
     env_id = env_id_of(config)
     spec = WorldSpec(
@@ -189,13 +190,13 @@ def worlds_of(config: WorldConfig, action_format: str) -> RolloutWorlds:
 
 
 def open_world(config: WorldConfig) -> Any:
-    """The environment behind Gymnasium's wrappers.
+    """The environment inside Gymnasium's wrappers.
 
     Raises:
-        UnknownNameError: no environment is called so.
-        ConfigError: it does not take the switches.
+        UnknownNameError: the environment is unknown.
+        ConfigError: the environment rejects the switches.
     """
-    # Any: what Palaestra's environments add to Gymnasium's interface is known to `gym.make` alone.
+    # Any: only `gym.make` knows what Palaestra's environments add to Gymnasium's interface.
     for module in config.imports:
         import_module(module)
     env_id = env_id_of(config)
@@ -211,12 +212,12 @@ def open_world(config: WorldConfig) -> Any:
 
 
 def initial_policy(config: PolicyConfig, demonstrations: list[Episode], *, seed: int) -> Policy:
-    """The policy that a run begins with: a checkpoint's, or a fresh one with a tokenizer learnt from demonstrations.
+    """The initial policy of a run: a checkpoint, or a new policy with a tokenizer learnt from the demonstrations.
 
     Raises:
         CheckpointError: the checkpoint cannot be read.
-        ConfigError: it is a pretrained model that is not installed.
-        TaskError: a fresh policy is asked for and there are no demonstrations.
+        ConfigError: the checkpoint is a pretrained model that is not installed.
+        TaskError: a new policy is needed and there are no demonstrations.
     """
     if config.checkpoint is not None:
         return load_policy(checkpoint_of(config.checkpoint), format_name=config.format)

@@ -20,7 +20,7 @@ from palaestra.trainers.model.shape import DecoderShape
 from palaestra.trainers.products import frozen_bytes, packed_bytes
 
 _SINGLE = 4
-"""Bytes of a number in single precision; weights, gradients and moments are held in it."""
+"""Bytes of a number in single precision, the precision of weights, gradients and moments."""
 _HALF = 2
 """Bytes of a number in bfloat16."""
 
@@ -107,7 +107,7 @@ def _frozen_weights(shape: DecoderShape) -> int:
 
 
 def _packed_bytes(flow: PrecisionFlow, shape: DecoderShape, *, forms: int) -> int:
-    """Bytes of projections that are quantised; in the invariant mode so many forms in bf16, and the output layer's."""
+    """Bytes of quantised projections; in the invariant mode, `forms` copies in bf16, and the output layer's."""
     assert flow.operands is not None
     if not flow.fixed_order:
         return packed_bytes(flow.operands, shape)

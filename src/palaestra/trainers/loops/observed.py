@@ -1,4 +1,4 @@
-"""A step that is looked at while it is taken: the figures cost no pass of their own. Axes: T tokens."""
+"""Metrics of a training step, taken from its own forward pass. Axes: T tokens."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from palaestra.trainers.objectives import Metrics, PreparedStep
 
 
 class ObservedStep:
-    """A prepared step, which remembers what it was shown.
+    """Records the batches, log-probabilities and entropies that a prepared step passes to its loss.
 
     Args:
         prepared: The step.
@@ -22,22 +22,23 @@ class ObservedStep:
         self._loss = prepared.loss
         self._seen: list[tuple[TokenBatch, Tensor, Tensor]] = []
         self.prepared = replace(prepared, loss=self._look)
-        """The same step, looked at."""
+        """The same step, with a loss that records its inputs."""
 
     def _look(self, logp_T: Tensor, entropy_T: Tensor, batch: TokenBatch) -> tuple[Tensor, Metrics]:
         self._seen.append((batch, logp_T.detach(), entropy_T.detach()))
         return self._loss(logp_T, entropy_T, batch)
 
     def metrics(self, *, version: int) -> Metrics:
-        """How far the weights, of this version, were from those that drew the tokens, and what groups weighed.
+        """Policy metrics of the recorded batches, and difficulty metrics of the groups.
 
-        See `policy_metrics` and `difficulty_metrics`.
+        The policy metrics compare the weights of this version with those that sampled the tokens. See `policy_metrics`
+        and `difficulty_metrics`.
         """
         if not self._seen:
             return {}
         batches, logps, entropies = zip(*self._seen, strict=True)
         batch = concatenate(batches)
-        if (demonstration_R := batch.columns.get(DEMONSTRATION)) is not None:  # no weights drew its tokens
+        if (demonstration_R := batch.columns.get(DEMONSTRATION)) is not None:  # no weights sampled these
             batch = replace(batch, trained_T=batch.trained_T & ~demonstration_R[batch.trajectory_T])
         found = policy_metrics(batch, torch.cat(logps), torch.cat(entropies), version=version)
         return found | difficulty_metrics(self.prepared.batch)

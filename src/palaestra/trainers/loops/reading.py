@@ -88,12 +88,12 @@ def load_config(path: Path, *, settings: Sequence[str] = ()) -> TrainConfig:
 
 
 def read_config(table: Mapping[str, Any], *, where: str = "the settings", set_names: Sequence[str] = ()) -> TrainConfig:
-    """The run that a table of settings describes; raises as `load_config` does.
+    """The run settings in a table; raises as `load_config` does.
 
     Args:
         table: The settings.
-        where: How messages call the place that the settings are from.
-        set_names: Names of settings that are from the command line instead, such as `grpo.steps`.
+        where: The source of the settings, as named in messages.
+        set_names: Names of settings that come from the command line, such as `grpo.steps`.
     """
     single = isinstance(table.get("world"), dict)
     if single:
@@ -140,11 +140,11 @@ def _read_stage(name: str, section: object) -> StageConfig:
 
 
 def _order(stated: object, sections: Mapping[str, object], where: str) -> tuple[str, ...]:
-    """The names of the stages in the order in which they are run.
+    """The names of the stages in the order of the run.
 
     Raises:
-        ConfigError: the order names a stage that has no section, or one twice, or leaves one out; or there is none, and
-            a kind occurs more than once.
+        ConfigError: the order names a stage without a section, names one twice or leaves one out; or there is no order
+            and a kind occurs more than once.
     """
     if stated is None:
         order = default_order(sections)
@@ -155,7 +155,7 @@ def _order(stated: object, sections: Mapping[str, object], where: str) -> tuple[
                 f"{ORDER} = {orjson.dumps(order).decode()}, in the order that you mean"
             )
         return order
-    names: Any = stated  # Any: what the file has; it is looked at next
+    names: Any = stated  # Any: the file's value; checked below
     if not isinstance(stated, list | tuple) or not all(isinstance(name, str) for name in names):
         raise ConfigError(f"{where}: {ORDER}={stated!r}: a list of names of stages")
     order = tuple(names)
@@ -173,14 +173,14 @@ def _order(stated: object, sections: Mapping[str, object], where: str) -> tuple[
 
 
 def config_document(config: TrainConfig) -> bytes:
-    """The settings, whole, with every default said: what a run's folder keeps."""
+    """The complete settings with all defaults, as the run's folder stores them."""
     document = _File(run=config).model_dump(mode="json")["run"]
     stages = document.pop(ORDER)
     return orjson.dumps({**document, ORDER: list(stages), **stages}, option=orjson.OPT_INDENT_2)
 
 
 def _set(table: dict[str, Any], setting: str) -> str:
-    """Put `section.name=VALUE` into the table; gives `section.name`."""
+    """Set `section.name=VALUE` in the table; returns `section.name`."""
     name, equals, text = setting.partition("=")
     *path, last = name.strip().split(".")
     if not equals or not last:
@@ -200,12 +200,12 @@ def _set(table: dict[str, Any], setting: str) -> str:
 
 
 def _lay_over_defaults(kind: type, table: Mapping[str, Any], default: object = None) -> dict[str, Any]:
-    """The table, and what it leaves out of a section whose default differs from the section's own class.
+    """The table, completed from a section's default if that differs from the default of the section's own class.
 
     Args:
         kind: The dataclass that the table describes.
-        table: What was given.
-        default: What stands where nothing is given; `None` for the class's own defaults.
+        table: The given settings.
+        default: The values for settings that are not given; `None` for the class's own defaults.
     """
     laid = {} if default is None else {one.name: getattr(default, one.name) for one in _settings_in(kind)}
     for name, value in table.items():
@@ -220,7 +220,7 @@ def _lay_over_defaults(kind: type, table: Mapping[str, Any], default: object = N
 
 
 def section_of(kind: type, name: str) -> type | None:
-    """The dataclass of a setting that is a section; `None` where it is a value or a list."""
+    """The dataclass of a setting that is a section; `None` if it is a value or a list."""
     hint = get_type_hints(kind)[name]
     options = (hint, *(get_args(hint) if get_origin(hint) in (Union, UnionType) else ()))
     return next((one for one in options if is_dataclass(one) and isinstance(one, type)), None)
@@ -237,12 +237,12 @@ def _default_of(one: Field[Any]) -> object:
 
 
 def _place(loc: tuple[int | str, ...], single: bool) -> tuple[int | str, ...]:  # noqa: FBT001
-    """Where a fault is, as the file has it: a single `[world]` has no number."""
+    """The place of a fault as the file names it: a single `[world]` has no number."""
     return (loc[0], *loc[2:]) if single and len(loc) > 1 and loc[0] == "world" else loc
 
 
 def _describe_all(faults: Sequence[_Fault], where: str, set_names: Sequence[str]) -> str:
-    """Every fault, after the place that its setting is from: the file, or an option `--set`."""
+    """Every fault, after its source: the file, or an option `--set`."""
     origins = {fault: _find_set_name(fault, set_names) for fault in faults}
     of_file = [_describe(fault) for fault, name in origins.items() if name is None]
     of_command = [
@@ -254,9 +254,9 @@ def _describe_all(faults: Sequence[_Fault], where: str, set_names: Sequence[str]
 
 
 def _find_set_name(fault: _Fault, set_names: Sequence[str]) -> str | None:
-    """The name given with `--set` that a fault is about; `None` where there is none.
+    """The name given with `--set` that a fault concerns; `None` without one.
 
-    The rule of a section stands at the section, and names its settings as in `steps=0`.
+    A fault of a section's own rule is reported at the section and names settings as in `steps=0`.
     """
     for name in set_names:
         if f"{fault.place}.".startswith(f"{name}."):

@@ -1,7 +1,7 @@
-"""What a run from rollouts writes down as it goes: every batch that was trained on, and every decision of the engine.
+"""The record of a stage with rollouts: every batch that was trained on, and every decision of the engine.
 
-With the batches a killed run trains again on what it had rolled out, bit for bit, and rolls nothing out twice; with the
-schedule as well a whole run can be gone through again.
+With the batches, a killed run trains on the same rollouts again, bit for bit, without sampling them twice. With the
+schedule, the whole run can be replayed.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,40 +33,40 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedColumn:
-    """A column of a batch, to the bit."""
+    """A column of a batch, stored exactly."""
 
     dtype: Literal["float32", "float64", "int64", "bool"]
     values: list[Any]
-    """Numbers, in lists where a row has several. Any: JSON."""
+    """The numbers, in lists if a row has several. Any: JSON."""
 
     @classmethod
     def of(cls, values: Tensor) -> "RecordedColumn":
-        """A column as it is recorded."""
-        dtype: Any = str(values.dtype).removeprefix("torch.")  # Any: fillers give these types alone
+        """The recorded form of a column."""
+        dtype: Any = str(values.dtype).removeprefix("torch.")  # Any: fillers return only these types
         return cls(dtype=dtype, values=values.tolist())
 
     def tensor(self) -> Tensor:
-        """The column again."""
+        """The column as a tensor."""
         dtype: torch.dtype = getattr(torch, self.dtype)
         return torch.tensor(self.values, dtype=dtype)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedBatch:
-    """The groups that one step was trained on."""
+    """The groups that one step trained on."""
 
     step: int
     groups: list[RolloutGroup]
     pressure: PressureState
-    """How many trajectories the engine was found to carry when they were taken."""
+    """The number of trajectories that the engine could run at once, as measured when the groups were taken."""
     columns: Mapping[str, RecordedColumn] = field(default_factory=dict[str, RecordedColumn])
-    """What fillers gave that are not repeatable."""
+    """Columns whose fillers are not repeatable."""
     branches: list[RolloutGroup] | None = None
-    """Continuations of those of the groups that solved nothing; `None` where none were asked for, or not played yet."""
+    """Continuations of the groups that solved nothing; `None` if none were requested or played yet."""
     cpu_seconds: float = field(default=0.0, compare=False)
     """Processor seconds of the stage when it was recorded; see `CpuMeter`."""
     position: SourcePosition | None = None
-    """What had become of every group; `None` in records of earlier versions."""
+    """The fates of all groups; `None` in records of earlier versions."""
 
     @property
     def whole(self) -> list[RolloutGroup]:
@@ -74,7 +74,7 @@ class RecordedBatch:
         return with_branches(self.groups, self.branches or ())
 
     def tensors(self) -> dict[str, Tensor]:
-        """The columns."""
+        """The columns as tensors."""
         return {name: column.tensor() for name, column in self.columns.items()}
 
 
@@ -95,7 +95,7 @@ class QuarantinedBatch:
     groups: tuple[int, ...]
     """The indices of its groups."""
     tasks: tuple[str, ...]
-    """What they played."""
+    """The ids of the tasks that were played."""
     reason: str
 
 
@@ -112,11 +112,11 @@ class StageRecord:
         self._groups = Log(directory / _GROUPS)
         self._schedule = Log(directory / _SCHEDULE.format(len(_schedules(directory))))
         self.quarantine_file = directory / _QUARANTINE
-        """Where batches are listed that training diverged on."""
+        """The file that lists batches on which training diverged."""
         quarantined = quarantined_batches(directory)
         barred = {(batch.step, batch.groups) for batch in quarantined}
         self.kept: dict[int, RecordedBatch] = {}
-        """What later steps were trained on already, before the process that did it ended."""
+        """Recorded batches of steps from `step` on, which an earlier process has trained on."""
         self.quarantined = quarantined
         """What no step must be trained on."""
         for batch in recorded_batches(directory):
@@ -126,12 +126,12 @@ class StageRecord:
                 self.kept[batch.step] = batch
 
     def batch(self, batch: RecordedBatch) -> None:
-        """Write down what a step trains on; on the disk when this returns."""
+        """Record a step's batch; it is on disk when this returns."""
         self._log.append(orjson.dumps(batch, option=orjson.OPT_NON_STR_KEYS, default=sorted))  # a set has no order
         self._log.sync()
 
     def quarantine(self, step: int, groups: Sequence[RolloutGroup], reason: str) -> None:
-        """Write down that training on these groups diverged; on the disk when this returns."""
+        """Record that training on these groups diverged; it is on disk when this returns."""
         tasks = tuple(sorted({episode.task.id for group in groups for episode in group.episodes}))
         batch = QuarantinedBatch(step=step, groups=_indices(groups), tasks=tasks, reason=reason)
         with Log(self.quarantine_file) as log:
@@ -139,16 +139,16 @@ class StageRecord:
             log.sync()
 
     def group(self, index: int, version: int) -> None:
-        """Write down that a group was begun under weights of a version."""
+        """Record that a group was begun under weights of this version."""
         self._groups.append(orjson.dumps(RecordedGroup(index=index, version=version)))
 
     def event(self, line: bytes) -> None:
-        """Write down a decision of the engine."""
+        """Record a decision of the engine."""
         self._schedule.append(line.rstrip(b"\n"))
 
     def close(self) -> None:
-        """Put everything on the disk."""
-        if not self._schedule.closed:  # by a fault, which somebody was told
+        """Write everything to disk."""
+        if not self._schedule.closed:  # closed early only after a reported fault
             self._schedule.sync()
         self._log.close()
         self._groups.close()
@@ -156,7 +156,7 @@ class StageRecord:
 
 
 def _schedules(directory: Path) -> list[Path]:
-    """Of each process that worked on the run, in order."""
+    """The schedule files of all processes that worked on the run, in order."""
     return sorted(directory.glob(_SCHEDULE.format("*")), key=lambda path: int(path.stem.partition("-")[2]))
 
 
@@ -186,7 +186,7 @@ def quarantined_batches(directory: Path) -> list[QuarantinedBatch]:
 
 
 def recorded_groups(directory: Path) -> list[RecordedGroup]:
-    """The groups that the run in `directory` began, in order; none in records of earlier versions.
+    """The groups that the run in `directory` began, in order; empty for records of earlier versions.
 
     Raises:
         RecordError: a line cannot be read.
@@ -195,7 +195,7 @@ def recorded_groups(directory: Path) -> list[RecordedGroup]:
 
 
 def _read_lines(path: Path, adapter: TypeAdapter[T]) -> list[T]:
-    """The records of a log; none if there is no such file."""
+    """The records of a log; empty if there is no such file."""
     try:
         return [adapter.validate_json(line) for line in (read_log(path) if path.exists() else ())]
     except ValidationError as error:
@@ -203,7 +203,7 @@ def _read_lines(path: Path, adapter: TypeAdapter[T]) -> list[T]:
 
 
 def _episodes(groups: Sequence[RolloutGroup]) -> Iterator[Episode]:
-    """Every trajectory, whatever it is for."""
+    """Every trajectory of the groups, comparisons included."""
     for group in groups:
         yield from group.episodes
         yield from group.comparisons.values()
@@ -220,26 +220,26 @@ _QUARANTINED: TypeAdapter[QuarantinedBatch] = TypeAdapter(QuarantinedBatch)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedRun:
-    """A run that is gone through again."""
+    """A recorded run to replay."""
 
     directory: Path
     schedule: list[bytes]
     batches: Mapping[int, RecordedBatch]
-    """By step."""
+    """The batches by step."""
     fingerprint: str
-    """Of what it worked on."""
+    """The fingerprint of the run; see `Loop.fingerprint`."""
     settings: Mapping[str, Json]
-    """By their full names."""
+    """The settings by their full names."""
     groups: Sequence[RecordedGroup] = ()
-    """Every group that was begun; none in records of earlier versions."""
+    """Every group that was begun; empty for records of earlier versions."""
 
     @classmethod
     def of(cls, directory: Path) -> "RecordedRun":
-        """What the run in `directory` wrote down.
+        """Load the record of the run in `directory`.
 
         Raises:
-            ReplayError: it has no record, or was interrupted: then its engine began more than once.
-            RecordError: it holds no whole checkpoint.
+            ReplayError: there is no record, or the run was interrupted, so that its engine started more than once.
+            RecordError: there is no complete checkpoint.
         """
         schedules = _schedules(directory)
         if len(schedules) != 1:
@@ -256,10 +256,10 @@ class RecordedRun:
         )
 
     def check(self, fingerprint: str, settings: Mapping[str, Json]) -> None:
-        """Hold a run that is to replay this one to what this one was asked to do.
+        """Check that a replay has the same fingerprint and settings as this run.
 
         Raises:
-            ReplayError: it is asked for something else.
+            ReplayError: the fingerprint differs, or a setting that decides the exact result.
         """
         changes = [change for change in compare_settings(self.settings, settings) if change.rule.ends_replay]
         if changes:
@@ -272,15 +272,15 @@ class RecordedRun:
             )
 
     def start_versions(self) -> dict[int, int]:
-        """By index of each group that is on record: the version of the weights when it began."""
+        """The version of the weights at the start of each recorded group, by the group's index."""
         taken = {group.index: group.version for batch in self.batches.values() for group in batch.groups}
         return taken | {group.index: group.version for group in self.groups}
 
     def of_step(self, step: int) -> RecordedBatch:
-        """What step number `step` was trained on.
+        """The batch of step number `step`.
 
         Raises:
-            ReplayError: the run did not come so far.
+            ReplayError: the run has no such step.
         """
         if step not in self.batches:
             raise ReplayError(f"the run to replay ends before step {step}; ask for {len(self.batches)} steps")
@@ -288,15 +288,15 @@ class RecordedRun:
 
 
 def share_of_time(progress: StageProgress, cpu_seconds: float, replay: RecordedRun | None) -> float:
-    """How much of a stage is done that ends by processor time, 0 to 1.
+    """The completed share of a stage that ends by processor time, 0 to 1.
 
-    A replay takes the steps that were taken then, however long they take now.
+    A replay takes as many steps as the recorded run, regardless of its own time.
     """
     return progress.cpu_seconds / cpu_seconds if replay is None else progress.step / len(replay.batches)
 
 
 def check_same(groups: list[RolloutGroup], expected: list[RolloutGroup], step: int) -> None:
-    """Hold what a replay rolled out to what was rolled out then, token by token.
+    """Compare a replay's rollouts with the recorded ones, token by token.
 
     Raises:
         ReplayError: they differ; the message names the first trajectory that does.

@@ -132,8 +132,8 @@ class GrpoConfig(GroupStageConfig):
         self.check_rollouts()
         if self.play.top_p != 1:
             raise ValueError(
-                f"play.top_p={self.play.top_p}: the learner scores tokens under the whole distribution, and ratios to "
-                "those that drew them would be off; train with 1, and narrow it when you evaluate"
+                f"play.top_p={self.play.top_p}: the learner scores tokens under the whole distribution, so ratios "
+                "would be wrong; train with 1, and use a lower value only in evaluation"
             )
         if self.probe < 0 or self.probe_prompts < 2:
             raise ValueError(

@@ -1,6 +1,6 @@
-"""The rollouts of a stage: engine, worlds and groups, what is written down of them, and what a save keeps.
+"""The rollouts of a stage: engine, worlds and groups, their record, and their part of a save.
 
-What a stage learns from them is its own business.
+How a stage trains on them is defined in its loop.
 """
 
 import asyncio
@@ -43,26 +43,26 @@ from palaestra.trainers.rollouts.world import RolloutWorlds
 from palaestra.transcript import AgentTranscript
 
 AskColumns = Callable[[list[RolloutGroup], int], dict[str, Tensor]]
-"""The columns of a step's groups that are not repeatable, to be recorded."""
+"""Gives the columns of a step's groups that are not repeatable, to be recorded."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepRollouts:
-    """What a step learns from."""
+    """The data that a step trains on."""
 
     groups: list[RolloutGroup]
     columns: Mapping[str, Tensor]
-    """Those that are recorded."""
+    """The recorded columns."""
     branches: list[RolloutGroup] | None
-    """Continuations of those of the groups that solved nothing; `None` where the stage does not branch."""
+    """Continuations of the groups that solved nothing; `None` if the stage does not branch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RolloutState:
-    """What a save keeps of rollouts."""
+    """The part of a save that holds the rollouts."""
 
     further: bytes
-    """A JSON object with what the loop adds."""
+    """The loop's own entries, as a JSON object."""
     source: SourceState
     pressure: PressureState
 
@@ -77,14 +77,14 @@ class StageRollouts:
     """The rollouts of one stage, from `open` to `close`.
 
     Args:
-        config: How they come about.
+        config: The stage's settings.
         plan: What each group plays.
-        chooser: What the plan chooses tasks by, where it learns from results.
-        brancher: Plans how groups that solved nothing are gone on from, where they are.
-        noise: Of the weights that draw, where they have some.
-        worlds: Opens the worlds that they are played in.
-        replay: A run to go through again.
-        say: Told of faults of worlds and engine, and of groups that are left out.
+        chooser: Chooses tasks for the plan, if they depend on results.
+        brancher: Plans the continuations of groups that solved nothing, if the stage branches.
+        noise: Noise on the sampling weights, if there is any.
+        worlds: Opens the worlds in which the tasks are played.
+        replay: A run to replay.
+        say: Called with faults of worlds and engine, and with groups that are left out.
     """
 
     def __init__(
@@ -110,16 +110,16 @@ class StageRollouts:
         self._say = say
         self._opened = AsyncExitStack()
         self.meter = CpuMeter()
-        """What counts the stage's processor time."""
+        """The counter of the stage's processor time."""
         self._settled: _RolloutState | None = None
         self._chosen: Metrics = {}
         self._branched: Metrics = {}
         self._noisy: Metrics = {}
         self._events: list[StageEvent] = []
         self._update_bytes = 0
-        """Of the last new weights."""
+        """Bytes of the last update of the weights."""
         self.phase = "opening the worlds"
-        """What the stage is doing, in a phrase; "rollouts" while it waits for groups."""
+        """A phrase for the current activity; "rollouts" while the stage waits for groups."""
 
     async def open(
         self,
@@ -132,22 +132,22 @@ class StageRollouts:
         refill: int = 0,
         solutions: Mapping[str, AgentTranscript] | None = None,
     ) -> None:
-        """Make engine and worlds; rollouts begin when a step first needs some that are not recorded.
+        """Create engine and worlds; rollouts start when a step first needs some that are not recorded.
 
-        Of a stage that goes on, `recall` comes before.
+        If the stage resumes, `recall` comes first.
 
         Args:
-            policy: Whose turns are drawn.
-            weights: Its weights after the step before.
+            policy: The policy whose turns are sampled.
+            weights: Its weights after the previous step.
             directory: The stage's folder.
-            step: The first that will be taken.
+            step: The number of the next step.
             wanted: See `GroupSource`.
             refill: See `GroupSource`.
             solutions: See `RolloutPool`.
 
         Raises:
-            ConfigError: a solution leaves no room for a trajectory of full length.
-            ReplayError: a replay was interrupted before.
+            ConfigError: a solution leaves too little room for a full trajectory.
+            ReplayError: the replay was interrupted earlier.
         """
         solutions = solutions or {}
         config, stack = self._config, self._opened
@@ -188,14 +188,14 @@ class StageRollouts:
         await self._update(weights, step)
 
     def recall(self, directory: Path, step: int) -> None:
-        """Take in what came of the steps before, where tasks or forks are chosen by it.
+        """Read the results of earlier steps, if tasks or forks are chosen by them.
 
         Args:
             directory: The stage's folder.
-            step: The first that will be taken.
+            step: The number of the next step.
 
         Raises:
-            CheckpointError: a step's batch is not on record.
+            CheckpointError: the batch of a step is not recorded.
         """
         if not step or (self._chooser is None and self._brancher is None):
             return
@@ -212,19 +212,19 @@ class StageRollouts:
                 self._brancher.observe(before[number].branches or ())
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from what `state` gave; before the first batch."""
+        """Restore the result of `state`; call it before the first batch."""
         self._source.restore(load_state(orjson.dumps(state["source"])))
         self._pool.pressure.restore(PressureState(**state["pressure"]))
 
     async def batch(
         self, step: int, *, asked: frozenset[str] = frozenset(), ask: AskColumns | None = None
     ) -> StepRollouts:
-        """What step number `step` trains on: what is recorded for it, or comes.
+        """The groups that step number `step` trains on, recorded or new.
 
         Args:
-            step: Which.
+            step: The number of the step.
             asked: The columns that are not repeatable.
-            ask: Gives them.
+            ask: Computes those columns.
         """
         came = await self._come(step, asked, ask)
         if self._chooser is not None:
@@ -239,11 +239,11 @@ class StageRollouts:
 
     async def _come(self, step: int, asked: frozenset[str], ask: AskColumns | None) -> StepRollouts:
         self.phase = "rollouts"
-        # Where the age of rollouts is exact those of later steps were begun at a recorded one, and have to be again.
+        # If the age of rollouts is exact, later steps' rollouts began at a recorded step and have to be sampled again.
         recorded = None if self._drains else self.record.kept.get(step)
         if recorded is not None and recorded.position is not None:
             return await self._again(recorded, recorded.position, asked, ask)
-        self.record.kept.clear()  # later steps follow from this one
+        self.record.kept.clear()  # later steps depend on this one
         for batch in self.record.quarantined:
             if skipped := self._source.skip(batch.groups):
                 text = f"step {batch.step + 1}: {skipped} groups are left out, since training on them diverged"
@@ -266,7 +266,7 @@ class StageRollouts:
     async def _again(
         self, recorded: RecordedBatch, position: SourcePosition, asked: frozenset[str], ask: AskColumns | None
     ) -> StepRollouts:
-        """What is recorded for a step, and what it lacks: the run was stopped then, or a model that judges failed."""
+        """The recorded batch of a step, completed if the run stopped or a judge failed before it was complete."""
         step, groups, branches, columns = recorded.step, recorded.groups, recorded.branches, recorded.tensors()
         self._source.retake(groups, position)
         self.meter.catch_up(recorded.cpu_seconds)
@@ -281,10 +281,10 @@ class StageRollouts:
         return StepRollouts(groups=groups, columns=columns, branches=branches)
 
     async def _branch(self, groups: list[RolloutGroup], step: int) -> list[RolloutGroup] | None:
-        """Go on from the groups that solved nothing.
+        """Play continuations of the groups that solved nothing.
 
-        Where this is interrupted, a run whose state is settled takes the step anew, with the engine's schedule as it
-        was. Other runs keep the groups, for they are taken.
+        If this is interrupted, a run whose state is settled repeats the step with the same engine schedule. Other runs
+        record the groups, because they have been taken from the source.
         """
         if self._brancher is None:
             return None
@@ -308,7 +308,7 @@ class StageRollouts:
         step: int,
         asked: frozenset[str],
     ) -> dict[str, Tensor]:
-        """The columns that have to be recorded; where they cannot be had the groups are, for they are taken."""
+        """The columns to record. If they fail, the groups are still recorded: they left the source."""
         if not asked or ask is None:
             return {}
         self.phase = f"filling in {', '.join(sorted(asked))}"
@@ -339,11 +339,11 @@ class StageRollouts:
         )
 
     async def advance(self, weights: Weights | None, version: int) -> None:
-        """A step was trained.
+        """Continue after a training step.
 
         Args:
-            weights: As they are now; `None` where those that draw stay as they are.
-            version: How many steps were trained.
+            weights: The current weights; `None` if the sampling weights do not change.
+            version: The number of training steps so far.
         """
         if weights is not None:
             in_flight = "keep" if self._config.in_flight == "drain" else self._config.in_flight
@@ -351,17 +351,17 @@ class StageRollouts:
         self._source.advance(version)
 
     async def _update(self, weights: Weights, version: int, *, in_flight: InFlight = "keep") -> None:
-        """Have the engine draw with these weights, and with noise where there is some."""
+        """Set the engine's sampling weights, with noise if the stage has any."""
         given = weights if self._noise is None else self._noise.add(weights, version)
         await self._engine.update_weights(given, version, in_flight=in_flight)
         self._update_bytes = sum(weight.nbytes for weight in given.values())
 
     def drop_older(self, version: int) -> None:
-        """Drop every group that was begun under weights older than `version`."""
+        """Drop every group that began under weights older than `version`."""
         self._source.drop_older(version)
 
     def quarantine(self, step: int, groups: Sequence[RolloutGroup], error: str) -> str:
-        """Write down that training on these groups diverged; what to say of it."""
+        """Record that training on these groups diverged; returns the message for the error."""
         self.record.quarantine(step, groups, error)
         return (
             f"{error}. Its batch is in {self.record.quarantine_file}: the same command goes on from the last save "
@@ -369,7 +369,7 @@ class StageRollouts:
         )
 
     def report_event(self, name: str, text: str) -> None:
-        """Say it at once, and keep it for the trackers."""
+        """Report an event at once, and keep it for the trackers."""
         self._say(text)
         self._events.append(StageEvent(name=name, text=text))
 
@@ -383,12 +383,12 @@ class StageRollouts:
         self.report_event("fault", text)
 
     def events(self) -> list[StageEvent]:
-        """What has happened since this was last asked."""
+        """The events since the last call."""
         happened, self._events = self._events, []
         return happened
 
     def doing(self) -> str:
-        """Training, or how far the rollouts are."""
+        """The current activity: training, or the progress of the rollouts."""
         if self.phase != "rollouts":
             return self.phase
         counts = self._source.counts()
@@ -399,7 +399,7 @@ class StageRollouts:
         )
 
     def metrics(self) -> Metrics:
-        """How rollouts are doing, what has become of every trajectory and group, and where sampling went."""
+        """Metrics of the rollouts: counts of trajectories and groups, and where sampling time went."""
         gauge, engine = self._source.gauge(), self._engine.stats()
         bytes_of = {"memory/engine_weights": engine.weight_bytes, "memory/engine_keys_and_values": engine.cache_bytes}
         return {
@@ -418,14 +418,13 @@ class StageRollouts:
         }
 
     def keep(self, further: Callable[[], Mapping[str, Any]]) -> bytes:
-        """What a save keeps: complete groups, trajectories under way, and what `further` adds."""
+        """The state for a save: complete groups, trajectories in progress, and the entries of `further`."""
         return (self._settled or self._state(further())).dump()
 
     def settle(self, further: Callable[[], Mapping[str, Any]]) -> None:
-        """Note the state between two steps, before any rollout of the next one has begun.
+        """Store the state between two steps, before any rollout of the next step begins.
 
-        A synchronous run, or one that drains, that is stopped in its rollouts takes that step anew, and so comes to the
-        same end.
+        A synchronous or draining run that is stopped during rollouts repeats that step, and so reaches the same result.
         """
         if self._config.limits.staleness == 0 or self._drains:
             self._settled = self._state(further())
@@ -436,7 +435,7 @@ class StageRollouts:
         )
 
     async def close(self) -> None:
-        """End the rollouts, the engine and the worlds."""
+        """Stop the rollouts, and close the engine and the worlds."""
         await self._opened.aclose()
 
 

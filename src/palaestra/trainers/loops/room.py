@@ -1,7 +1,7 @@
-"""Whether what a policy reads fits: trajectories into model and engine, prompts and demonstrations into both.
+"""Checks that prompts, trajectories and demonstrations fit the context of the model and the engine.
 
-A prompt that leaves no room for a turn would be a trajectory without a turn, and a demonstration that is too long would
-train positions that the model never reads. Both are refused before a run's folder is made.
+A prompt without room for a turn would give a trajectory without turns. A demonstration that is too long would train
+positions that the model never reads. Both are refused before the run's folder is made.
 """
 
 from collections.abc import Sequence
@@ -24,10 +24,10 @@ _SHORTER = (
 
 
 def check_context(name: str, config: GroupStageConfig, shape: DecoderShape) -> None:
-    """Refuse trajectories of stage `name` that are longer than model and engine take.
+    """Refuse trajectories of stage `name` that are longer than model or engine allow.
 
     Raises:
-        ConfigError: the message says which setting to change.
+        ConfigError: a limit is too high; the message names the setting to change.
     """
     play, engine = config.play, config.engine
     if play.context > shape.context:
@@ -50,10 +50,10 @@ def check_context(name: str, config: GroupStageConfig, shape: DecoderShape) -> N
 
 
 def check_prompts(name: str, config: GroupStageConfig, policy: Policy, worlds: RunWorlds) -> None:
-    """Refuse worlds whose prompts leave no room for a turn, going by a few tasks of several families.
+    """Refuse worlds whose prompts leave no room for a turn, judged by a few tasks of several families.
 
     Raises:
-        ConfigError: the message says how many tokens the prompt has, and the way out.
+        ConfigError: a prompt is too long; the message gives its tokens and what to do.
     """
     context, reads = config.play.context, policy.model.shape.context
     for opening in worlds.sample_openings():
@@ -68,15 +68,15 @@ def check_prompts(name: str, config: GroupStageConfig, policy: Policy, worlds: R
 
 
 def prompt_tokens(opening: ResetRecord, codec: Codec) -> int:
-    """The tokens of a prompt, up to where the policy begins to write."""
+    """The number of tokens of a prompt, up to the start of the policy's turn."""
     return len(codec.encode(codec.format.rendering().opening(opening.messages, opening.tools)))
 
 
 def check_demonstrations(demonstrations: Sequence[Episode], policy: Policy) -> None:
-    """Refuse demonstrations that are longer than the policy reads.
+    """Refuse demonstrations that are longer than the policy's context.
 
     Raises:
-        ConfigError: the message names the longest and its tokens.
+        ConfigError: a demonstration is too long; the message names the longest and its tokens.
     """
     reads = policy.model.shape.context
     sizes = [len(demonstration(transcript_of(episode), policy.codec).ids) for episode in demonstrations]

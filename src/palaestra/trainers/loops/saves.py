@@ -1,8 +1,8 @@
-"""Saves of a stage: what they hold, and how they are written while training goes on.
+"""Saves of a stage: their content, and how they are written during training.
 
-A save is a folder: the policy in Hugging Face's layout, the moments of the optimiser, how far the stage is, and what
-the stage keeps besides. With adapters it holds those alone; the weights that they adapt never change and stand once
-beside the saves, in `base`. The last save of a stage holds the whole policy with adapters too.
+A save is a folder: the policy in Hugging Face's layout, the optimiser's moments, the progress, and the state of the
+stage's loop. With adapters it holds only those; the weights that they adapt never change and are stored once, in `base`
+beside the saves. The last save of a stage always holds the whole policy.
 """
 
 import asyncio
@@ -40,14 +40,14 @@ _STEPS = "steps"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SaveConfig:
-    """When a stage is saved. It is saved at its end too, and when it is asked to stop."""
+    """When to save a stage. It is also saved at its end, and when it is asked to stop."""
 
     every: int = 1
-    """Steps from one save to the next; where the one before is still being written, the next waits for a later step."""
+    """Steps between saves; if the previous save is still being written, the next one waits for a later step."""
     minutes: float | None = 10.0
-    """Minutes after which it is saved however many steps were taken; `None` counts steps alone."""
+    """Minutes after which a save is due regardless of steps; `None` counts only steps."""
     background: bool = True
-    """Whether training goes on while a save is written, which takes the memory of weights and moments once more."""
+    """Whether training continues while a save is written; this takes a second copy of weights and moments in memory."""
 
     def __post_init__(self) -> None:
         if self.every < 1:
@@ -58,30 +58,30 @@ class SaveConfig:
 
 @dataclass(kw_only=True)
 class StageProgress:
-    """How far a stage is."""
+    """The progress of a stage."""
 
     config: str
-    """A hash of what the stage works on; see `Loop.fingerprint`."""
+    """A hash of the stage's inputs; see `Loop.fingerprint`."""
     step: int = 0
-    """Steps that are done."""
+    """The number of completed steps."""
     seconds: float = 0.0
-    """Spent on them, over all runs of the stage."""
+    """Seconds of wall-clock time for these steps, over all runs of the stage."""
     cpu_seconds: float = 0.0
-    """The same in processor time of the training process, all of its threads; worker processes are not counted."""
+    """Processor seconds of the training process, over all its threads; worker processes are not counted."""
     history: list[Metrics] = field(default_factory=list[Metrics])
-    """A row for each step."""
+    """One row per step."""
     settings: dict[str, Any] = field(default_factory=dict[str, Any])
-    """Of the stage, by their full names. Any: plain JSON."""
+    """The stage's settings, by their full names. Any: plain JSON."""
 
 
 _READER = TypeAdapter(StageProgress)
 
 
 def read_progress(saved: Path) -> StageProgress:
-    """How far the stage is whose checkpoint stands at `saved`.
+    """The progress of the stage whose checkpoint is at `saved`.
 
     Raises:
-        RecordError: there is no whole one.
+        RecordError: there is no complete save.
     """
     whole = find_whole_save(saved)
     try:
@@ -92,19 +92,19 @@ def read_progress(saved: Path) -> StageProgress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageSnapshot:
-    """A stage between two steps, as a save holds it."""
+    """The state of a stage between two steps, as a save stores it."""
 
     codec: Codec
     shape: DecoderShape
     weights: Mapping[str, Tensor] | None
-    """The whole policy's; `None` where adapters alone are saved."""
+    """The weights of the whole policy; `None` if only adapters are saved."""
     adapters: "Adapters | None"
     trained: Mapping[str, Tensor]
-    """What the optimiser moves, by name."""
+    """The trained tensors, by name."""
     moments: Mapping[str, Mapping[str, Tensor]]
-    """Of the optimiser, by the same names."""
+    """The optimiser's moments, by the same names."""
     steps: int
-    """Of the optimiser."""
+    """The optimiser's step count."""
     progress: bytes
     kept: bytes
     held: Mapping[str, Any]
@@ -114,7 +114,7 @@ class StageSnapshot:
         """Write the files of a save into a folder.
 
         Raises:
-            OSError: the disk refuses.
+            OSError: writing to disk fails.
         """
         if self.weights is not None:
             save_weights(self.shape, self.weights, directory)
@@ -125,7 +125,7 @@ class StageSnapshot:
         with convert_to_disk_errors(directory):
             save_file({**flat, _STEPS: torch.tensor(self.steps)}, directory / _OPTIMISER)
         if self.held:
-            into = BytesIO()  # torch hides what the disk says of a file of its own
+            into = BytesIO()  # torch hides the system's error for a file of its own
             torch.save(self.held, into)
             (directory / _HELD).write_bytes(into.getvalue())
         (directory / _PROGRESS).write_bytes(self.progress)
@@ -142,17 +142,17 @@ def take_snapshot(
     copy: bool,
     whole: bool,
 ) -> StageSnapshot:
-    """The stage as it is.
+    """Take a snapshot of the stage's state.
 
     Args:
-        policy: Whose weights `learner` trains.
-        learner: What is trained.
-        progress: How far the stage is.
-        kept: What `Loop.keep` gave.
-        held: What `Loop.hold` gave.
-        copy: Whether the next step may begin before the snapshot is written. A copy takes the memory of the weights and
-            of both moments once more.
-        whole: Whether to hold the whole policy where adapters are trained.
+        policy: The policy whose weights `learner` trains.
+        learner: The stage's learner.
+        progress: The stage's progress.
+        kept: The result of `Loop.keep`.
+        held: The result of `Loop.hold`.
+        copy: Whether the next step may begin before the snapshot is written. This takes a second copy of the weights
+            and of both moments in memory.
+        whole: Whether to include the whole policy if adapters are trained.
     """
     state = learner.state(copy=copy)
     weights: Mapping[str, Tensor] | None = state["weights"]
@@ -174,23 +174,23 @@ def take_snapshot(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SavedStage:
-    """What a stage goes on from."""
+    """The state from which a stage resumes."""
 
     progress: StageProgress
     kept: bytes
     held: Mapping[str, Any]
     state: Mapping[str, Any]
-    """For `Learner.restore`."""
+    """The state for `Learner.restore`."""
     directory: Path
-    """The save that is whole: the last, or the one before it."""
+    """The complete save: the last one, or the one before it."""
 
 
 def restore(saved: Path) -> SavedStage:
-    """The newest whole save at `saved`.
+    """The newest complete save at `saved`.
 
     Raises:
         RecordError: there is none.
-        OSError: a file of it cannot be read.
+        OSError: a file of the save cannot be read.
     """
     whole = find_whole_save(saved)
     flat = load_file(whole / _OPTIMISER)
@@ -211,10 +211,10 @@ def restore(saved: Path) -> SavedStage:
 
 
 class Saver:
-    """Writes the saves of a stage, one at a time, in a thread of its own.
+    """Writes the saves of a stage in its own thread, one at a time.
 
     Args:
-        saved: Where saves go; the one before stays beside it.
+        saved: The folder of the save; the previous one stays beside it.
     """
 
     def __init__(self, saved: Path) -> None:
@@ -223,10 +223,10 @@ class Saver:
         self._writing: asyncio.Future[None] | None = None
 
     def is_free(self) -> bool:
-        """Whether a save can be begun at once.
+        """Whether a save can begin at once.
 
         Raises:
-            StorageError: the disk refused the last one; the save before it stands.
+            StorageError: writing the last save failed; the save before it is intact.
         """
         if self._writing is not None and self._writing.done():
             self._writing.result()
@@ -234,15 +234,15 @@ class Saver:
         return self._writing is None
 
     def begin(self, snapshot: StageSnapshot) -> None:
-        """Write a snapshot beside whatever else is done; the one before must be written."""
+        """Start to write a snapshot in the background; the previous one must be complete."""
         assert self._writing is None, "one save is written at a time"
         self._writing = asyncio.wrap_future(self._executor.submit(self._write, snapshot))
 
     async def finish(self) -> None:
-        """Wait for the save that is being written, if one is.
+        """Wait for the save in progress, if there is one.
 
         Raises:
-            StorageError: the disk refused it; the save before it stands.
+            StorageError: writing failed; the save before it is intact.
         """
         if self._writing is not None:
             writing, self._writing = self._writing, None
@@ -253,7 +253,7 @@ class Saver:
             snapshot.write(temporary)
 
     def close(self) -> None:
-        """Wait for what is being written, and write nothing more. What became of it is nobody's any more."""
+        """Wait for the save in progress and stop the thread. An error of that save is ignored."""
         self._executor.shutdown()
         if self._writing is not None and self._writing.done():
             self._writing.exception()
@@ -263,7 +263,7 @@ def save_base(policy: Policy, directory: Path) -> None:
     """Write the policy that adapters are trained on, once, beside the saves.
 
     Raises:
-        StorageError: the disk refuses.
+        StorageError: writing to disk fails.
     """
     if not (directory / BASE).is_dir():
         with saving(directory / BASE) as temporary:

@@ -1,8 +1,8 @@
-"""Expert iteration and rejection sampling: the policy acts, and learns to write again what solved its tasks.
+"""Expert iteration and rejection sampling: the policy is trained on its own episodes that solved their tasks.
 
-Expert iteration (Anthony et al. 2017, arXiv:1705.08439) does so in rounds, each with the policy of the round before.
-Rejection sampling draws all rounds with the policy that the stage begins with, and imitates afterwards. Both mix
-demonstrations in. What is imitated follows from the batches that are on the disk, so a save holds nothing of it.
+Expert iteration (Anthony et al. 2017, arXiv:1705.08439) does so in rounds, each sampled with the policy of the round
+before. Rejection sampling samples all rounds with the initial policy, and imitates afterwards. Both add demonstrations.
+The imitated sequences follow from the recorded batches, so a save does not hold them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -43,28 +43,28 @@ from palaestra.transcript import transcript_of
 
 
 class SelfImitationLoop(Loop):
-    """Rounds of rollouts, and imitation of what they solved.
+    """Rounds of rollouts, and imitation of the episodes that solved their tasks.
 
     A step of expert iteration is a round: rollouts and the optimiser steps after them. A step of rejection sampling is
-    a round of rollouts or, behind the last of those, one optimiser step.
+    a round of rollouts or, after the last round, one optimiser step.
 
     Args:
-        config: Which of the two, and how.
-        tasks: References of tasks to learn from, in an order that does not matter.
-        worlds: Opens the worlds that they are played in.
-        seed: Of the draws.
-        start: The policy to begin with; it is copied.
-        demonstrations: Episodes of somebody who knows; there are some unless the settings ask for none.
-        name: Of the stage; another name draws other noise and another order. Without one it is the kind's.
-        world: What decides the worlds' answers besides the tasks, for the fingerprint.
-        say: Told of faults of worlds and engine.
-        replay: A run to go through again.
-        guard: Refuses to train on what policies are measured on.
-        shares: How many of the tasks are each world's, and its weight; all of one if left out.
-        chooser: Chooses tasks by what came of earlier groups, where the settings ask for it.
+        config: The settings of either kind of stage.
+        tasks: References of the tasks to train on; their order has no effect.
+        worlds: Opens the worlds in which the tasks are played.
+        seed: Random seed.
+        start: The initial policy; it is copied.
+        demonstrations: Demonstration episodes; required unless the settings use none.
+        name: The stage's name; random streams and task order depend on it. Default: the name of the kind.
+        world: Everything besides the tasks that decides the worlds' answers, for the fingerprint.
+        say: Called with faults of worlds and engine.
+        replay: A run to replay.
+        guard: Refuses to train on tasks that policies are measured on.
+        shares: The number of tasks of each world, and its weight. Default: all tasks are of one world.
+        chooser: Chooses tasks by the results of earlier groups, if the settings ask for it.
 
     Raises:
-        TaskError: there are no tasks, or no demonstrations where some are asked for.
+        TaskError: there are no tasks, or demonstrations are required and missing.
         ContaminationError: a demonstration is of a task that policies are measured on.
     """
 
@@ -121,7 +121,7 @@ class SelfImitationLoop(Loop):
         self._alarms = Alarms(config.alarms) if isinstance(config, ExpertConfig) else None
 
     def fingerprint(self) -> str:
-        """A hash of the tasks, the world, the demonstrations, the seed and the beginning."""
+        """A hash of the tasks, the world, the demonstrations, the seed and the initial policy."""
         shown = [episode.digest() for episode in self._demonstrations]
         parts = [self.name, self._tasks, self._world, self._seed, self._start.digest(), shown]
         return digest([*parts, *([self._shares] if self._shares else [])])
@@ -133,29 +133,29 @@ class SelfImitationLoop(Loop):
         return flat_settings(dumped, kind, setting_prefix(self.name, self._kind))
 
     def start(self) -> Policy:
-        """The policy to begin with: a copy, unless it is frozen and adapters are trained."""
+        """The initial policy: a copy, unless it is frozen and adapters are trained."""
         return self._start if self.learner.lora is not None else self._start.copy()
 
     @property
     def _rounds(self) -> int | None:
-        """The rounds of rollouts before imitation; `None` where imitation follows each."""
+        """The rounds of rollouts before imitation; `None` if imitation follows each round."""
         return self._config.rounds if isinstance(self._config, RejectionConfig) else None
 
     def share_done(self, progress: StageProgress) -> float:
-        """The share of the steps, rounds of rollouts included, or of the time where that is what there is."""
+        """The completed share of the steps, rounds included, or of the time if that ends the stage."""
         if isinstance(self._config, ExpertConfig) and self._config.cpu_seconds is not None:
             return share_of_time(progress, self._config.cpu_seconds, self._replay)
         return progress.step / (self._config.steps + (self._rounds or 0))
 
     @property
     def meter(self) -> CpuMeter:
-        """See `Loop`; rollouts on record count what they cost when they were played."""
+        """See `Loop`; recorded rollouts count with the time that they took when they were played."""
         return self._rollouts.meter
 
     async def open(
         self, policy: Policy, learner: Learner, directory: Path, *, step: int, kept: bytes, held: Mapping[str, Any]
     ) -> None:
-        """Collect what earlier steps kept, tokenise the demonstrations and make engine and worlds."""
+        """Restore the examples of earlier steps, tokenise the demonstrations, and create engine and worlds."""
         del held
         if self._replay is not None:
             self._replay.check(self.fingerprint(), self.settings())
@@ -163,7 +163,7 @@ class SelfImitationLoop(Loop):
         self._rollouts.recall(directory, step if self._rounds is None else min(step, self._rounds))
         if step:
             before = {batch.step: batch for batch in recorded_batches(directory) if batch.step < step}
-            for _, batch in sorted(before.items()):  # a step that was quarantined has a later batch as well
+            for _, batch in sorted(before.items()):  # a quarantined step has a later batch as well
                 self._examples.add(batch.whole)
         tokens = [demonstration(transcript_of(episode), policy.codec) for episode in self._demonstrations]
         self._shown = draw_of_demonstrations(self._demonstrations, tokens)
@@ -178,7 +178,7 @@ class SelfImitationLoop(Loop):
             self._rollouts.settle(self._further)
 
     async def step(self, thread: LearnerThread, step: int, done: float) -> Metrics:
-        """A round, or an optimiser step."""
+        """Take a round, or an optimiser step."""
         if self._rounds is not None and step >= self._rounds:
             self._sampling = False
             return {**self._examples.metrics(), **await thread.do(self._imitate, step, [done])}
@@ -212,13 +212,13 @@ class SelfImitationLoop(Loop):
 
     @property
     def _decay(self) -> list[float]:
-        """How much of the imitation of a round is done before each of its optimiser steps, 0 to 1."""
+        """The share of a round's imitation that is done before each of its optimiser steps, 0 to 1."""
         updates = self._config.updates if isinstance(self._config, ExpertConfig) else 1
         return [update / updates for update in range(updates)]
 
     @staticmethod
     def _measure(groups: Sequence[RolloutGroup]) -> Metrics:
-        """The figures of a round's episodes, and `groups/solved`, the share of groups that solved their task."""
+        """The metrics of a round's episodes, and `groups/solved`, the share of groups that solved their task."""
         whole = [group for group in groups if group.episodes]
         episodes = [episode for group in whole for episode in group.episodes]
         metrics = rollout_metrics(episodes)
@@ -227,14 +227,14 @@ class SelfImitationLoop(Loop):
         return metrics
 
     def _imitate(self, step: int, shares: Sequence[float]) -> Metrics:
-        """Optimiser steps on batches of what was kept and of demonstrations.
+        """Train on batches of kept examples and demonstrations.
 
-        `loss` and `gradient_norm` are means over them, and `tokens` is their sum; nothing is trained where there is
-        nothing to imitate.
+        `loss` and `gradient_norm` are means over the optimiser steps, and `tokens` is their sum. Without any example or
+        demonstration nothing is trained.
 
         Args:
-            step: Of the stage.
-            shares: For each optimiser step, how far the learning rate has fallen on its way to a tenth, 0 to 1.
+            step: The number of the stage's step.
+            shares: For each optimiser step, how far the learning rate has fallen towards a tenth, 0 to 1.
         """
         own = BalancedDraw({name: [one.tokens for one in kept] for name, kept in self._examples.families.items()})
         found: list[Metrics] = []
@@ -253,7 +253,7 @@ class SelfImitationLoop(Loop):
         }
 
     def _batch(self, own: BalancedDraw, stream: Stream) -> list[Tokens]:
-        """The sequences of an optimiser step: demonstrations alone while nothing was kept, and none without either."""
+        """The sequences of an optimiser step: only demonstrations until examples are kept; empty without both."""
         shown = self._config.demonstrations_per_batch if len(own) else self._config.batch
         shown = shown if len(self._shown) else 0
         return [
@@ -262,17 +262,17 @@ class SelfImitationLoop(Loop):
         ]
 
     def doing(self) -> str:
-        """Imitating, or how far the rollouts are."""
+        """The current activity: imitation, or the progress of the rollouts."""
         return self._rollouts.doing() if self._sampling else "imitating what was kept"
 
     def events(self) -> list[StageEvent]:
-        """Alarms, faults of worlds, groups that were dropped or left out."""
+        """Alarms, faults of worlds, and groups that were dropped or left out."""
         return self._rollouts.events()
 
     def keep(self) -> bytes:
-        """The state of the alarms and of the rollouts, as long as there are any."""
+        """The state of the alarms and of the rollouts, while there are any."""
         return self._rollouts.keep(self._further) if self._sampling else b""
 
     async def close(self) -> None:
-        """End the rollouts, the engine and the worlds."""
+        """Stop the rollouts, and close the engine and the worlds."""
         await self._rollouts.close()

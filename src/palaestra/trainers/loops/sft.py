@@ -1,4 +1,4 @@
-"""Supervised fine-tuning: the policy learns to write what the demonstrations wrote."""
+"""Supervised fine-tuning: the policy is trained to write the text of demonstrations."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -27,20 +27,20 @@ from palaestra.transcript import transcript_of
 
 
 class SftLoop(Loop):
-    """A batch of demonstrations a step.
+    """Each step trains on a batch of demonstrations.
 
     Args:
-        config: How.
-        demonstrations: Episodes of somebody who knows, with calls.
-        seed: Of the order.
-        start: The policy to begin with; it is copied.
-        name: Of the stage; another name draws another order.
-        guard: Refuses demonstrations of what policies are measured on.
-        shares: How many of them are each world's, and its weight; all of one if left out.
+        config: The stage's settings.
+        demonstrations: Demonstration episodes with tool calls.
+        seed: Random seed of the order.
+        start: The initial policy; it is copied.
+        name: The stage's name; the order depends on it.
+        guard: Refuses demonstrations of tasks that policies are measured on.
+        shares: The number of demonstrations of each world, and its weight. Default: all are of one world.
 
     Raises:
         TaskError: there are no demonstrations.
-        ContaminationError: one is of a task that policies are measured on.
+        ContaminationError: a demonstration is of a task that policies are measured on.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class SftLoop(Loop):
         self._deal = WeightedDeal(self._shares, size=config.batch, stream=Stream.root(name, seed))
 
     def fingerprint(self) -> str:
-        """A hash of the demonstrations, the seed and the beginning."""
+        """A hash of the demonstrations, the seed and the initial policy."""
         parts = [self.name, self._seed, [episode.digest() for episode in self._episodes]]
         return digest([*parts, self._start.digest(), *([self._shares] if len(self._shares) > 1 else [])])
 
@@ -79,11 +79,11 @@ class SftLoop(Loop):
         return flat_settings(dumped, SftConfig, setting_prefix(self.name, "sft"))
 
     def start(self) -> Policy:
-        """The policy to begin with: a copy, unless it is frozen and adapters are trained."""
+        """The initial policy: a copy, unless it is frozen and adapters are trained."""
         return self._start if self.learner.lora is not None else self._start.copy()
 
     def share_done(self, progress: StageProgress) -> float:
-        """The share of the steps, or of the time where that is what there is."""
+        """The completed share of the steps, or of the time if that ends the stage."""
         if self._config.cpu_seconds is not None:
             return progress.cpu_seconds / self._config.cpu_seconds
         return progress.step / self._config.steps
@@ -97,7 +97,7 @@ class SftLoop(Loop):
         self._tokens = [demonstration(transcript_of(episode), policy.codec) for episode in self._episodes]
 
     async def step(self, thread: LearnerThread, step: int, done: float) -> Metrics:
-        """One batch of demonstrations."""
+        """Train on one batch of demonstrations."""
         lr = self.learner.lr * min(1.0, (step + 1) / max(1, self._config.warmup_steps)) * (1 - 0.9 * done)
         return await thread.do(self._learning.step, self._objective.prepare(self._batch(step)), lr=lr)
 

@@ -1,4 +1,4 @@
-"""A stage at work: its steps, one after the other, its saves, and its end, asked for or not."""
+"""Runs a stage step by step, saves it, and ends it when it is complete or a stop is requested."""
 
 import asyncio
 import time
@@ -38,12 +38,12 @@ _BEAT_SECONDS = 5.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageResult:
-    """A stage that has come to its end."""
+    """The result of a completed stage."""
 
     policy: Policy
     progress: StageProgress
     directory: Path
-    """Its last save: a checkpoint in Hugging Face's layout."""
+    """The last save: a checkpoint in Hugging Face's layout."""
 
 
 def run_loop(
@@ -60,21 +60,21 @@ def run_loop(
     """Run a stage to its end, from its last save if there is one.
 
     Args:
-        loop: What to do.
-        directory: Its folder: `checkpoint` and `checkpoint.previous` inside it, and what the loop and trackers log.
-        threads: Of the arithmetic, for the learner and for what else there is.
-        trackers: Each opens a tracker in a folder, for steps from a number on.
+        loop: What the stage does at each step.
+        directory: The stage's folder: `checkpoint`, `checkpoint.previous`, and logs of the loop and the trackers.
+        threads: Threads for arithmetic, in the learner and elsewhere.
+        trackers: Each opens a tracker in a folder, given the number of steps already done.
         learners: Makes the learner, in this process or spread over several.
-        amend: Whether settings may differ from the save's that change what later steps learn.
+        amend: Whether settings that change what later steps learn may differ from those of the save.
         bar: Opens a progress bar.
-        say: Told, in a sentence, where the stage goes on from.
+        say: Called with a message about the step from which the stage resumes.
 
     Raises:
-        CheckpointError: the save there is of other settings, or no save of it is whole.
-        StorageError: the disk refuses; the last save stands.
-        DivergedError: the loss is no number; the last save stands.
-        InfrastructureError: worlds or engine failed more than can be borne; the last save stands.
-        StoppedError: the process was asked to stop; the stage is saved as it was after its last whole step.
+        CheckpointError: the save has other settings, or there is no complete save.
+        StorageError: writing to disk fails; the last save is intact.
+        DivergedError: the loss is not a number; the last save is intact.
+        InfrastructureError: worlds or engine failed more often than allowed; the last save is intact.
+        StoppedError: the process was asked to stop; the stage is saved as it was after its last complete step.
     """
     torch.set_num_threads(threads)
     return asyncio.run(_run(loop, directory, threads, trackers, learners, amend, bar, say))
@@ -132,7 +132,7 @@ async def _run(
 
 
 class _Stage:
-    """A stage under way: its steps, one after the other, and its saves."""
+    """A running stage: its steps, in order, and its saves."""
 
     def __init__(
         self,
@@ -153,19 +153,19 @@ class _Stage:
         self._meter = loop.meter
         self._due = False
         self.saved = progress.step
-        """The step of the last save that stands."""
+        """The step of the last complete save."""
         self._writing = progress.step
         self._saved_at = time.monotonic()
 
     async def step(self, done: float) -> Metrics | None:
-        """Take the next step; `None` where it was asked to stop before anything of it was trained."""
+        """Take the next step; `None` if a stop was requested before its training began."""
         begun, idle = time.monotonic(), self._thread.begun
         self._meter.begin(self.progress.cpu_seconds)
         taken = asyncio.ensure_future(self._loop.step(self._thread, self.progress.step, done))
         asked = asyncio.ensure_future(self.stop.wait())
         try:
             await asyncio.wait({taken, asked}, return_when=asyncio.FIRST_COMPLETED)
-            if not taken.done() and self._thread.begun == idle:  # later the weights are between two steps
+            if not taken.done() and self._thread.begun == idle:  # later, the weights are in the middle of a step
                 taken.cancel()
             metrics = await taken
         except asyncio.CancelledError:
@@ -179,17 +179,17 @@ class _Stage:
         seconds = time.monotonic() - begun
         self.progress.seconds += seconds
         self.progress.cpu_seconds = self._meter.read()
-        if (tokens := metrics.get(DRAWN, metrics.get("tokens"))) is not None:  # without rollouts, those trained on
+        if (tokens := metrics.get(DRAWN, metrics.get("tokens"))) is not None:  # without rollouts: trained tokens
             metrics["speed/tokens"] = tokens / seconds
         row = {**metrics, "step": self.progress.step, "seconds": round(self.progress.seconds, 3)}
         self.progress.history.append(row)
         return row
 
     async def save_if_due(self, *, last: bool) -> None:
-        """Begin a save where one is due and none is being written; the last is waited for.
+        """Start a save if one is due and none is in progress; the last save is awaited.
 
         Raises:
-            StorageError: the disk refused this one or the one before.
+            StorageError: writing this save or the one before failed.
         """
         config = self._loop.save
         minutes = (time.monotonic() - self._saved_at) / 60
@@ -206,7 +206,7 @@ class _Stage:
                 self.saved = self._writing
 
     async def save(self, *, whole: bool) -> None:
-        """Save now, and return when the save stands."""
+        """Save now, and wait until the save is complete."""
         await self._saver.finish()
         self._saver.begin(await self._snapshot(copy=False, whole=whole))
         await self._saver.finish()
@@ -214,7 +214,7 @@ class _Stage:
 
     @contextmanager
     def beating(self, reporter: StageReporter) -> Generator[None]:
-        """Say every now and then what the stage is doing, where nothing else is said."""
+        """Report the stage's activity regularly while nothing else is reported."""
 
         async def beat() -> None:
             while True:
@@ -242,7 +242,7 @@ class _Stage:
         )
 
     def close(self) -> None:
-        """End both threads, when what they are doing is done."""
+        """Stop both threads after their current work."""
         self._thread.close()
         self._saver.close()
 
@@ -280,7 +280,7 @@ def _resume(
             "an objective, or of an earlier version; give another folder, or remove it to begin anew"
         )
     found.progress.settings = loop.settings()
-    policy = loop.start()  # what adapters are added to; the learner's state holds all weights that it trains
+    policy = loop.start()  # adapters are added to it; the state holds all trained weights
     learner = learners(policy.model, loop.learner)
     learner.restore(found.state)
     progress = found.progress
@@ -295,7 +295,7 @@ def _resume(
 
 
 def _merge_trained(policy: Policy, learner: Learner) -> Policy:
-    """The policy as it is now, adapters worked in and shares put together."""
+    """The current policy, with adapters merged and shards joined."""
     if learner.in_place:
         return policy
     merged = policy.copy()

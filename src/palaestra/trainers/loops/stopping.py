@@ -13,7 +13,7 @@ class StopRequest:
 
     def __init__(self) -> None:
         self.signal: signal.Signals | None = None
-        """By which signal; `None` where nobody has."""
+        """The signal that requested it; `None` without a request."""
         self._asked = asyncio.Event()
 
     def ask(self, number: signal.Signals) -> None:

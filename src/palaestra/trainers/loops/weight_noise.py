@@ -87,7 +87,7 @@ def _add_normal(gain_C: Tensor, deviation: float, generator: torch.Generator) ->
 def check_weight_noise(noise: WeightNoiseConfig, *, steps: int | None, corrects: bool, invariant: bool) -> None:
     """Refuse settings with which noise would have no effect, or the objective would not account for it.
 
-    Args:
+    noise: The stage's weight noise.
         noise: Of the stage.
         steps: The stage's steps; `None` if tokens or time end it.
         corrects: Whether the objective corrects for different log-probabilities of the rollouts.

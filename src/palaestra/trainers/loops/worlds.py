@@ -1,4 +1,4 @@
-"""The worlds of a run: the tasks to learn from, and where they are played."""
+"""The worlds of a run: the tasks to train on, and where they are played."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -32,7 +32,7 @@ from palaestra.trajectory import Episode
 
 
 class RunWorlds:
-    """The worlds that a run learns in, one or several.
+    """The worlds that a run trains in, one or several.
 
     A task's reference is its id, which begins with the world's id. If the world's settings have a `name`, it comes
     first, as in "noisy:storefront/refund/0001".
@@ -41,7 +41,7 @@ class RunWorlds:
         configs: The worlds' settings.
 
     Attributes:
-        tasks: The references of all tasks to learn from, world by world.
+        tasks: The references of all training tasks, world by world.
         shares: The number of tasks of each world, and its weight.
 
     Raises:

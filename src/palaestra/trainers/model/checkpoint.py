@@ -76,7 +76,7 @@ def save_decoder(decoder: Decoder, directory: Path) -> None:
     """Write `config.json` and `model.safetensors`, as `load_decoder` and transformers read them.
 
     Raises:
-        OSError: the disk refuses the write.
+        OSError: writing to disk fails.
     """
     weights = {name: weight.detach() for name, weight in decoder.unfrozen().state_dict().items()}
     save_weights(decoder.shape, weights, directory)
@@ -86,7 +86,7 @@ def save_weights(shape: DecoderShape, weights: Mapping[str, Tensor], directory: 
     """Write the files of `save_decoder` from weights by name; if they are tied, without the output layer's.
 
     Raises:
-        OSError: the disk refuses the write.
+        OSError: writing to disk fails.
     """
     left_out = {OUTPUT} if shape.tied else set[str]()
     weights = {name: weight.contiguous() for name, weight in weights.items() if name not in left_out}

@@ -101,7 +101,7 @@ def _row(path: Path, number: int, line: bytes) -> JsonObject:
     try:
         row: object = orjson.loads(line)
     except orjson.JSONDecodeError as error:
-        raise RecordError(f"{path}, line {number}: no JSON ({error}); delete the line to go on") from error
+        raise RecordError(f"{path}, line {number}: no JSON ({error}); delete the line to continue") from error
     if not isinstance(row, dict) or not isinstance(cast("JsonObject", row).get("step"), int):
         raise RecordError(f"{path}, line {number}: no step's figures; give a folder that holds no other {path.name}")
     return cast("JsonObject", row)

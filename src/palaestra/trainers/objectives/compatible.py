@@ -75,7 +75,7 @@ def check_refill(recipe: Recipe, parts: Iterable[Part]) -> None:
     """
     if recipe.refill < 0:
         raise ConfigError(
-            f"refill={recipe.refill}: so many groups may be replaced for each that is taken; give 0 or more"
+            f"refill={recipe.refill}: the number of replaced groups per group must not be negative; give 0 or more"
         )
     if recipe.refill and not any(one.each_group for one in parts):
         raise ConfigError(

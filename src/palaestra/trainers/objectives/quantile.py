@@ -5,16 +5,16 @@ from torch import Tensor
 
 
 def quantile(value_X: Tensor, share: float) -> Tensor:
-    """The value that a share of all lies below, a scalar, between neighbours in proportion (numpy's default).
+    """The value below which a share of all values lies, a scalar, interpolated linearly (numpy's default).
 
     `torch.quantile` refuses more than 16 million values.
 
     Args:
-        value_X: Finite or not, in any order.
-        share: From 0, the least, to 1, the greatest.
+        value_X: The values, finite or not, in any order.
+        share: From 0 for the least to 1 for the greatest.
 
     Returns:
-        0 where there is no value; exactly the value where neighbours are equal.
+        0 without values; exactly the value if the neighbours are equal.
     """
     assert 0 <= share <= 1, f"share {share} of a whole"
     if not len(value_X):

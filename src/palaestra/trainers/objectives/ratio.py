@@ -1,4 +1,4 @@
-"""The probability of sampled tokens under the trained weights, over that under an anchor. Axes: N trained tokens."""
+"""The ratio of sampled tokens' probabilities: trained weights over an anchor. Axes: N trained tokens."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -9,9 +9,9 @@ from torch import Tensor
 from palaestra.trainers.data.batch import TokenBatch
 
 Anchor: TypeAlias = Literal["rollout", "old", "none"]
-"""The weights that drew the tokens, those that the batch's first step began with, or the trained ones themselves."""
+"""The weights that sampled the tokens, the weights before the batch's first step, or the trained weights themselves."""
 Granularity: TypeAlias = Literal["token", "turn", "sequence", "product"]
-"""A token's ratio; the geometric mean over its turn's or its trajectory's tokens; their product over the trajectory."""
+"""A token's ratio; the geometric mean over its turn or its trajectory; or the product over the trajectory."""
 
 _MOST = 20.0
 _MOST_OF_MEANS = 10.0
@@ -21,20 +21,20 @@ _MOST_OF_MEANS = 10.0
 class RatioConfig:
     """The ratio that a trust region uses.
 
-    Ratios of more than a token are GSPO-token's (arXiv:2507.18071, section 4.3): log s = sg[log s] + logp - sg[logp],
-    whose value is the sequence's at every token and whose gradient is the token's own, so that advantages may differ
-    from token to token. Over a sequence of one advantage, in the mean over its tokens, it is GSPO.
+    Ratios of more than a token are those of GSPO-token (arXiv:2507.18071, section 4.3): log s = sg[log s] + logp -
+    sg[logp]. The value at every token is that of the sequence, and the gradient is the token's own, so advantages may
+    differ between tokens. With one advantage per sequence, and the mean over its tokens, it is GSPO.
     """
 
     anchor: Anchor = "rollout"
     granularity: Granularity = "token"
 
     def requires(self) -> frozenset[str]:
-        """The columns it reads."""
+        """The columns that it reads."""
         return frozenset({"old_T"} if self.anchor == "old" else ())
 
     def anchor_logp(self, logp_T: Tensor, batch: TokenBatch) -> Tensor:
-        """Log-probabilities under the anchor, without gradient, [T]; read at trained tokens only."""
+        """Log-probabilities under the anchor, without gradient, [T]; only those of trained tokens are used."""
         match self.anchor:
             case "rollout":
                 return batch.logprob_T.detach()
@@ -44,12 +44,12 @@ class RatioConfig:
                 return logp_T.detach()
 
     def log_ratio(self, logp_N: Tensor, anchor_N: Tensor, batch: TokenBatch) -> Tensor:
-        """The logarithm of each trained token's ratio, within +-20 (means within 10 above), [N]; gradients flow.
+        """The logarithm of each trained token's ratio, within +-20 (means: at most 10), [N]; gradients flow.
 
         Args:
-            logp_N: Of each trained token under the trained weights.
-            anchor_N: And under the anchor.
-            batch: Whole trajectories, whose trained tokens these are.
+            logp_N: Log-probability of each trained token under the trained weights.
+            anchor_N: The same under the anchor.
+            batch: Whole trajectories with these trained tokens.
         """
         off_N = (logp_N - anchor_N).clamp(-_MOST, _MOST)
         if self.granularity == "token":

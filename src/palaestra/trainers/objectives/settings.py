@@ -1,4 +1,4 @@
-"""What settings make: a function as it is, or a frozen dataclass whose fields are its settings and whose call is it."""
+"""Creates parts from settings: a function as it is, or a frozen dataclass whose fields are its settings."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields
@@ -12,14 +12,14 @@ from palaestra.errors import ConfigError
 from palaestra.validation import plain_rule
 
 TO_BE_SAID = "to be said"
-"""In place of the default of a setting that has none."""
+"""Shown instead of the default of a setting without one."""
 
 
 def setting_defaults(make: Callable[..., Any]) -> dict[str, str]:
-    """The names of the settings of a function or class, each with its default in words; a function has none."""
+    """The names of the settings of a function or class, each with its default in words; empty for a function."""
     if not isinstance(make, type):
         return {}
-    found: Any = make  # Any: a dataclass of anybody's
+    found: Any = make  # Any: any dataclass, including a user's
     return {
         one.name: TO_BE_SAID if one.default is MISSING and one.default_factory is MISSING else f"{one.default}"
         for one in fields(found)
@@ -28,16 +28,16 @@ def setting_defaults(make: Callable[..., Any]) -> dict[str, str]:
 
 
 def make_with_settings(make: Callable[..., Any], settings: Mapping[str, Any], *, where: str, hint: str) -> Any:
-    """The function itself, or an object of the class with these settings. Any: of anybody's class.
+    """The function itself, or an object of the class with these settings. Any: of any class.
 
     Args:
-        make: Which.
-        settings: By name.
-        where: What errors call it.
+        make: The function or class.
+        settings: The settings, by name.
+        where: Its name in errors.
         hint: Where its settings are listed, for errors.
 
     Raises:
-        ConfigError: a setting is unknown, lacks a value, or is not what it should be.
+        ConfigError: a setting is unknown, lacks a value, or has an invalid value.
     """
     known = setting_defaults(make)
     for setting in settings:
@@ -60,6 +60,6 @@ def make_with_settings(make: Callable[..., Any], settings: Mapping[str, Any], *,
 
 
 def describe_fault(fault: ErrorDetails) -> str:
-    """A fault that pydantic found, in words."""
+    """The message for a fault that pydantic found."""
     place = ".".join(map(str, fault["loc"]))
     return f"{place + ': ' if place else ''}{plain_rule(fault['msg'])} (it is {fault['input']!r})"

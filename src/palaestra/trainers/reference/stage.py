@@ -90,7 +90,7 @@ def run_stage(
 
     Raises:
         CheckpointError: the existing save has other settings, or no save is whole.
-        StorageError: the disk refuses the write; the last save stays valid.
+        StorageError: writing to disk fails; the last save stays valid.
     """
     sweep(directory)
     learner, progress = _resume(stage, directory, say)

@@ -177,7 +177,7 @@ def regrown(group: GroupState, plan: GroupPlan, rule: GroupRule) -> tuple[OpenGr
     if growing.planned != group.size:
         raise CheckpointError(
             f"group {group.index} plays {growing.planned} trajectories, and {group.size} were planned when it was "
-            "saved; go on with the plan that the run began with"
+            "saved; resume with the plan of the run"
         )
     while len(growing.members) < len(group.members):
         growing.add()
@@ -186,7 +186,7 @@ def regrown(group: GroupState, plan: GroupPlan, rule: GroupRule) -> tuple[OpenGr
         if member.job.trajectory != saved.trajectory:
             raise CheckpointError(
                 f"group {group.index} plays {member.job.trajectory}, and {saved.trajectory} was saved; "
-                "go on with the plan that the run began with"
+                "resume with the plan of the run"
             )
         member.fate, member.episode = saved.fate, saved.episode
         if saved.begun is not None:

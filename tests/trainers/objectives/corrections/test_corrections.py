@@ -135,7 +135,7 @@ def test_none_goes_with_a_ratio_to_the_rollout(name: str) -> None:
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda: TokenTis(cap=0.5), "cap=0.5: tokens of which nothing is off weigh 1"),
+        (lambda: TokenTis(cap=0.5), "cap=0.5: tokens without a mismatch have weight 1"),
         (lambda: SequenceTis(cap=0.5), "cap=0.5"),
         (lambda: IcePop(low=1.5), "low=1.5, high=5.0: 1, the weight"),
         (lambda: IcePop(high=0.9), "high=0.9"),

@@ -1,4 +1,4 @@
-"""The side of Palaestra: starts the container of a program, and ends both."""
+"""The Docker backend: starts the container of a program, and ends both."""
 
 import marshal
 import os
@@ -21,26 +21,26 @@ if TYPE_CHECKING:  # the SDK belongs to the extra `docker`
     from palaestra.tools.sandbox.docker.engine import DockerEngine
 
 IMAGE = "palaestra-sandbox:1"
-"""The image that programs run in; its number changes with what `image/` makes."""
+"""The image for programs; its number changes with the content of `image/`."""
 _IMAGE_FOLDER = Path(__file__).with_name("image")
 _PATIENCE = 60.0
-"""Seconds in which a container must have started, and one that is to end must have ended."""
+"""Seconds for a container to start, and to end."""
 _LOOK = 5.0
-"""Seconds after which a container that says nothing is asked for at the engine."""
+"""Seconds without a message after which the engine is asked about a container."""
 _PACKAGE = "palaestra.tools.sandbox"
 _MODULES = (
     "guest.channel", "guest.virtual", "guest.runner", "namespaces.libc", "namespaces.privileges", "namespaces.seccomp",
     "namespaces.view", "docker.guard",
 )  # fmt: skip
-"""What the guard is made of, each after those that it imports."""
+"""The modules of the guard, each after those that it imports."""
 
 
 class DockerSandbox(Sandbox):
-    """Programs in Docker containers of their own; see the package's text for what is covered.
+    """Runs programs in separate Docker containers; see the package's text for what is covered.
 
     Args:
-        limits: What each program may use.
-        image: The image that programs run in.
+        limits: The limits of each program.
+        image: The image for programs.
     """
 
     name = "docker"
@@ -51,7 +51,7 @@ class DockerSandbox(Sandbox):
         self._checked = False
 
     def check(self) -> None:
-        """Remove what killed processes left, and run an empty program, once.
+        """Remove the remains of killed processes, and run an empty program, once.
 
         Raises:
             CapabilityError: the SDK, the engine, the image or a feature is missing; the message names it.
@@ -112,7 +112,7 @@ class DockerSandbox(Sandbox):
 
 
 class _DockerGuest(Guest):
-    """A container: its guard, and the program behind it."""
+    """A container: its guard and the program."""
 
     def __init__(self, container: str, pipes: HostPipes) -> None:
         self._container = container
@@ -122,10 +122,10 @@ class _DockerGuest(Guest):
         self._heard = bytearray()
 
     def wait_until_ready(self) -> None:
-        """Wait until the program is shut in; a guest that cannot be is closed.
+        """Wait until the program is isolated; on failure, the guest is closed.
 
         Raises:
-            DockerEngineError: something is missing.
+            DockerEngineError: a feature is missing.
         """
         said, engine, began = "", _engine(), time.monotonic()
         while not said and time.monotonic() - began < _PATIENCE:
@@ -162,7 +162,7 @@ class _DockerGuest(Guest):
         self._pipes.close()
 
     def _read_line(self, patience: float = _PATIENCE) -> str:
-        """The next line of the guard's; empty where it ends, or says nothing in time."""
+        """The guard's next line; empty if it ends, or sends nothing in time."""
         poll = select.poll()
         poll.register(self._pipes.status, select.POLLIN)
         while b"\n" not in self._heard:
@@ -177,7 +177,7 @@ class _DockerGuest(Guest):
 
 
 def remove_orphans() -> None:
-    """Remove containers and pipes of processes that are gone."""
+    """Remove containers and pipes of processes that have ended."""
     engine = _engine()
     for container, owner in engine.labelled_containers(owners.OWNER).items():
         if owners.is_orphaned(owner):
@@ -186,7 +186,7 @@ def remove_orphans() -> None:
 
 
 def _send(life: int, limits: SandboxLimits) -> None:
-    """Put down what the guard will run; a pipe holds it."""
+    """Write the job for the guard into a pipe, which buffers it."""
     inner = {"cpu_s": limits.cpu_s, "memory_mib": limits.memory_mib, "open_files": limits.open_files}
     data = marshal.dumps({"sources": _sources(), "limits": inner}, 2)
     os.set_blocking(life, False)
@@ -195,7 +195,7 @@ def _send(life: int, limits: SandboxLimits) -> None:
 
 @lru_cache(maxsize=1)
 def _sources() -> Sequence[tuple[str, str | None]]:
-    """The modules of the guard, folders first."""
+    """The modules of the guard; packages come first."""
     parts = _PACKAGE.split(".")
     folders = [".".join(parts[: n + 1]) for n in range(len(parts))]
     folders += [f"{_PACKAGE}.{name}" for name in ("guest", "namespaces", "docker")]
@@ -208,10 +208,10 @@ def _source(module: str) -> str:
 
 
 def _engine() -> "DockerEngine":
-    """The engine.
+    """The Docker engine.
 
     Raises:
-        DockerEngineError: it cannot be asked from here.
+        DockerEngineError: it is not available.
     """
     try:
         from palaestra.tools.sandbox.docker.engine import DockerEngine  # noqa: PLC0415  the SDK is an extra

@@ -1,6 +1,6 @@
-"""What a container runs: it takes the guard's source from Palaestra, so that an image holds an interpreter alone.
+"""The program of a container: it reads the guard's source from Palaestra, so that an image holds only an interpreter.
 
-Its text is the interpreter's `-c`. A folder of Palaestra's is made known by its name; what stands above is not run.
+Its text is the interpreter's `-c`. Palaestra's packages are registered by name; their own code is not run.
 """
 
 import marshal
@@ -10,7 +10,7 @@ from types import ModuleType
 
 
 def read_exactly(descriptor: int, size: int) -> bytes:
-    """So many bytes of a pipe; the process ends where there are none to come."""
+    """Exactly `size` bytes of a pipe; the process ends if the pipe ends first."""
     data = bytearray()
     while len(data) < size:
         part = os.read(descriptor, size - len(data))
@@ -21,7 +21,7 @@ def read_exactly(descriptor: int, size: int) -> bytes:
 
 
 def make_module(name: str, source: str | None) -> ModuleType:
-    """A module of a source; a folder where there is none."""
+    """A module with this source, or a package without one."""
     module = ModuleType(name)
     if source is None:
         module.__path__ = []

@@ -1,6 +1,6 @@
-"""The Docker Engine, as this backend needs it: the one file that imports the SDK.
+"""The parts of the Docker Engine that this backend needs; only this file imports the SDK.
 
-Each request goes over a connection of its own, so threads and forked processes share none.
+Each request has its own connection, so threads and forked processes share none.
 """
 
 import socket
@@ -18,17 +18,17 @@ from palaestra.tools.sandbox.docker.engine_error import DockerEngineError
 from palaestra.tools.sandbox.docker.hardening import ContainerConfig
 
 _SECONDS = 60
-"""In which the engine answers a request."""
+"""Seconds for the engine to answer a request."""
 _LOCAL = ("unix://", "http+unix://")
 _FAULTS = (DockerException, RequestException, OSError)
 _NEWEST = "1.44"
-"""The newest version of the engine's interface that is asked for."""
+"""The newest version of the engine's interface that is requested."""
 _GOING = (404, 409)
-"""What the engine answers of a container that is gone, or that it is removing."""
+"""The engine's answers about a container that is gone or being removed."""
 
 
 class DockerEngine:
-    """The engine that `DOCKER_HOST` and its like name.
+    """The engine that `DOCKER_HOST` and related variables name.
 
     Raises:
         DockerEngineError: it is on another machine.
@@ -50,12 +50,12 @@ class DockerEngine:
             return True
 
     def security_options(self) -> tuple[str, ...]:
-        """What the engine says that it shuts containers in with."""
+        """The engine's security options for containers."""
         with self._connection() as client:
             return tuple(client.info().get("SecurityOptions") or ())
 
     def start_container(self, config: ContainerConfig) -> str:
-        """Start a container; its id."""
+        """Start a container; returns its id."""
         with self._connection() as client:
             made: str = client.create_container_from_config(config)["Id"]
             try:
@@ -75,7 +75,7 @@ class DockerEngine:
                 return False
 
     def remove_container(self, container: str) -> None:
-        """End a container and remove it, whatever it does. One that is gone, or is going, is left alone."""
+        """End a container and remove it, whatever it does. One that is gone or being removed is ignored."""
         with self._connection() as client:
             try:
                 client.remove_container(container, force=True)
@@ -84,7 +84,7 @@ class DockerEngine:
                     raise
 
     def labelled_containers(self, label: str) -> dict[str, str]:
-        """The containers that have a label, with its value."""
+        """The containers with a label, each with the label's value."""
         with self._connection() as client:
             found: list[dict[str, Any]] = client.containers(all=True, filters={"label": label})
             return {one["Id"]: one["Labels"][label] for one in found}
@@ -94,7 +94,7 @@ class DockerEngine:
         """A client of the SDK for one request. Any: it has no types.
 
         Raises:
-            DockerEngineError: nobody answers, or the answer is an error.
+            DockerEngineError: the engine does not answer, or its answer is an error.
         """
         client: Any = None
         try:
@@ -113,10 +113,10 @@ class DockerEngine:
 
 
 def _knock(address: str) -> None:
-    """Connect to the engine's socket and hang up: where that fails, the SDK would leave a socket open.
+    """Connect to the engine's socket and close it: on failure, the SDK would leave a socket open.
 
     Raises:
-        OSError: nobody answers.
+        OSError: nothing listens.
     """
     with socket.socket(socket.AF_UNIX) as knock:
         knock.connect(address.partition("://")[2])
@@ -124,7 +124,7 @@ def _knock(address: str) -> None:
 
 @lru_cache(maxsize=8)
 def _version(address: str) -> str:
-    """The version of its interface that the engine and the SDK both speak."""
+    """The version of the interface that both the engine and the SDK support."""
     settings: Any = {**kwargs_from_env(), "base_url": address}
     client = docker.APIClient(**settings, version=_NEWEST, timeout=_SECONDS)
     try:

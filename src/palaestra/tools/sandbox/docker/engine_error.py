@@ -1,5 +1,5 @@
-"""What the Docker Engine, or the way to it, did not do."""
+"""The error of the Docker Engine and its connection."""
 
 
 class DockerEngineError(Exception):
-    """Something that the sandbox needs is missing; the message names it, so that it reads after "misses"."""
+    """A requirement of the sandbox is missing. The message names it and reads well after "misses"."""

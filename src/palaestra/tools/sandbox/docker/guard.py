@@ -1,7 +1,7 @@
-"""The first process of a container: it starts the program, ends it with Palaestra, and says how it ended.
+"""The first process of a container: it starts the program, ends it with Palaestra, and reports how it ended.
 
-It writes one line to the pipe `status` when the program is shut in, `ready`, and one when it has ended: `end STATUS
-MICROSECONDS`; `missing WHAT` where the program could not be shut in. The program is its child, and the only one.
+It writes one line to the pipe `status` when the program is isolated, `ready`, and one when it has ended: `end STATUS
+MICROSECONDS`; or `missing WHAT` if the program could not be isolated. The program is its only child.
 """
 
 import fcntl
@@ -14,17 +14,17 @@ from palaestra.tools.sandbox.namespaces import libc, privileges, seccomp, view
 _FOLDER = "/channel"
 _REQUESTS, _ANSWERS, STATUS = 3, 4, 5
 _FREE = 32
-"""From here on, no descriptor is in use."""
+"""The first unused descriptor."""
 REFUSED = ("tgkill",)
-"""Beside the usual: the program is not the first process here, which no signal of its own can end."""
+"""Refused in addition: the program is not process 1 here, so its own signals could end it."""
 
 
 def main(life: int, limits: dict[str, int]) -> None:
-    """Start the program, guard it, and say how it ended.
+    """Start the program, guard it, and report how it ended.
 
     Args:
-        life: The pipe that ends when Palaestra wants the program to end, or is gone.
-        limits: As `limit_resources` takes them.
+        life: The pipe that ends when Palaestra ends the program, or has ended itself.
+        limits: The arguments of `limit_resources`.
     """
     status = os.open(f"{_FOLDER}/status", os.O_WRONLY)
     requests, output = (os.open(f"{_FOLDER}/{name}", os.O_WRONLY) for name in ("requests", "output"))
@@ -35,7 +35,7 @@ def main(life: int, limits: dict[str, int]) -> None:
         _arrange(requests, answers, output, status)
         try:
             _enter(limits)
-        except BaseException as error:  # it must not go on as a second guard
+        except BaseException as error:  # it must not continue as a second guard
             _say(f"missing {error}", STATUS)
         os._exit(1)
     for descriptor in (requests, answers, output):
@@ -44,14 +44,14 @@ def main(life: int, limits: dict[str, int]) -> None:
     poll.register(ended, select.POLLIN)
     poll.register(life, select.POLLHUP)
     poll.poll()
-    os.kill(program, 9)  # one that has ended stays until it is waited for
+    os.kill(program, 9)  # an ended process remains until it is waited for
     _, state, usage = os.wait4(program, 0)
     _say(f"end {state} {int((usage.ru_utime + usage.ru_stime) * 1e6)}", status)
     os._exit(0)
 
 
 def _arrange(requests: int, answers: int, output: int, status: int) -> None:
-    """Put the descriptors where the program expects them, and close all others."""
+    """Put the descriptors in the places that the program expects, and close all others."""
     nothing, unused = os.pipe()
     sources = (nothing, output, output, requests, answers, status)
     spare = [fcntl.fcntl(source, fcntl.F_DUPFD, _FREE) for source in sources]
@@ -61,7 +61,7 @@ def _arrange(requests: int, answers: int, output: int, status: int) -> None:
 
 
 def _enter(limits: dict[str, int]) -> None:
-    """Shut this process in and run the program that comes through the channel. It does not return."""
+    """Isolate this process and run the program from the channel. It does not return."""
     libc.prctl(libc.PR_SET_PDEATHSIG, 9, "the signal at the guard's death")
     if os.geteuid() == 0 or os.getegid() == 0:
         raise libc.SetupError("a user without rights: the container runs as root")

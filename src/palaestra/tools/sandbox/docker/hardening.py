@@ -1,8 +1,8 @@
-"""What a container may do, as the Docker Engine's API takes it: a pure function of the limits.
+"""The restrictions of a container in the form of the Docker Engine's API: a pure function of the limits.
 
-The container has no network, no capabilities and no way to gain some, a read-only root, an ordinary user, and a share
-of the machine. Its filter of system calls allows what the guard needs; the program's own filter, which the guard's
-child installs, allows less. What the kernel tells in `/proc` and `/sys` about the machine is masked.
+The container has no network, no capabilities and no way to gain any, a read-only root, an ordinary user, and a limited
+share of the machine. Its filter of system calls allows what the guard needs; the program's own filter, installed by the
+guard's child, allows less. Information of the kernel about the machine in `/proc` and `/sys` is masked.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -17,14 +17,14 @@ from palaestra.tools.sandbox.namespaces.seccomp import ALLOWED
 from palaestra.tools.sandbox.namespaces.users import NOBODY
 
 ContainerConfig: TypeAlias = dict[str, Any]
-"""The body of `POST /containers/create`. Any: JSON that goes out as it is."""
+"""The body of `POST /containers/create`. Any: JSON, sent unchanged."""
 
 INTERPRETER = "/lib/interpreter"
 _MIB = 2**20
 _OVERHEAD_MIB = 128
-"""What the guard and the kernel's own bookkeeping take beside the program's address space."""
+"""Memory of the guard and of the kernel's own bookkeeping, in addition to the program's address space."""
 _PROCESSES = 16
-"""The container's first steps are threads of its runtime; the program's filter then allows it no further process."""
+"""The container starts with threads of its runtime; the program's filter then allows no further process."""
 GUARD_CALLS = (
     "arch_prctl", "capget", "capset", "clone", "clone3", "close_range", "dup2", "dup3", "execve", "fcntl", "fork",
     "getpgrp", "getrlimit", "ioctl", "kill", "newfstatat", "pidfd_open", "pipe", "pipe2", "prctl", "prlimit64",
@@ -32,24 +32,24 @@ GUARD_CALLS = (
     "epoll_ctl", "epoll_pwait", "eventfd2", "nanosleep", "getgroups", "setgid", "setgroups", "setuid", "umask",
     "chdir", "fchdir", "getdents", "vfork", "set_robust_list", "clock_nanosleep",
 )  # fmt: skip
-"""What the runtime and the guard call beside what a program may."""
+"""System calls of the runtime and the guard in addition to those of a program."""
 VISIBLE = frozenset({"self", "thread-self", "mounts", "net"})
-"""Entries of `/proc` that stay: links to a process's own, which the runtime needs."""
+"""Unmasked entries of `/proc`: links to a process's own entries, which the runtime needs."""
 _DEVICES = ("full", "mqueue", "pts", "random", "shm", "tty", "urandom", "zero")
-"""All but `/dev/null`, which the runtime needs."""
+"""All devices except `/dev/null`, which the runtime needs."""
 
 
 def container_config(
     image: str, command: Sequence[str], *, folder: str, limits: SandboxLimits, labels: Mapping[str, str]
 ) -> ContainerConfig:
-    """The container of one program.
+    """The configuration of one program's container.
 
     Args:
-        image: What it is made from.
+        image: The image.
         command: The interpreter's arguments.
         folder: The folder of its pipes on this machine.
-        limits: What its program may use.
-        labels: What it is found by.
+        limits: The limits of the program.
+        labels: The labels by which it is found.
     """
     return {
         "Image": image,
@@ -97,16 +97,16 @@ def _host_config(folder: str, limits: SandboxLimits) -> ContainerConfig:
 
 
 def masked_paths(entries: Collection[str]) -> list[str]:
-    """What a container shows nothing of.
+    """The masked paths of a container.
 
     Args:
-        entries: What `/proc` of this machine holds: another kernel shows other things of itself.
+        entries: The entries of this machine's `/proc`, which depend on its kernel.
     """
     kernel = (name for name in entries if not name.isdigit() and name not in VISIBLE)
     return sorted({"/sys", "/etc", *(f"/dev/{name}" for name in _DEVICES), *(f"/proc/{name}" for name in kernel)})
 
 
 def filter_profile() -> dict[str, object]:
-    """The container's filter of system calls: what is not listed fails with EPERM."""
+    """The container's filter of system calls: calls that are not listed fail with EPERM."""
     names = sorted({*GUARD_CALLS, *(name for calls in ALLOWED.values() for name in calls)})
     return {"defaultAction": "SCMP_ACT_ERRNO", "syscalls": [{"names": names, "action": "SCMP_ACT_ALLOW"}]}

@@ -1,7 +1,7 @@
-"""Whose a container is: the process that started it, named so that no later process is taken for it.
+"""The owners of containers: a container is labelled with the process that started it, by a name that is never reused.
 
-A container ends with its owner, because its pipes do. What a kill in the wrong moment leaves all the same - a container
-that had not opened its pipes, a folder of pipes - is found by its owner's name, and removed.
+A container ends with its owner, because its pipes do. If a process is killed at the wrong moment, remains are possible:
+a container that had not opened its pipes, or a folder of pipes. They are found by their owner's name and removed.
 """
 
 import os
@@ -16,19 +16,19 @@ OWNER = "palaestra.sandbox.owner"
 
 
 def own_name() -> str:
-    """This process: its system, its namespace of processes, its number and when it began."""
+    """The name of this process: its system, its process namespace, its id and its start time."""
     return f"{_place()}.{os.getpid()}.{_began(os.getpid())}"
 
 
 def is_orphaned(owner: str) -> bool:
-    """Whether a process can no longer be there. One that cannot be seen from here counts as there."""
+    """Whether a process has ended. A process that is not visible from here counts as running."""
     place, _, rest = owner.partition(".")
     number, _, began = rest.partition(".")
     return place == _place() and number.isdigit() and _began(int(number)) != began
 
 
 def remove_orphaned_folders() -> None:
-    """Remove what processes left in the folder for temporary files that were killed while a container started."""
+    """Remove folders of pipes whose processes were killed while a container started."""
     for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         owner = folder.name.removeprefix(PREFIX).rpartition("-")[0]
         if is_orphaned(owner):
@@ -41,7 +41,7 @@ def _place() -> str:
 
 
 def _began(number: int) -> str:
-    """When a process began, in ticks since the system did; empty where there is none."""
+    """The start time of a process, in ticks since the system's start; empty if there is no such process."""
     try:
         fields = Path(f"/proc/{number}/stat").read_text(encoding="utf-8", errors="replace")
     except OSError:

@@ -1,7 +1,7 @@
 """The named pipes between Palaestra and a container on the same machine.
 
-They stand in a folder that the container sees until it has opened them; then they are unlinked. A pipe ends when the
-process at its other end does, however that ended, so neither side waits for one that is gone.
+They are in a folder that the container sees until it has opened them; then they are unlinked. A pipe ends when the
+process at its other end does, for any reason, so neither side waits for one that has ended.
 """
 
 import os
@@ -11,36 +11,36 @@ from contextlib import suppress
 from pathlib import Path
 
 INNER_FOLDER = "/channel"
-"""Where a container sees them."""
+"""The folder of the pipes in a container."""
 NAMES = ("life", "status", "requests", "answers", "output")
 PREFIX = "palaestra-channel-"
 
 
 class HostPipes:
-    """Palaestra's ends.
+    """Palaestra's ends of the pipes.
 
     Attributes:
-        folder: What the container mounts.
-        life: Written: what the guard is to run. It ends the guard when it is closed.
-        status: Read: what the guard says.
-        requests: Read: the program's calls.
-        answers: Written, without blocking: their answers.
-        output: Read: what the program prints.
+        folder: The folder that the container mounts.
+        life: For writing: the guard's job. Closing it ends the guard.
+        status: For reading: the guard's messages.
+        requests: For reading: the program's calls.
+        answers: For writing, without blocking: the answers to calls.
+        output: For reading: the program's output.
 
     Args:
-        owner: The process that they belong to, as its name for files.
+        owner: The name of the process that owns them, as a part of file names.
     """
 
     def __init__(self, owner: str) -> None:
         self._parent = Path(tempfile.mkdtemp(prefix=f"{PREFIX}{owner}-"))
         inner = self._parent / "pipes"
         inner.mkdir(mode=0o755)
-        inner.chmod(0o755)  # whatever the umask: the container's user is another one, and only the parent is private
+        inner.chmod(0o755)  # regardless of the umask: the container has another user, and only the parent is private
         for name in NAMES:
             os.mkfifo(inner / name)
             (inner / name).chmod(0o666)
         self.folder = str(inner)
-        # A pipe for writing is opened for both, which waits for nobody.
+        # A pipe for writing is opened for both, which does not block.
         self.life, self.answers = (os.open(inner / name, os.O_RDWR | os.O_CLOEXEC) for name in ("life", "answers"))
         self.status, self.requests, self.output = (
             os.open(inner / name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -50,20 +50,20 @@ class HostPipes:
         self._open = {self.life, self.status, self.requests, self.answers, self.output}
 
     def unlink(self) -> None:
-        """Take the pipes' names away, once the container has opened them. Safe to call again."""
+        """Remove the pipes' names, once the container has opened them. Repeated calls are allowed."""
         shutil.rmtree(self._parent, ignore_errors=True)
 
     def end_life(self) -> None:
-        """Have the guard end. Safe to call again."""
+        """End the guard. Repeated calls are allowed."""
         self._close(self.life)
 
     def become_blocking(self) -> None:
-        """Let reads wait, once the other ends are open: until then they would report an end."""
+        """Make reads block, once the other ends are open: before, they would report an end."""
         for descriptor in (self.status, self.requests, self.output):
             os.set_blocking(descriptor, True)
 
     def close(self) -> None:
-        """Close everything. Safe to call again."""
+        """Close everything. Repeated calls are allowed."""
         for descriptor in list(self._open):
             self._close(descriptor)
         self.unlink()

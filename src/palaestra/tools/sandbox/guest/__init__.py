@@ -1,1 +1,1 @@
-"""What runs inside a sandbox, in the interpreter of the program: the standard library alone, whatever the backend."""
+"""Code that runs in a program's interpreter inside any sandbox; it uses only the standard library."""

@@ -1,7 +1,7 @@
-"""The program's end of the channel: a call is written as a line of JSON, its answer is read, and nothing else happens.
+"""The program's end of the channel: a call is written as a line of JSON, and its answer is read.
 
-This file and its neighbours import as little as they can, because every action of an agent pays for it. Values are
-written as JSON by hand: importing `json` takes longer than starting the interpreter.
+This file and its neighbours import as little as possible, because every action of an agent pays for it. The JSON
+encoder is written here: importing `json` takes longer than starting the interpreter.
 """
 
 import marshal
@@ -21,7 +21,7 @@ class ToolError(Exception):
 
     Attributes:
         code: A short stable word, such as "not_found".
-        message: Why, in words.
+        message: The reason, in words.
     """
 
     def __init__(self, code: str, message: str) -> None:
@@ -34,11 +34,11 @@ class ToolError(Exception):
 
 
 class Channel:
-    """Requests go out on one file descriptor, answers come in on another.
+    """Writes requests to one file descriptor and reads answers from another.
 
     Args:
-        requests: Where requests are written.
-        answers: Where answers are read.
+        requests: The descriptor for requests.
+        answers: The descriptor for answers.
     """
 
     def __init__(self, requests: int, answers: int) -> None:
@@ -48,7 +48,7 @@ class Channel:
         self.flush: Callable[[], None] = lambda: None
 
     def receive(self) -> "dict[str, Any]":
-        """The next message from outside."""
+        """The next message from the host."""
         message: dict[str, Any] = marshal.loads(self._read(int.from_bytes(self._read(4), "big")))  # noqa: S302
         return message
 
@@ -57,7 +57,7 @@ class Channel:
 
         Raises:
             ToolError: the tool refused.
-            TypeError: an argument is no JSON value.
+            TypeError: an argument is not a JSON value.
         """
         line = f'{{"tool":{encode(tool)},"arguments":{encode(arguments)}}}\n'
         self.flush()
@@ -69,7 +69,7 @@ class Channel:
         return answer["value"]
 
     def finish(self, *, error: str | None = None, unreadable: str | None = None) -> None:
-        """Say how the program ended."""
+        """Report how the program ended."""
         self.flush()
         self._write(f'{{"error":{encode(error)},"unreadable":{encode(unreadable)}}}\n'.encode())
 
@@ -78,7 +78,7 @@ class Channel:
         while len(data) < size:
             part = os.read(self._answers, size - len(data))
             if not part:
-                os._exit(0)  # nobody is there any more
+                os._exit(0)  # the host has ended
             data += part
         return bytes(data)
 
@@ -92,7 +92,7 @@ def encode(value: "Any") -> str:
     """A value as JSON.
 
     Raises:
-        TypeError: it is none.
+        TypeError: it is not a JSON value.
     """
     if value is None:
         return "null"

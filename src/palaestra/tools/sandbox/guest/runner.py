@@ -1,4 +1,4 @@
-"""Runs one program: takes it from the channel, compiles it, lets it call tools, and says how it ended."""
+"""Runs one program: reads it from the channel, compiles it, lets it call tools, and reports how it ended."""
 
 import os
 import sys
@@ -16,7 +16,7 @@ _OWN = "palaestra"
 
 
 def run(requests: int, answers: int) -> None:
-    """Run the program that comes through the channel, and leave the interpreter."""
+    """Run the program from the channel, and exit the interpreter."""
     channel = Channel(requests, answers)
     job = channel.receive()
     limit: int = job["error_chars"]
@@ -32,11 +32,11 @@ def run(requests: int, answers: int) -> None:
     else:
         report = _execute(compiled, channel, job["tools"], job["code"].split("\n"))
         channel.finish(error=None if report is None else report[-limit:])
-    os._exit(0)  # what the program left to be done at exit is not done
+    os._exit(0)  # functions that the program registered for exit are not run
 
 
 def _connect(channel: Channel) -> None:
-    """Give the program its streams, and take away what it has no use for."""
+    """Set up the program's streams, and remove what it cannot use."""
     sys.stdin = open(0, encoding="utf-8")  # noqa: SIM115  it stays open
     sys.stdout = sys.stderr = sys.__stdout__ = sys.__stderr__ = open(  # type: ignore[misc]  # noqa: SIM115
         1, "w", encoding="utf-8", errors="replace", buffering=1
@@ -53,7 +53,7 @@ def _connect(channel: Channel) -> None:
 
 
 def _execute(compiled: CodeType, channel: Channel, tools: dict[str, str], lines: list[str]) -> str | None:
-    """Run the program; its last error, where it ends by one."""
+    """Run the program; returns its last error, if it ended with one."""
     main = ModuleType("__main__")
     main.__dict__.update({name: _function(channel, name, text) for name, text in tools.items()})
     main.__dict__["ToolError"] = ToolError
@@ -63,7 +63,7 @@ def _execute(compiled: CodeType, channel: Channel, tools: dict[str, str], lines:
         exec(compiled, main.__dict__)  # noqa: S102  that is what it is for
     except SystemExit as end:
         return None if end.code in (None, 0) else f"SystemExit: {_describe_error(end)}"
-    except BaseException as error:  # whatever the program raises is its answer
+    except BaseException as error:  # whatever the program raises becomes its error
         return _report(error, lines)
     return None
 
@@ -81,7 +81,7 @@ def _function(channel: Channel, name: str, text: str) -> "Callable[..., object]"
 
 
 def _report(error: BaseException, lines: list[str]) -> str:
-    """Where in the program an error arose, and what it is."""
+    """The place of an error in the program, and its text."""
     places: list[str] = []
     trace: TracebackType | None = error.__traceback__
     while trace is not None:
@@ -102,5 +102,5 @@ def _line_of(error: BaseException) -> str:
 def _describe_error(error: BaseException) -> str:
     try:
         return str(error)
-    except BaseException:  # the program's own classes may do anything
+    except BaseException:  # the program's own classes may raise anything
         return "(its message cannot be shown)"

@@ -1,10 +1,10 @@
-"""What the program finds in place of the machine's time and chance: the episode's clock, and numbers from a seed.
+"""Replacements for the machine's time and randomness: the episode's clock, and numbers from a seed.
 
-`time` answers the episode's moment, also through `datetime`, which is loaded in its Python form for that. `time.sleep`
-returns at once: only tools let time pass. `os.urandom`, `random`, `secrets` and `uuid` draw from the seed.
+`time` returns the episode's time, also through `datetime`, whose Python version is loaded for that. `time.sleep`
+returns at once: only tools advance time. `os.urandom`, `random`, `secrets` and `uuid` draw from the seed.
 
-Not covered: time and chance that native code asks the system for, such as `_random.Random()` or a call through
-`ctypes`; the order of sets of objects that have no hash of their own, which goes by their addresses.
+Not covered: time and randomness that native code asks the system for, such as `_random.Random()` or a call through
+`ctypes`; the order of sets of objects without their own hash, which depends on their addresses.
 """
 
 import os
@@ -22,14 +22,14 @@ MASK = 2**64 - 1
 
 
 class ProgramClock:
-    """The moment that all clocks of the program show."""
+    """The time that all clocks of the program show."""
 
     def __init__(self, now: float) -> None:
         self._start = now
         self._now = now
 
     def set(self, now: float) -> None:
-        """Show another moment."""
+        """Set the time."""
         self._now = now
 
     def now(self) -> float:
@@ -41,7 +41,7 @@ class ProgramClock:
         return self._now - self._start
 
     def install(self) -> None:
-        """Let the functions of `time` show this clock."""
+        """Make the functions of `time` use this clock."""
         module = time.__dict__
         since_start = ("monotonic", "perf_counter", "process_time", "thread_time")
         for name, clock in (("time", self.now), *((name, self.elapsed_seconds) for name in since_start)):
@@ -54,7 +54,7 @@ class ProgramClock:
             module[name] = self._at_now(module[name])
         for name, position in (("asctime", 0), ("strftime", 1)):
             module[name] = _with_moment(module[name], position)
-        # The native module reads the system's clock by itself; without it `datetime` asks `time`.
+        # The native module reads the system's clock directly; without it, `datetime` uses `time`.
         sys.modules["_datetime"] = None  # type: ignore[assignment]  # pyright: ignore[reportArgumentType]
 
     def _get_time(self, kind: int) -> float:
@@ -77,7 +77,7 @@ def _sleep(seconds: float) -> None:
 
 
 def _with_moment(function: "Callable[..., Any]", position: int) -> "Callable[..., Any]":
-    """A function that is given the clock's moment where it would take the system's."""
+    """A function with the clock's time as default instead of the system's."""
 
     def at(*given: object) -> object:
         return function(*given, *(() if len(given) > position else (time.localtime(),)))
@@ -86,13 +86,13 @@ def _with_moment(function: "Callable[..., Any]", position: int) -> "Callable[...
 
 
 class SeededBytes:
-    """Bytes that follow from a seed, in place of the system's."""
+    """Bytes derived from a seed, instead of the system's."""
 
     def __init__(self, seed: int) -> None:
         self._state = seed & MASK
 
     def draw(self, count: int, _: int = 0) -> bytes:
-        """The next bytes (splitmix64; they are no secret)."""
+        """The next bytes (splitmix64; they are not secret)."""
         data = bytearray()
         while len(data) < count:
             self._state = (self._state + 0x9E3779B97F4A7C15) & MASK
@@ -103,20 +103,20 @@ class SeededBytes:
         return bytes(data[:count])
 
     def install(self) -> None:
-        """Let the program's random numbers follow from the seed."""
+        """Make the program's random numbers depend on the seed."""
         os.__dict__["urandom"] = os.__dict__["getrandom"] = self.draw
         finder: Any = _RandomFinder(self)
         sys.meta_path.insert(0, finder)
 
 
 class _RandomFinder:
-    """Loads `random` as it is, and has generators without a seed draw it from here."""
+    """Loads `random` unchanged, but generators without a seed draw it from here."""
 
     def __init__(self, seeds: SeededBytes) -> None:
         self._seeds = seeds
 
     def find_spec(self, name: str, path: "Any", target: ModuleType | None = None) -> object:
-        """What finds a module for `import`; `None` for every other."""
+        """The finder for `import` of this module; `None` for every other."""
         if name != "random":
             return None
         spec: Any = sys.meta_path[-1].find_spec(name, path, target)
@@ -124,7 +124,7 @@ class _RandomFinder:
         return spec
 
     def _seed(self, load: "Callable[[ModuleType], None]") -> "Callable[[ModuleType], None]":
-        """Loads the module and replaces the seed that it would take from the system."""
+        """Load the module and replace the seed that it would take from the system."""
 
         def load_seeded(module: ModuleType) -> None:
             load(module)

@@ -1,4 +1,4 @@
-"""The side of Palaestra: starts the guard of a program, and ends both."""
+"""The namespaces backend: starts the guard of a program, and ends both."""
 
 import marshal
 import os
@@ -16,16 +16,16 @@ from palaestra.tools.sandbox.session import run_program
 _LAUNCH = Path(__file__).with_name("launch.py")
 _SOURCE = Path(__file__).parents[4]
 _PATIENCE = 30.0
-"""Seconds in which a process must have started, and one that was killed must have ended."""
+"""Seconds for a process to start, and for a killed one to end."""
 _ENVIRONMENT = {"PYTHONHASHSEED": "0", "PYTHONUTF8": "1", "TZ": "UTC"}
 
 
 class NamespaceSandbox(Sandbox):
-    """Programs in Linux namespaces of their own; see the package's text for what is covered.
+    """Runs programs in separate Linux namespaces; see the package's text for what is covered.
 
     Args:
-        limits: What each program may use.
-        interpreter: The Python that runs programs; this one where none is named.
+        limits: The limits of each program.
+        interpreter: The Python that runs programs. Default: this one.
     """
 
     name = "namespaces"
@@ -39,7 +39,7 @@ class NamespaceSandbox(Sandbox):
         """Run an empty program, once.
 
         Raises:
-            CapabilityError: the machine lacks something; the message names it.
+            CapabilityError: the machine lacks a feature; the message names it.
         """
         if self._checked:
             return
@@ -101,11 +101,11 @@ class NamespaceSandbox(Sandbox):
 
 
 class _SetupError(Exception):
-    """Something that the sandbox needs is missing."""
+    """A requirement of the sandbox is missing."""
 
 
 class _NamespaceGuest(Guest):
-    """A guard process and the program behind it."""
+    """A guard process and the program."""
 
     def __init__(self, process: "subprocess.Popen[bytes]", requests: int, answers: int, output: int) -> None:
         self._process = process
@@ -113,10 +113,10 @@ class _NamespaceGuest(Guest):
         self._end: GuestEnd | None = None
 
     def wait_until_ready(self) -> None:
-        """Wait until the program is shut in; a guest that cannot be is closed.
+        """Wait until the program is isolated; on failure, the guest is closed.
 
         Raises:
-            _SetupError: something is missing.
+            _SetupError: a feature is missing.
         """
         said = self._read_line()
         if said == "ready":
@@ -158,7 +158,7 @@ class _NamespaceGuest(Guest):
         return self._process.stdout
 
     def _read_line(self) -> str:
-        """The next line of the guard's; empty where it ends, or says nothing in time."""
+        """The guard's next line; empty if it ends, or sends nothing in time."""
         poll = select.poll()
         poll.register(self._stdout, select.POLLIN)
         if not poll.poll(int(_PATIENCE * 1000)):

@@ -1,4 +1,4 @@
-"""What the first process of the new namespaces does: it shuts itself in, and then runs the program."""
+"""The first process of the new namespaces: it isolates itself, then runs the program."""
 
 import fcntl
 import os
@@ -8,14 +8,14 @@ from palaestra.tools.sandbox.namespaces import libc, privileges, seccomp, view
 
 _INPUT, _OUTPUT, _ERRORS, _REQUESTS, _ANSWERS, STATUS = range(6)
 _FREE = 32
-"""From here on, no descriptor is in use."""
+"""The first unused descriptor."""
 
 
 def enter(limits: dict[str, int]) -> None:
-    """Shut this process in and run the program that comes through the channel. It does not return.
+    """Isolate this process and run the program from the channel. It does not return.
 
     Args:
-        limits: As `limit_resources` takes them.
+        limits: The arguments of `limit_resources`.
 
     Raises:
         SetupError: a feature is missing.

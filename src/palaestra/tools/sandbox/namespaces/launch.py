@@ -1,9 +1,9 @@
-"""Starts one program in namespaces of its own, and ends with it: `python -P -s -S launch.py SOURCE CONFIG`.
+"""Starts one program in new namespaces, and ends with it: `python -P -s -S launch.py SOURCE CONFIG`.
 
-The process that is started here stays outside, as a guard: it ends the program, and with it its whole process
-namespace, as soon as its standard input is closed, which the death of its parent does too. It writes one line to
-standard output when the program has ended: `end STATUS MICROSECONDS`, or `missing WHAT` where the sandbox could not be
-made. It needs nothing of Palaestra's installed; packages above these files are made known by their folders alone.
+The started process stays outside as a guard: it ends the program, and with it its whole process namespace, as soon as
+its standard input closes, also by the death of its parent. When the program has ended, it writes one line to standard
+output: `end STATUS MICROSECONDS`, or `missing WHAT` if the sandbox could not be made. It needs no installation of
+Palaestra; packages above these files are registered by their folders only.
 """
 
 import marshal
@@ -16,7 +16,7 @@ _PACKAGE = "palaestra.tools.sandbox"
 
 
 def _make_known(source: str) -> None:
-    """Let the files of the sandbox be imported by their full names without running what stands above them."""
+    """Make the files of the sandbox importable by their full names without running the packages above them."""
     folder, name = source, ""
     for part in (*_PACKAGE.split("."), ""):
         if name and name not in sys.modules:
@@ -31,7 +31,7 @@ def _make_known(source: str) -> None:
 
 
 def main() -> None:
-    """Start the program, guard it, and say how it ended."""
+    """Start the program, guard it, and report how it ended."""
     config = marshal.loads(bytes.fromhex(sys.argv[2]))  # noqa: S302  from the process that started this one
     _make_known(sys.argv[1])
     from palaestra.tools.sandbox.namespaces.inside import STATUS, arrange, enter  # noqa: PLC0415
@@ -49,7 +49,7 @@ def main() -> None:
         arrange(*config["descriptors"])
         try:
             enter(config["limits"])
-        except BaseException as error:  # it must not go on as a second guard
+        except BaseException as error:  # it must not continue as a second guard
             _say(f"missing {error}", STATUS)
         os._exit(1)
     for number in config["descriptors"]:
@@ -62,7 +62,7 @@ def _guard(program: int) -> None:
     poll.register(ended, select.POLLIN)
     poll.register(0, select.POLLIN | select.POLLHUP)
     poll.poll()
-    os.kill(program, 9)  # one that has ended stays until it is waited for
+    os.kill(program, 9)  # an ended process remains until it is waited for
     _, status, usage = os.wait4(program, 0)
     _say(f"end {status} {int((usage.ru_utime + usage.ru_stime) * 1e6)}")
 

@@ -1,4 +1,4 @@
-"""The calls of the system that Python 3.11 has no functions for."""
+"""System calls that Python 3.11 has no functions for."""
 
 import ctypes
 import os
@@ -25,10 +25,10 @@ class SetupError(Exception):
 
 
 def load_library(name: str) -> None:
-    """Load a shared library, where there is one, so that modules that need it can be imported without its file."""
+    """Load a shared library, if it exists, so that modules that need it can be imported without its file."""
     try:
         ctypes.CDLL(name)
-    except OSError:  # then those modules hold it themselves, or there are none
+    except OSError:  # the modules contain it themselves, or do not exist
         return
 
 
@@ -36,7 +36,7 @@ def machine() -> str:
     """The processor's architecture.
 
     Raises:
-        SetupError: none that the sandbox knows.
+        SetupError: the sandbox does not support it.
     """
     name = os.uname().machine
     if name not in _PIVOT_ROOT:
@@ -45,10 +45,10 @@ def machine() -> str:
 
 
 def require(result: int, what: str) -> int:
-    """The result of a call of the system.
+    """Check the result of a system call and return it.
 
     Raises:
-        SetupError: it failed.
+        SetupError: the call failed.
     """
     if result < 0:
         raise SetupError(f"{what}: {os.strerror(ctypes.get_errno())}")
@@ -56,7 +56,7 @@ def require(result: int, what: str) -> int:
 
 
 def unshare(flags: int, what: str) -> None:
-    """Go into new namespaces."""
+    """Enter new namespaces."""
     require(_libc.unshare(flags), what)
 
 
@@ -73,17 +73,17 @@ def mount(source: str, target: str, kind: str | None, flags: int, options: str =
 
 
 def detach(target: str) -> None:
-    """Take a mount, and all below it, out of the view."""
+    """Detach a mount, and all below it."""
     require(_libc.umount2(target.encode(), 2), f"umount of {target}")
 
 
 def pivot_root(new: str, old: str) -> None:
-    """Make `new` the root of the file system, and put the former one at `old`."""
+    """Make `new` the root of the file system, and move the former root to `old`."""
     require(_libc.syscall(ctypes.c_long(_PIVOT_ROOT[machine()]), new.encode(), old.encode()), "pivot_root")
 
 
 def set_host_name(name: str) -> None:
-    """Name the host, as the new namespace shows it."""
+    """Set the host name of the new namespace."""
     require(_libc.sethostname(name.encode(), ctypes.c_size_t(len(name))), "sethostname")
 
 
@@ -95,7 +95,7 @@ def prctl(option: int, first: int, what: str, second: int = 0) -> None:
 
 
 def capset_none() -> None:
-    """Give up every capability."""
+    """Drop every capability."""
 
     class Header(ctypes.Structure):
         _fields_ = (("version", ctypes.c_uint32), ("pid", ctypes.c_int))

@@ -1,4 +1,4 @@
-"""What a process gives up before it runs a program: capabilities, its user, and all but a share of the machine."""
+"""The rights that a process drops before it runs a program: capabilities, its user, and resources beyond its limits."""
 
 import os
 import resource
@@ -14,7 +14,7 @@ from palaestra.tools.sandbox.namespaces.libc import (
 )
 
 INNER_ID = 1000
-"""The user and the group of the program, as it sees them."""
+"""The user and the group of the program, as seen from inside."""
 _MIB = 2**20
 _STACK = 8 * _MIB
 _KILL_SIGNAL = 9
@@ -40,10 +40,10 @@ def limit_resources(*, cpu_s: int, memory_mib: int, open_files: int) -> None:
 
 
 def drop_privileges() -> None:
-    """Become a user without capabilities, for good.
+    """Become a user without capabilities, permanently.
 
     Raises:
-        SetupError: something is left.
+        SetupError: a right remains.
     """
     number = 0
     try:

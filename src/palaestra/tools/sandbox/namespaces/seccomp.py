@@ -1,7 +1,7 @@
-"""The filter of system calls: those that an interpreter needs are allowed, all others fail with EPERM.
+"""The filter of system calls: calls that an interpreter needs are allowed, all others fail with EPERM.
 
-The list is short because the program has nothing to do with the system: no processes, sockets, mounts or devices, no
-tracing, no writing but to descriptors that are open. A call of another architecture kills the process.
+The list is short because the program needs little of the system: no processes, sockets, mounts or devices, no tracing,
+and no writing except to open descriptors. A call of another architecture kills the process.
 """
 
 import ctypes
@@ -18,7 +18,7 @@ REFUSE = 0x00050001
 _FILTER_MODE = 2
 
 AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
-"""How the kernel names an architecture."""
+"""The kernel's numbers of architectures."""
 ALLOWED: dict[str, dict[str, int]] = {
     "x86_64": {
         "read": 0, "write": 1, "open": 2, "close": 3, "stat": 4, "fstat": 5, "lstat": 6, "poll": 7, "lseek": 8,
@@ -50,15 +50,15 @@ ALLOWED: dict[str, dict[str, int]] = {
 }  # fmt: skip
 FCNTL = {"x86_64": 72, "aarch64": 25}
 FCNTL_COMMANDS = (0, 1, 2, 3, 1030)
-"""Copy a descriptor, read and write its flags, read the flags of its file; none that changes a file or a pipe."""
+"""Copy a descriptor, read and write its flags, read the flags of its file; no command that changes a file or a pipe."""
 
 
 def build_filter(architecture: str, *, refused: tuple[str, ...] = ()) -> bytes:
-    """The filter as the kernel reads it: eight bytes an instruction (classic BPF).
+    """The filter in the kernel's form: eight bytes per instruction (classic BPF).
 
     Args:
-        architecture: Whose numbers it has.
-        refused: Calls that it does not allow although `ALLOWED` has them.
+        architecture: The architecture of the call numbers.
+        refused: Calls of `ALLOWED` that are refused.
     """
     allowed = sorted(number for name, number in ALLOWED[architecture].items() if name not in refused)
     commands = [(_EQUAL, 0, 0, command) for command in FCNTL_COMMANDS]
@@ -74,7 +74,7 @@ def build_filter(architecture: str, *, refused: tuple[str, ...] = ()) -> bytes:
         (_RETURN, 0, 0, REFUSE),
         (_RETURN, 0, 0, ALLOW),
     ]
-    # A match goes to the last instruction. The commands of fcntl leave the command in place of the number: refuse.
+    # A match jumps to the last instruction. The commands of fcntl leave the command in place of the number: refuse.
     last, first_command, first_number = len(program) - 1, 6, 6 + len(commands)
     for place in range(first_command, last - 1):
         code, _, _, value = program[place]
@@ -86,13 +86,13 @@ def build_filter(architecture: str, *, refused: tuple[str, ...] = ()) -> bytes:
 
 
 def install_filter(*, refused: tuple[str, ...] = ()) -> None:
-    """Put this process under the filter, for good. It must have no new privileges to gain.
+    """Install the filter for this process, permanently. The process must be unable to gain privileges.
 
     Args:
-        refused: Calls that it does not allow although `ALLOWED` has them.
+        refused: Calls of `ALLOWED` that are refused.
 
     Raises:
-        SetupError: the kernel has no filters.
+        SetupError: the kernel does not support filters.
     """
     code = build_filter(machine(), refused=refused)
 

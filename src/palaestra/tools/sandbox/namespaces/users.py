@@ -6,13 +6,13 @@ from palaestra.tools.sandbox.namespaces.libc import CLONE_NEWPID, CLONE_NEWUSER,
 from palaestra.tools.sandbox.namespaces.privileges import INNER_ID
 
 NOBODY = 65_534
-"""The user of the system whom root lets the program be."""
+"""The system user to whom root maps the program."""
 
 
 def own_user_namespace() -> None:
-    """Go into a new user namespace, whose next child is the first process of a new process namespace.
+    """Enter a new user namespace; the next child becomes the first process of a new process namespace.
 
-    The maps are written by a child that stays outside, since only there root may map other users than itself.
+    A child outside writes the maps, since only there root may map other users than itself.
 
     Raises:
         SetupError: user namespaces are not allowed.
@@ -44,7 +44,7 @@ def own_user_namespace() -> None:
 
 
 def _is_mapped(number: int, kind: str) -> bool:
-    """Whether the present user namespace has this user or group."""
+    """Whether the current user namespace has this user or group."""
     with open(f"/proc/self/{kind}_map", encoding="ascii") as lines:
         ranges = [[int(field) for field in line.split()] for line in lines]
     return any(first <= number < first + count for first, _, count in ranges)

@@ -1,6 +1,6 @@
-"""The file system that a program sees: the standard library on an empty root, all of it read-only.
+"""The file system of a program: the standard library on an empty root, read-only.
 
-Packages that are installed beside the standard library are covered by an empty folder.
+An empty folder covers the packages installed beside the standard library.
 """
 
 import os
@@ -10,23 +10,23 @@ from palaestra.tools.sandbox.namespaces.libc import detach, load_library, mount,
 
 _READ_ONLY, _NO_SETUID, _NO_DEVICES, _NO_PROGRAMS = 1, 2, 4, 8
 _REMOUNT, _BIND, _RECURSIVE, _PRIVATE = 32, 4096, 16384, 1 << 18
-# A mount of less privilege must keep what its origin forbids: bits of statvfs, and the flags that they stand for.
+# A mount with fewer rights must keep the restrictions of its origin: bits of statvfs, and the corresponding flags.
 _KEPT = ((8, _NO_PROGRAMS), (1024, 1024), (2048, 2048), (4096, 1 << 21))
 _STAGE = "/proc"
-"""Where the new root is put together: a folder that every system has, and that the program is not to see."""
+"""The folder in which the new root is built: every system has it, and the program must not see it."""
 _ZLIB = "libz.so.1"
-"""What `base64`, `secrets` and their like need beside the standard library's folder."""
+"""A library outside the standard library's folder that `base64`, `secrets` and other modules need."""
 _PACKAGES = ("site-packages", "dist-packages")
 
 
 def library_folders() -> list[str]:
-    """The folders of the standard library, as a fresh interpreter searches them; none inside of another one."""
+    """The folders of the standard library, as a fresh interpreter searches them; none is inside another."""
     found = [os.path.realpath(path) for path in sys.path if os.path.isdir(path)]
     return [path for path in found if not any(path.startswith(f"{other}/") for other in found)]
 
 
 def make_view() -> None:
-    """Make a new root, go there, and leave the former one behind."""
+    """Build a new root, enter it, and detach the former one."""
     folders = library_folders()
     load_library(_ZLIB)
     mount("none", "/", None, _RECURSIVE | _PRIVATE)
@@ -56,7 +56,7 @@ def _bind(folder: str, place: str) -> None:
 
 
 def point_to(places: list[str]) -> None:
-    """Let the interpreter find its library in the new root, and forget where it was."""
+    """Make the interpreter find its library in the new root, and clear its former paths."""
     inner = [f"{place}/lib-dynload" for place in places if os.path.isdir(f"{place}/lib-dynload")]
     sys.path[:] = [*places, *inner]
     sys.path_importer_cache.clear()

@@ -1,4 +1,4 @@
-"""Our own engine: many trajectories in one batch, their keys and values kept while their worlds answer."""
+"""The native engine: many trajectories in one batch, whose keys and values are kept while their worlds answer."""
 
 from palaestra.trainers.engines.native.config import NativeConfig
 from palaestra.trainers.engines.native.engine import NativeEngine

@@ -1,4 +1,4 @@
-"""How the tokens of a mixed pass see each other: turns that draw, one token each, and contexts that are taken in.
+"""Attention of a mixed pass: turns that sample, with one token each, and contexts that are being read.
 
 Torch's attention does not read pages, so they are gathered first.
 
@@ -22,25 +22,25 @@ class SequenceSpan:
     """The tokens of a pass that belong to one sequence."""
 
     pages: Sequence[int]
-    """Of the sequence; they have room for the tokens."""
+    """The pages of the sequence; they have room for the tokens."""
     place: int
-    """Of the first token in the sequence."""
+    """The place of the first token in the sequence."""
     count: int
 
     @property
     def end(self) -> int:
-        """Places that the last token sees, itself included."""
+        """The number of places that the last token sees, itself included."""
         return self.place + self.count
 
 
 def runs_of(lengths: Sequence[int], *, padding: int) -> list[slice]:
-    """Tokens of neighbouring sequences, one each, in as few runs as make sense.
+    """Split neighbouring sequences of one token each into as few runs as are worthwhile.
 
-    The sequences of a run are worked on as if each were as long as the longest.
+    All sequences of a run are computed as if each had the length of the longest.
 
     Args:
-        lengths: Places that each sequence's token sees.
-        padding: Places beyond their sequences' own that a run may work on for nothing, rather than be two.
+        lengths: The number of places that each sequence's token sees.
+        padding: The number of unneeded places that a run may compute before it is split in two.
     """
     runs: list[slice] = []
     start = longest = total = 0
@@ -53,11 +53,11 @@ def runs_of(lengths: Sequence[int], *, padding: int) -> list[slice]:
 
 
 class PassPlaces:
-    """Where the tokens of a pass stand: in their sequences, and in the memory.
+    """The places of a pass's tokens in their sequences and in memory.
 
     Args:
-        memory: That holds their keys and values.
-        spans: In the order of the tokens.
+        memory: The memory of their keys and values.
+        spans: The spans of the sequences, in the order of the tokens.
     """
 
     def __init__(self, memory: PagedMemory, spans: Sequence[SequenceSpan]) -> None:
@@ -71,24 +71,25 @@ class PassPlaces:
         self.spot_T = self.place_T % memory.places
 
     def move(self, spans: Sequence[SequenceSpan]) -> None:
-        """Use the same tensors for as many other tokens."""
+        """Use the same tensors for the same number of other tokens."""
         new = PassPlaces(self._memory, spans)
         self.place_T.copy_(new.place_T)
         self.page_T.copy_(new.page_T)
         self.spot_T.copy_(new.spot_T)
 
     def write(self, layer: int, k_TGD: Tensor, v_TGD: Tensor) -> None:
-        """Hold what a layer made of the tokens."""
+        """Store a layer's keys and values of the tokens."""
         self._memory.write(layer, self.page_T, self.spot_T, k_TGD, v_TGD)
 
 
 class Pass:
-    """The attention of one pass; what each layer makes of its tokens is kept in the memory.
+    """The attention of one pass; each layer's keys and values are stored in memory.
 
     Args:
-        memory: Of all sequences.
-        spans: In the order of the tokens. The first ones of one token each are worked on together.
-        padding: As `runs_of` has it; `None` for one run.
+        memory: The memory of all sequences.
+        spans: The spans of the sequences, in the order of the tokens. The first spans of one token each are computed
+            together.
+        padding: See `runs_of`; `None` for one run.
     """
 
     def __init__(self, memory: PagedMemory, spans: Sequence[SequenceSpan], *, padding: int | None = None) -> None:
@@ -112,7 +113,7 @@ class Pass:
         ]
 
     def _lay_out(self, spans: Sequence[SequenceSpan], *, pages: int = 0) -> tuple[Tensor, Tensor]:
-        """The pages of a run, and what is added to the scores of its tokens: 0 for their own places, else -inf."""
+        """The pages of a run, and the mask added to the scores of its tokens: 0 for their own places, else -inf."""
         memory = self._memory
         device = memory.keys[0].device
         table_RP = memory.table([span.pages for span in spans], pages=pages).to(device)
@@ -122,7 +123,7 @@ class Pass:
         return table_RP, mask_RW[:, None, None]
 
     def move(self, spans: Sequence[SequenceSpan]) -> None:
-        """Use a pass of one run again, for sequences of up to as many pages; its tensors stay in place."""
+        """Reuse a pass of one run for sequences with at most as many pages; its tensors keep their addresses."""
         ((_, table_RP, mask_R11W),) = self._runs
         new_RP, new_R11W = self._lay_out(spans, pages=table_RP.shape[1])
         table_RP.copy_(new_RP)
@@ -136,7 +137,7 @@ class Pass:
         seen: list[Tensor] = []
         for run, table_RP, mask_R11W in self._runs:
             keys_RGWD, values_RGWD = self._gather(layer, table_RP)
-            # The heads that share keys stand where a sequence has its tokens: so each key is read once.
+            # Heads that share keys take the axis of a sequence's tokens, so that each key is read once.
             seen_RGSD = functional.scaled_dot_product_attention(
                 q_TGSD[run], keys_RGWD, values_RGWD, attn_mask=mask_R11W
             )
@@ -162,7 +163,7 @@ class Pass:
 
 
 def _causal(span: SequenceSpan, device: torch.device) -> Tensor | None:
-    """Which places each token of a chunk sees, [Q, W]; `None` where the chunk begins its sequence."""
+    """The places that each token of a chunk sees, [Q, W]; `None` if the chunk starts its sequence."""
     if span.place == 0:
         return None
     own_Q1 = torch.arange(span.place, span.end, device=device)[:, None]

@@ -1,4 +1,4 @@
-"""Attention that reads pages where they are: one call for all tokens of a pass (torch's varlen attention, CUDA).
+"""Attention that reads pages in place: one call for all tokens of a pass (torch's varlen attention, CUDA).
 
 Axes: T tokens of the pass, R sequences, P pages of a sequence, H heads, G key-value heads, D head dimension.
 """
@@ -21,19 +21,19 @@ _CAUSAL = (-1, 0)
 
 
 def reads_pages(memory: PagedMemory) -> bool:
-    """Whether torch's attention reads this memory's pages: on CUDA, in half precision, with a torch that can."""
+    """Whether torch's attention can read this memory's pages: on CUDA, in half precision, with a recent torch."""
     on_cuda = memory.keys[0].device.type == "cuda"
     known = memory.dtype in _FORMATS and not memory.quantised
     return on_cuda and known and "block_table" in signature(_attend).parameters
 
 
 class BlockTablePass:
-    """The attention of one pass; what each layer makes of its tokens is kept in the memory.
+    """The attention of one pass; each layer's keys and values are stored in memory.
 
     Args:
-        memory: Of all sequences.
-        spans: In the order of the tokens.
-        attend: Called as torch's varlen attention.
+        memory: The memory of all sequences.
+        spans: The spans of the sequences, in the order of the tokens.
+        attend: A function with the signature of torch's varlen attention.
     """
 
     def __init__(self, memory: PagedMemory, spans: Sequence[SequenceSpan], *, attend: Any = _attend) -> None:
@@ -50,7 +50,7 @@ class BlockTablePass:
         self._most = max(span.count for span in spans)
 
     def move(self, spans: Sequence[SequenceSpan]) -> None:
-        """Use the pass again, for as many tokens of each sequence and up to as many pages; tensors stay in place."""
+        """Reuse the pass for as many tokens per sequence and at most as many pages; tensors keep their addresses."""
         self._table_RP.copy_(self._memory.table([span.pages for span in spans], pages=self._table_RP.shape[1]))
         self._seen_R.copy_(torch.tensor([span.end for span in spans]))
         self._ends_of_k.copy_(_ends([span.end for span in spans]))
@@ -77,5 +77,5 @@ class BlockTablePass:
 
 
 def _ends(counts: Sequence[int]) -> Tensor:
-    """Where each sequence begins and the last one ends, [R + 1]."""
+    """The start of each sequence and the end of the last one, [R + 1]."""
     return torch.tensor(list(accumulate(counts, initial=0)), dtype=torch.int32)

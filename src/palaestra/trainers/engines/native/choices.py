@@ -1,8 +1,8 @@
-"""How the temperature of a token is chosen: the gate and the latent of a temperature head, from the place's own noise.
+"""How a token's temperature is chosen: the gate and the latent of a temperature head, from the noise of its place.
 
 A Beta variate is the share of one of two gamma variates in their sum, each by the method of Marsaglia and Tsang (2000,
-"A simple method for generating gamma variables"). The method rejects, so it takes noise until it accepts; each place of
-a trajectory therefore has a stream of its own, and what is chosen there depends on no other place.
+"A simple method for generating gamma variables"). The method rejects, so it takes noise until it accepts. Each place of
+a trajectory therefore has its own stream, and its choice depends on no other place.
 
 Axes: B turns, C hidden.
 """
@@ -24,21 +24,21 @@ _LARGEST_EXPONENT = 700.0
 
 @record
 class TemperatureChoice:
-    """What was chosen for one token."""
+    """The choice for one token."""
 
     temperature: float
     latent: float
-    """`NO_LATENT` where the temperature before was kept."""
+    """`NO_LATENT` if the previous temperature was kept."""
     logprob: float
-    """Of the choice; no number where the states or the head's weights are none."""
+    """The log-probability of the choice; NaN if the states or the head's weights hold NaN."""
 
 
 def choice_noise(key: bytes, place: int) -> Stream:
-    """The noise that the choice at `place` of a trajectory is made with.
+    """The noise for the choice at `place` of a trajectory.
 
     Args:
-        key: Of the trajectory's noise.
-        place: Of the token that is then sampled.
+        key: The key of the trajectory's noise.
+        place: The place of the token that is sampled next.
     """
     return Stream(key).split("temperature", place)
 
@@ -47,20 +47,20 @@ def choice_noise(key: bytes, place: int) -> Stream:
 def choose_temperatures(
     head: TemperatureHead, hidden_BC: Tensor, *, kept: Sequence[float], noise: Sequence[Stream]
 ) -> list[TemperatureChoice]:
-    """One choice for each state.
+    """Sample one choice for each state.
 
     Args:
-        head: Whose distributions are sampled from.
+        head: The head that gives the distributions.
         hidden_BC: The states that predict the tokens.
-        kept: The temperature that stands for each where the gate is closed.
-        noise: Of each.
+        kept: The temperature of each turn if the gate is closed.
+        noise: The noise of each turn.
     """
     found: ChoiceDistribution = head(hidden_BC)
-    # On the processor, wherever the head works: numbers are chosen one by one, and the same ones on every device.
+    # On the CPU, wherever the head computes: numbers are chosen one by one, and equally on every device.
     parameters_3B = torch.stack((found.gate_N, found.alpha_N, found.beta_N)).cpu()
     gates, alphas, betas = parameters_3B.tolist()
     latents = [sample_latent(*one) for one in zip(gates, alphas, betas, noise, strict=True)]
-    # In single precision before the density is taken: so the learner scores the very number that is recorded.
+    # In single precision before the density is computed, so that the learner scores exactly the recorded number.
     latent_B = torch.tensor(latents, dtype=torch.float32)
     gate_B, alpha_B, beta_B = parameters_3B
     logprob_B = ChoiceDistribution(gate_N=gate_B, alpha_N=alpha_B, beta_N=beta_B).logprobs(latent_B)
@@ -79,13 +79,13 @@ def choose_temperatures(
 
 
 def sample_latent(gate: float, alpha: float, beta: float, stream: Stream) -> float:
-    """A latent, or `NO_LATENT` where the gate is closed or a parameter is no finite number.
+    """A latent, or `NO_LATENT` if the gate is closed or a parameter is not finite.
 
     Args:
         gate: The logit of the probability that the gate is open.
-        alpha: Of the latent's Beta distribution; above 0.
-        beta: The same.
-        stream: The noise; only the gate's number is taken where it is closed.
+        alpha: The first parameter of the latent's Beta distribution; above 0.
+        beta: The second parameter; above 0.
+        stream: The noise; if the gate is closed, only the gate's number is taken.
     """
     if not all(map(math.isfinite, (gate, alpha, beta))) or _uniform(stream) >= _sigmoid(gate):
         return NO_LATENT
@@ -103,7 +103,7 @@ def aligned(choices: Sequence[TemperatureChoice]) -> TemperatureChoices:
 
 
 def _log_gamma_variate(shape: float, stream: Stream) -> float:
-    """The logarithm of a gamma variate of this shape and scale 1: of small shapes the variate itself may be 0."""
+    """The logarithm of a gamma variate of this shape and scale 1; for small shapes the variate itself may be 0."""
     boost = 0.0
     if shape < 1:
         boost, shape = math.log(_uniform(stream)) / shape, shape + 1

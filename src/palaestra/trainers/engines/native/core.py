@@ -1,7 +1,7 @@
-"""The engine without its event loop: turns are admitted, every step puts one pass through the model, turns end.
+"""The engine without its event loop: it admits turns, runs one pass through the model per step, and ends turns.
 
-Everything here is a function of the order of calls: no clock, no arrival decides what is worked out with what. Equal
-calls give equal bits on one machine.
+Results depend only on the order of calls, not on time or on arrivals between steps. Equal calls give equal bits on one
+machine.
 
 Axes: T tokens of a pass, B turns that get a token, C hidden, V vocabulary.
 """
@@ -37,37 +37,37 @@ from palaestra.trainers.model.decoder import Decoder
 from palaestra.trajectory import Stop
 
 _PADDING_ON_CPU, _PADDING = 256, 16_384
-"""Places that attention works on in about the time that one more call of it takes."""
+"""The number of places that attention computes in about the time of one more call."""
 _PLACES = 16
-"""Of a page that torch reads on a processor."""
+"""Places of a page that torch reads on a CPU."""
 
 
 @dataclass(slots=True, kw_only=True)
 class CoreCounts:
-    """Tokens since the core was made."""
+    """Token counts since the core was made."""
 
     drawn: int = 0
     prefilled: int = 0
     reused: int = 0
     guessed: int = 0
-    """Tokens that were put through in case that they are drawn."""
+    """Draft tokens that passed through the model."""
     accepted: int = 0
-    """Those of them that were drawn."""
+    """Draft tokens that were correct."""
 
 
 _Part: TypeAlias = tuple[Drawing, int]
-"""A turn, and how many of its pending tokens."""
+"""A turn, and how many of its pending tokens pass through the model."""
 _AnyPass: TypeAlias = Pass | BlockTablePass | CompiledPass | InvariantPass
 
 
 class Core:
-    """See the module.
+    """Admits turns, steps them through the model, and holds their keys and values; see the module.
 
     Args:
-        model: Copied; training it later changes nothing here.
-        config: How large.
+        model: The model; it is copied, so later training does not change the core.
+        config: The size and precision.
         temperature_head: Whether the model's head chooses the temperature of each token.
-        version: Of the weights.
+        version: The version of the weights.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Core:
             self._model = drawing_copy(model, flow=flow, device=self._device, functions=functions)
         else:
             self._model = drawing_copy(model, flow=flow, device=self._device, operations=self._kernels)
-        # Torch's attention on a processor is slower in half precision, by more than memory it saves.
+        # Torch's attention on a CPU is slower in half precision, by more than the saved memory is worth.
         plain = self._device.type == "cpu" and self._kernels is None and self._invariant is None
         self._memory = PagedMemory(
             model.shape,
@@ -95,8 +95,8 @@ class Core:
             quantised=flow.rounds_keys_and_values,
         )
         self._head = self._model.temperature_head if temperature_head else None
-        # A graph gives logits alone, and the head needs the states behind them. How many tokens an expert gets, no
-        # graph can know.
+        # A graph gives only logits, but the head needs the states. And a graph cannot know how many tokens each expert
+        # gets.
         self._graphs = (
             Graphs(self._model, self._memory, turns=config.rows)
             if self._device.type == "cuda" and self._head is None and model.shape.experts is None
@@ -107,7 +107,7 @@ class Core:
         self.running: list[Drawing] = []
         self.version = version
         self.weight_bytes = weight_bytes(self._model)
-        """Of the weights, in each form that is held."""
+        """Bytes of the weights, in all held forms."""
         self.counts = CoreCounts()
 
     @property
@@ -116,14 +116,14 @@ class Core:
         return self._memory.bytes
 
     def resident(self, *, without: Iterable[str] = ()) -> int:
-        """Tokens whose keys and values are held, apart from what is held for idle trajectories among `without`."""
+        """Tokens whose keys and values are held, except those held for idle trajectories among `without`."""
         running = sum(drawing.holding.held for drawing in self.running)
         return running + self._idle.tokens - self._idle.held(without)
 
-    # Between steps
+    # Between steps.
 
     def room(self, waiting: Sequence[TurnRequest]) -> int:
-        """How many of these, from the first on, could be admitted now."""
+        """How many of these turns, in order, could be admitted now."""
         reserved = sum(drawing.last for drawing in self.running)
         for count, request in enumerate(waiting):
             reserved += self._last(request)
@@ -133,7 +133,7 @@ class Core:
 
     @torch.inference_mode()
     def admit(self, request: TurnRequest) -> Drawing:
-        """Take a turn into the batch; there is room for it."""
+        """Take a turn into the batch; the caller has checked that there is room."""
         drawing = Drawing(
             request=request,
             holding=self._idle.take(request.trajectory) or Holding(request.trajectory, []),
@@ -151,11 +151,11 @@ class Core:
         return min(len(request.context) + request.sampling.limit, self.context)
 
     def _resume(self, holding: Holding, context: list[int]) -> None:
-        """Keep what is held of the trajectory's context."""
+        """Keep the held part of the trajectory's context."""
         common = common_beginning(holding.tokens, context)
         if common < len(holding.tokens):
             self._prefixes.remove(holding)
-            # What other weights made serves a trajectory that goes on; one that begins anew has nothing of theirs.
+            # Keys and values of older weights serve a continued trajectory, but not one that begins anew.
             common = 0 if holding.private else common
         holding.tokens = context
         holding.held = min(common, len(context) - 1)
@@ -164,12 +164,12 @@ class Core:
 
     @torch.inference_mode()
     def withdraw(self, drawing: Drawing) -> None:
-        """End a turn under way; nothing of it is kept."""
+        """End a running turn and discard it."""
         drawing.kept = False
         self._vacate(drawing)
 
     def release(self, trajectory: str) -> None:
-        """The trajectory has ended."""
+        """Free everything held for a trajectory that has ended."""
         self._idle.drop(trajectory)
         for drawing in self.running:
             if drawing.request.trajectory == trajectory:
@@ -177,10 +177,10 @@ class Core:
 
     @torch.inference_mode()
     def update(self, weights: Weights, version: int, in_flight: InFlight) -> None:
-        """Work with new weights from now on; under "wait" no turn is under way.
+        """Use new weights from now on; with "wait", no turn is running.
 
         Raises:
-            CheckpointError: they do not fit; everything is as it was.
+            CheckpointError: the weights do not fit; nothing has changed.
         """
         load_weights(self._model, weights, version=version)
         wait_for(self._device)
@@ -195,12 +195,12 @@ class Core:
             if in_flight == "keep":
                 holding.private = holding.private or holding.held > 0
             else:
-                self._memory.release(holding.pages, unsound=True)  # the old weights may have given what is no number
+                self._memory.release(holding.pages, unsound=True)  # old weights may have given NaN
                 holding.pages = []
                 holding.held, holding.coming, holding.private = 0, False, False
 
     def free(self) -> None:
-        """Give all memory back; only counts can be asked for afterwards."""
+        """Free all memory; afterwards only the counts are available."""
         self.running.clear()
         self._idle.make_room(0)
         self._graphs = None
@@ -211,14 +211,14 @@ class Core:
             self._model.use(None)
         self._model.to("meta")
 
-    # A step
+    # A step.
 
     @torch.inference_mode()
     def step(self) -> list[EndedTurn]:
-        """Put one pass through the model: a token for each turn that draws, and a share of the contexts that wait.
+        """Run one pass through the model: a token for each turn that samples, and a share of the waiting contexts.
 
         Returns:
-            The turns that ended with it.
+            The turns that ended in this step.
         """
         for drawing in self.running:
             if not drawing.holding.coming:
@@ -240,7 +240,7 @@ class Core:
             self.counts.guessed += len(drawing.guess)
 
     def _begin(self, holding: Holding) -> None:
-        """Take over what is held of a context that begins alike, or wait for it where it is on its way."""
+        """Share the held part of an equal prefix, or wait for it if it is being computed."""
         found = self._prefixes.find(holding.tokens, without=holding)
         if found is not None:
             other, common = found[0], min(found[1], len(holding.tokens) - 1)
@@ -260,7 +260,7 @@ class Core:
         holding.held, holding.private = common, False
 
     def _share(self) -> tuple[list[_Part], list[_Part]]:
-        """The turns that put one token through, and those that put several through, with how many."""
+        """The turns that pass one token, and those that pass several, each with their number."""
         singles: list[_Part] = []
         parts: list[_Part] = []
         budget = self._config.prefill
@@ -279,7 +279,7 @@ class Core:
     def _pass(
         self, singles: Sequence[_Part], parts: Sequence[_Part]
     ) -> tuple[Tensor, list[TemperatureChoice], list[Drawing]]:
-        """The logits of the turns that have come to the end of their tokens, what the head chooses, and those turns."""
+        """The logits of the turns with no pending tokens left, the head's choices, and those turns."""
         drawings = [drawing for drawing, _ in singles]
         ids = [number for one in drawings for number in (one.holding.tokens[-1], *one.guess)]
         at = list(range(len(ids)))
@@ -294,7 +294,7 @@ class Core:
             SequenceSpan(pages=drawing.holding.pages, place=drawing.holding.held, count=count + len(drawing.guess))
             for drawing, count in [*singles, *parts]
         ]
-        # A graph has a row for each token, so a share of one token of a context that goes on does not go with it.
+        # A graph has one row per turn, so a single pending token of an unfinished context cannot be part of it.
         if self._graphs is not None and len(at) == len(spans) == len(ids):
             logits_BV = self._graphs.logits(ids, spans)
         else:
@@ -307,7 +307,7 @@ class Core:
         return logits_BV, choices, drawings
 
     def _attend(self, spans: Sequence[SequenceSpan]) -> _AnyPass:
-        """How the tokens of a pass see each other."""
+        """The attention of a pass."""
         if self._invariant is not None:
             return InvariantPass(self._invariant, self._memory, spans)
         if self._kernels is not None:
@@ -323,7 +323,7 @@ class Core:
         return hidden_BC
 
     def _choose(self, hidden_BC: Tensor, drawing_B: Sequence[Drawing]) -> list[TemperatureChoice]:
-        """What the head chooses for the token that each turn draws now; nothing where no head chooses."""
+        """The head's choice for the next token of each turn; empty without a head."""
         if self._head is None or not drawing_B:
             return []
         return choose_temperatures(
@@ -338,7 +338,7 @@ class Core:
     ) -> list[EndedTurn]:
         if not drawings:
             return []
-        for drawing, choice in zip(drawings, choices, strict=False):  # there are none where no head chooses
+        for drawing, choice in zip(drawings, choices, strict=False):  # there are none without a head
             drawing.choices.append(choice)
         drawing_B = [drawing for drawing in drawings for _ in range(1 + len(drawing.guess))]
         noise_B = [noise for drawing in drawings for noise in drawing.noise_for(1 + len(drawing.guess))]
@@ -358,7 +358,7 @@ class Core:
         return torch.tensor(values, dtype=torch.float64, device=self._device)
 
     def _settle(self, drawings: Sequence[Drawing], ids: Sequence[int], logprobs: Sequence[float]) -> list[EndedTurn]:
-        """Give each turn its tokens, up to the first that was guessed otherwise, and end those that they end."""
+        """Give each turn its tokens, up to the first wrong draft, and end the turns that these complete."""
         ended: list[EndedTurn] = []
         row = 0
         for drawing in drawings:
@@ -376,7 +376,7 @@ class Core:
         return ended
 
     def _give(self, drawing: Drawing, number: int, logprob: float) -> Completion | EngineError | None:
-        """Give a turn a token, and return what it has come to where that ends it."""
+        """Give a turn a token; returns its result if the token ends it."""
         if not -torch.inf < logprob <= 0 or (drawing.choices and not isfinite(drawing.choices[-1].logprob)):
             fault = self._no_number(drawing)
             self.withdraw(drawing)
@@ -403,7 +403,7 @@ class Core:
         )
 
     def _vacate(self, drawing: Drawing) -> None:
-        """Take a turn out of the batch, holding what it has for the trajectory's next one; the last takes its place."""
+        """Remove a turn from the batch and keep its keys and values for the next turn; the last turn takes its row."""
         holding = drawing.holding
         holding.coming = False
         if drawing.kept:

@@ -1,29 +1,29 @@
-"""Guesses of what a turn will say, from what its context says already; nothing else is asked.
+"""Draft tokens for a turn, taken from its own context.
 
-Agents copy: ids, names of tools, forms of calls. What followed the last few tokens when they last stood together often
-follows again (prompt lookup decoding, Saxena 2023; the check of guesses is Leviathan et al. 2023, arXiv:2211.17192).
+Agents copy ids, tool names and forms of calls. The tokens that followed the last few tokens at an earlier place often
+follow again (prompt lookup decoding, Saxena 2023; drafts are verified as in Leviathan et al. 2023, arXiv:2211.17192).
 """
 
 from collections.abc import Sequence
 
 _GRAM = 3
-"""Tokens that have to stand together again."""
+"""The number of tokens that must occur again."""
 
 
 class Drafter:
-    """The guesses for one turn; its tokens may only grow."""
+    """The drafts of one turn; its tokens may only grow."""
 
     def __init__(self) -> None:
         self._behind: dict[tuple[int, ...], int] = {}
-        """Behind which place each gram ended last, the last gram of all left out."""
+        """The place after the last occurrence of each gram, without the final gram."""
         self._known = _GRAM
 
     def guess(self, tokens: Sequence[int], most: int) -> list[int]:
-        """The tokens that may come next.
+        """Tokens that may come next.
 
         Args:
-            tokens: The context and what was drawn.
-            most: How many to guess.
+            tokens: The context and the sampled tokens.
+            most: The maximum number of draft tokens.
         """
         for end in range(self._known, len(tokens)):
             self._behind[tuple(tokens[end - _GRAM : end])] = end

@@ -1,4 +1,4 @@
-"""How a token is drawn from logits: temperature, top-p, and inversion by a given number.
+"""Sampling of a token from logits: temperature, top-p, and inversion by a given number.
 
 Axes: B turns, V vocabulary.
 """
@@ -18,20 +18,20 @@ def draw(
     top_p_B: Tensor | None,
     kernels: Kernels | InvariantKernels | None = None,
 ) -> Tensor:
-    """One token for each turn: the first whose cumulated probability, in the order of ids, passes the turn's noise.
+    """Sample one token per turn: the first whose cumulative probability, in the order of ids, exceeds the noise.
 
     Args:
-        logits_BV: Of the next token, in any precision.
+        logits_BV: The logits of the next token, in any precision.
         noise_B: Uniform in [0, 1), in double precision, as are the settings.
-        temperature_B: What logits are divided by; `None` where all are 1.
-        top_p_B: Only the likeliest tokens that together reach this probability are drawn, in proportion; of equally
-            likely ones those of lower ids. `None` where all are 1.
-        kernels: What does it in one go, where the whole distribution is drawn from. With invariant ones no row's
-            result depends on the others: torch then draws the rows one by one where it is not.
+        temperature_B: The divisor of the logits; `None` if all are 1.
+        top_p_B: Only the likeliest tokens that together reach this probability are sampled, in proportion; of equally
+            likely tokens, those with lower ids. `None` if all are 1.
+        kernels: Kernels that sample in one call if the whole distribution is used. With invariant kernels, no row's
+            result depends on the others: torch then samples the remaining rows one by one.
 
     Returns:
-        [2, B], in double precision: the ids, and the log-probability of each under the distribution it was drawn from,
-        which is no number where the logits were none.
+        [2, B], in double precision: the ids, and the log-probability of each under the distribution it was sampled
+        from; NaN if the logits hold NaN.
     """
     if kernels is not None and top_p_B is None:
         return kernels.draw(logits_BV.contiguous(), noise_B, temperature_B)
@@ -47,12 +47,12 @@ def draw(
     p_BV = scaled_BV.softmax(-1)
     if top_p_B is not None:
         p_BV = _nucleus(p_BV, top_p_B)
-    # In double precision: where a device adds up in parallel, sums move by their rounding even at a probability of 0.
-    # In single precision that is enough for such a token to be drawn now and then.
+    # In double precision: parallel sums on a device vary by their rounding, even at tokens of probability 0. In single
+    # precision that is enough to sample such a token occasionally.
     below_BV = p_BV.cumsum(-1, dtype=torch.float64)
     total_B1 = below_BV[:, -1:]
     ids_B1 = torch.searchsorted(below_BV, noise_B[:, None] * total_B1, right=True)
-    ids_B1 = ids_B1.clamp_max(logits_BV.shape[-1] - 1)  # past the end only where nothing is a number
+    ids_B1 = ids_B1.clamp_max(logits_BV.shape[-1] - 1)  # past the end only if there is NaN
     p_B1 = p_BV.gather(-1, ids_B1)
     if top_p_B is not None:
         p_B1 = p_B1 / p_BV.sum(-1, keepdim=True)
@@ -60,9 +60,9 @@ def draw(
 
 
 def _nucleus(p_BV: Tensor, top_p_B: Tensor) -> Tensor:
-    """`p_BV` with 0 for each token whose likelier ones reach the wanted probability without it."""
+    """`p_BV` with 0 for each token that is not needed to reach the wanted probability."""
     sorted_BV, order_BV = p_BV.sort(dim=-1, descending=True, stable=True)
     before_BV = functional.pad(sorted_BV.double().cumsum(-1)[:, :-1], (1, 0))
-    wanted_B = top_p_B.masked_fill(top_p_B >= 1, torch.inf)  # a sum that is rounded may reach 1 early
+    wanted_B = top_p_B.masked_fill(top_p_B >= 1, torch.inf)  # a rounded sum may reach 1 early
     kept_BV = before_BV < wanted_B[:, None]
     return p_BV * torch.zeros_like(kept_BV).scatter_(-1, order_BV, kept_BV)

@@ -1,7 +1,7 @@
-"""Our own engine as others see it: turns are asked for from many tasks at once and drawn together in one loop.
+"""The native engine's public class: turns are requested by many tasks at once and sampled together in one loop.
 
-The loop runs a step of the model, lets every task have its turn, and goes on; where nothing is to be done it sleeps.
-The model's passes block the event loop while they run: what is slow beside them belongs in other processes.
+The loop runs a step of the model, yields to the other tasks, and continues; without work it sleeps. The model's passes
+block the event loop, so other slow work belongs in other processes.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ from palaestra.trainers.model.decoder import Decoder
 
 @dataclass(slots=True, eq=False)
 class _Ticket:
-    """Somebody who waits for a turn."""
+    """A caller that waits for a turn."""
 
     request: TurnRequest
     turn: TurnKey
@@ -45,7 +45,7 @@ class _Ticket:
 
 @dataclass(slots=True, eq=False)
 class _Delivery:
-    """Somebody who waits for new weights to be taken."""
+    """A caller that waits for an update of the weights."""
 
     update: WeightUpdate
     weights: Weights
@@ -54,7 +54,7 @@ class _Delivery:
 
 @dataclass(slots=True)
 class _Inbox:
-    """What has arrived and is not done yet."""
+    """Requests that have arrived and are not handled yet."""
 
     waiting: list[_Ticket] = field(default_factory=list[_Ticket])
     released: list[str] = field(default_factory=list[str])
@@ -62,17 +62,17 @@ class _Inbox:
 
 
 class NativeEngine(Engine):
-    """Draws turns with a decoder of ours, in this process.
+    """Samples turns with a native decoder, in this process.
 
     Args:
-        model: Its weights are copied: training it later changes nothing here until `update_weights`.
+        model: The model; its weights are copied, so later training has no effect until `update_weights`.
         config: The engine's size and precision.
-        schedule: Who decides what a step works on; `Recording` and `ReplaySchedule` make runs repeatable.
+        schedule: Decides what a step works on; `ScheduleRecorder` and `ReplaySchedule` make runs repeatable.
         temperature_head: Whether the model's head chooses the temperature of each token.
-        version: Of the weights in `model`.
+        version: The version of the weights in `model`.
 
     Raises:
-        ValueError: the capacity is less than one trajectory may need, or there is no head to choose.
+        ValueError: the capacity is less than one trajectory may need, or the model lacks a temperature head.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class NativeEngine(Engine):
         self._vocabulary = model.shape.vocabulary
         self._inbox = _Inbox()
         self._asking: set[str] = set()
-        """Trajectories with a turn under way."""
+        """Trajectories with a running turn."""
         self._running: dict[Drawing, _Ticket] = {}
         self._step = 0
         self._paused = False
@@ -108,10 +108,10 @@ class NativeEngine(Engine):
 
     @property
     def fault(self) -> PalaestraError | None:
-        """What ended it: whatever is asked for is answered with it."""
+        """The error that ended the engine; every later request raises it."""
         return self._fault
 
-    # What others ask for
+    # Requests.
 
     async def generate(self, request: TurnRequest) -> Completion:
         """See `Engine`."""
@@ -153,8 +153,8 @@ class NativeEngine(Engine):
     async def update_weights(self, weights: Weights, version: int, *, in_flight: InFlight = "keep") -> None:
         """See `Engine`.
 
-        The weights are read when they are taken, between two steps: they must not change before this returns. With
-        "wait" no new turn begins until those under way have ended, which they do not while the engine is paused.
+        The weights are read between two steps and must not change before this returns. With "wait", no new turn begins
+        until the running ones have ended; while the engine is paused, they do not end.
         """
         self._raise_fault()
         delivery = _Delivery(
@@ -183,7 +183,7 @@ class NativeEngine(Engine):
         wanted = [ticket.request for ticket in self._inbox.waiting if not ticket.given_up]
         return EngineStats(
             running=len(self._running),
-            waiting=len(wanted) - self._core.room(wanted),  # the others are given places before the next step
+            waiting=len(wanted) - self._core.room(wanted),  # the others get rows before the next step
             resident=self._core.resident(without=self._inbox.released),
             capacity=self._capacity,
             drawn=counts.drawn,
@@ -205,7 +205,7 @@ class NativeEngine(Engine):
         self._fail(EngineError("the engine was closed; make a new one to draw with"), None)
         self._core.free()
 
-    # The loop
+    # The loop.
 
     def _rouse(self) -> None:
         if self._driver is None and self._fault is None:
@@ -226,7 +226,7 @@ class NativeEngine(Engine):
             self._fail(EngineError(f"the engine failed in step {self._step} ({what}); make a new one"), error)
 
     def _advance(self) -> bool:
-        """Do the next step, if there is one now."""
+        """Run the next step, if there is one now."""
         plan = self._schedule.before(self._step, self._list_arrivals())
         if plan is None:
             return False
@@ -264,7 +264,7 @@ class NativeEngine(Engine):
             self._inbox.waiting.remove(next(one for one in self._inbox.waiting if one.turn == turn and one.given_up))
 
     def _follow(self, plan: EnginePlan) -> None:
-        """Do what a plan says comes before its step."""
+        """Do what the plan puts before its step."""
         for withdrawal in plan.withdrawn:
             self._withdraw(withdrawal)
         for trajectory in plan.released:
@@ -310,14 +310,14 @@ class NativeEngine(Engine):
         ticket.drawing = self._core.admit(ticket.request)
         self._running[ticket.drawing] = ticket
 
-    # The end
+    # Failure and closing.
 
     def _raise_fault(self) -> None:
         if self._fault is not None:
             raise type(self._fault)(str(self._fault)) from self._fault.__cause__
 
     def _fail(self, fault: PalaestraError, cause: Exception | None) -> None:
-        """Tell everybody who waits, and whoever comes later; the first fault stays."""
+        """Fail all waiting and later requests; the first error stays."""
         if self._fault is None:
             fault.__cause__ = cause
             self._fault = fault

@@ -1,10 +1,10 @@
-"""Decoding as CUDA graphs: the many small kernels of a step are launched as one.
+"""Sampling steps as CUDA graphs: the many small kernels of a step are launched as one.
 
-A graph is captured for each size that is met, in powers of two of turns and of the pages that they see. Turns beyond
-those in use write to a page that nobody has.
+A graph is captured for each size that occurs, in powers of two of turns and of pages. Unused rows write to a page that
+belongs to no sequence.
 
-Our tests run where there is no GPU: they cover all of this but `captured`, in whose place they work each pass out anew.
-On a GPU compare log-probabilities with those of a CPU before you rely on it.
+The tests run without a GPU: they cover everything except `captured`, and compute each pass directly instead. On a GPU,
+compare log-probabilities with those of a CPU before you rely on it.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,15 +20,15 @@ from palaestra.trainers.engines.native.pages import NOWHERE, PagedMemory
 from palaestra.trainers.model.decoder import Decoder
 
 GraphWork: TypeAlias = Callable[[], Tensor]
-"""Reads tensors that stay where they are, and gives one that does."""
+"""Reads tensors at fixed addresses and returns a tensor at a fixed address."""
 
 
 def captured(work: GraphWork, device: torch.device) -> GraphWork:
     """The same work as one CUDA graph.
 
     Args:
-        work: On the device. A capture on a stream of another one would record nothing, and say so in a warning alone.
-        device: Which need not be the current one.
+        work: The work, on the device. A capture on another device's stream would record nothing, with only a warning.
+        device: The device, which need not be the current one.
     """
     with torch.cuda.device(device):
         stream = torch.cuda.Stream()
@@ -37,8 +37,8 @@ def captured(work: GraphWork, device: torch.device) -> GraphWork:
             work()
         torch.cuda.current_stream().wait_stream(stream)
         graph = torch.cuda.CUDAGraph()
-        # By default a capture fails as soon as any thread allocates, and that thread fails too; and its stream is that
-        # of the process's first capture, on whichever device that was.
+        # By default, a capture fails as soon as any thread allocates, and so does that thread. Its default stream is
+        # that of the process's first capture, on whichever device that was.
         with torch.cuda.graph(graph, stream=stream, capture_error_mode="thread_local"):
             out = work()
 
@@ -50,13 +50,13 @@ def captured(work: GraphWork, device: torch.device) -> GraphWork:
 
 
 class Graphs:
-    """Steps in which every turn puts one token through.
+    """Steps in which every turn passes one token.
 
     Args:
-        model: Its weights may change, and stay where they are.
-        memory: Of all sequences.
-        turns: That are drawn at once, at most.
-        capture: What makes work quick; a CUDA graph where it is not given.
+        model: The model; its weights may change, but not their addresses.
+        memory: The memory of all sequences.
+        turns: The maximum number of turns sampled at once.
+        capture: Makes work fast; `captured` by default.
     """
 
     def __init__(
@@ -74,11 +74,11 @@ class Graphs:
         self._decodes: dict[tuple[int, int], _Decode] = {}
 
     def logits(self, ids: Sequence[int], spans: Sequence[SequenceSpan]) -> Tensor:
-        """The logits behind one token of each turn, [B, V], until the next call.
+        """The logits after one token of each turn, [B, V]; valid until the next call.
 
         Args:
             ids: The tokens.
-            spans: Of one token each.
+            spans: Their spans, of one token each.
         """
         turns = min(_power_of_two(len(ids)), self._turns)
         pages = _power_of_two(max(len(span.pages) for span in spans))
@@ -108,7 +108,7 @@ class _Decode:
         unused = len(self._ids_B) - len(ids)
         self._ids_B.copy_(torch.tensor([*ids, *[0] * unused]))
         self._attend.move([*spans, *[SequenceSpan(pages=[NOWHERE], place=0, count=1)] * unused])
-        if self._replay is None:  # only now: capturing works it out, and so writes keys and values
+        if self._replay is None:  # only now: a capture runs the work, and so writes keys and values
             self._replay = self._capture(self._work)
         return self._replay()[: len(ids)]
 

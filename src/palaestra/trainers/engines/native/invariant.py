@@ -1,4 +1,4 @@
-"""The forward pass of the invariant mode, as the engine computes it: every token by itself, in a fixed order.
+"""The engine's forward pass in the invariant mode: each token is computed by itself, in a fixed order.
 
 Axes: T tokens of a pass, C hidden, N columns of a product, H heads, G key-value heads, D head dimension.
 """
@@ -20,10 +20,10 @@ from palaestra.trainers.quantisation import round_to_e4m3
 
 
 def kernels_for(shape: DecoderShape, device: torch.device) -> InvariantKernels:
-    """The kernels of the invariant mode, where they can compute this decoder.
+    """The kernels of the invariant mode, if they can compute this decoder.
 
     Raises:
-        ConfigError: they cannot, or cannot be compiled.
+        ConfigError: they cannot compute it, or cannot be compiled.
     """
     if device.type != "cpu":
         raise ConfigError(
@@ -39,13 +39,13 @@ def kernels_for(shape: DecoderShape, device: torch.device) -> InvariantKernels:
 
 
 class InvariantFunctions:
-    """A decoder's arithmetic by the invariant kernels, without gradients; see `ForwardFunctions`.
+    """A decoder's arithmetic with the invariant kernels, without gradients; see `ForwardFunctions`.
 
-    Operands of quantised products are rounded to E4M3 and multiplied in bfloat16, which holds them exactly.
+    Operands of quantised products are rounded to E4M3 and multiplied in bfloat16, which represents them exactly.
 
     Args:
-        kernels: Of this machine.
-        operands: Of the products of blocks, where they are quantised.
+        kernels: The kernels of this machine.
+        operands: The format of the operands of blocks' products, if they are quantised.
     """
 
     def __init__(self, kernels: InvariantKernels, operands: OperandFormat | None = None) -> None:
@@ -69,11 +69,11 @@ class InvariantFunctions:
         return self.kernels.pack(weight_VC)
 
     def logits(self, x_TC: Tensor, weight_VC: Tensor, packed: Tensor) -> Tensor:
-        """See `ForwardFunctions`; in single precision, whatever the weights are in."""
+        """See `ForwardFunctions`; in single precision, regardless of the weights' type."""
         return self.kernels.product(x_TC, packed, len(weight_VC), single=True)
 
     def route(self, x_TC: Tensor, weight_EC: Tensor, packed: Tensor) -> Tensor:
-        """See `ForwardFunctions`; in single precision, whatever the weights are in."""
+        """See `ForwardFunctions`; in single precision, regardless of the weights' type."""
         return self.kernels.product(x_TC, packed, len(weight_EC), single=True)
 
     def norm(self, x: Tensor, weight_C: Tensor, epsilon: float) -> Tensor:
@@ -81,7 +81,7 @@ class InvariantFunctions:
         return self.kernels.norm(x, weight_C, epsilon)
 
     def rotation(self, position_T: Tensor, frequency: Tensor) -> Rotation:
-        """See `ForwardFunctions`; in single precision, whatever the states are in."""
+        """See `ForwardFunctions`; in single precision, regardless of the states' type."""
         return self.kernels.rotation(position_T, frequency)
 
     def turn(self, x_THD: Tensor, rotation: Rotation) -> Tensor:
@@ -94,12 +94,12 @@ class InvariantFunctions:
 
 
 class InvariantPass:
-    """The attention of one pass; what each layer makes of its tokens is kept in the memory.
+    """The attention of one pass; each layer's keys and values are stored in memory.
 
     Args:
-        kernels: Of this machine.
-        memory: Of all sequences.
-        spans: In the order of the tokens.
+        kernels: The kernels of this machine.
+        memory: The memory of all sequences.
+        spans: The spans of the sequences, in the order of the tokens.
     """
 
     def __init__(self, kernels: InvariantKernels, memory: PagedMemory, spans: Sequence[SequenceSpan]) -> None:

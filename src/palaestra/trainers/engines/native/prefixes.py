@@ -1,55 +1,54 @@
-"""Contexts that begin alike share what was worked out for their beginning.
+"""Contexts with equal prefixes share the keys and values of the prefix.
 
-What is held for a trajectory is found again by the hashes of its first block of tokens, its first two, and so on. Only
-what was made by the present weights alone is found: a holding that saw others, or was made by them, is private to its
-trajectory.
+A trajectory's holding is found by the hashes of its first block of tokens, its first two blocks, and so on. Only
+holdings computed entirely with the current weights are found; others are private to their trajectory.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 BLOCK = 8
-"""Tokens; beginnings that have less in common are not shared."""
+"""Tokens of a block; shorter common prefixes are not shared."""
 
 
 @dataclass(slots=True, eq=False)
 class Holding:
-    """What is held for one trajectory: the keys and values of its first tokens."""
+    """The keys and values of a trajectory's first tokens."""
 
     trajectory: str
     tokens: list[int]
-    """Of the context so far."""
+    """The tokens of the context so far."""
     held: int = 0
-    """How many of them have keys and values."""
+    """The number of tokens with keys and values."""
     coming: bool = False
-    """Whether the others are being put through the model, and will have them soon."""
+    """Whether the remaining tokens are being computed."""
     private: bool = False
-    """Whether weights before the present ones had a share in them."""
+    """Whether older weights computed a part of it."""
     pages: list[int] = field(default_factory=list[int])
-    """Where they are."""
+    """The pages that hold it."""
     chain: list[int] = field(default_factory=list[int])
-    """The hashes that it is found by."""
+    """The hashes by which it is found."""
 
     def of_use(self, common: int) -> int:
-        """How many of `common` first tokens have keys and values, or will have soon."""
+        """How many of the first `common` tokens have keys and values, or will have soon."""
         return common if self.coming else min(common, self.held)
 
 
 class Prefixes:
-    """Finds holdings by how their contexts begin."""
+    """Finds holdings by the first tokens of their contexts."""
 
     def __init__(self) -> None:
         self._by_hash: dict[int, list[Holding]] = {}
 
     def add(self, holding: Holding) -> None:
-        """Let it be found by all its tokens, held yet or soon."""
+        """Make it findable by all its tokens, including those still being computed."""
         known = len(holding.chain)
         for number in _chain(holding.tokens, holding.chain[-1] if known else 0, known):
             holding.chain.append(number)
             self._by_hash.setdefault(number, []).append(holding)
 
     def remove(self, holding: Holding) -> None:
-        """Let it be found no more. One that is not there is fine."""
+        """Make it unfindable. Unknown holdings are allowed."""
         for number in holding.chain:
             others = self._by_hash[number]
             others.remove(holding)
@@ -58,9 +57,9 @@ class Prefixes:
         holding.chain.clear()
 
     def find(self, tokens: list[int], *, without: Holding) -> tuple[Holding, int] | None:
-        """The holding that is of most use for a context, and how many of its first tokens it has or will have soon.
+        """The most useful holding for a context, and how many of its first tokens it has or will have soon.
 
-        Of several the one that holds more of them already goes before, then the one that was added first.
+        Of several, the one that has more of them already is preferred, then the one added first.
         """
         deepest: list[Holding] = []
         known = 0
@@ -79,7 +78,7 @@ class Prefixes:
 def _most_useful(
     holdings: list[Holding], tokens: list[int], known: int, without: Holding
 ) -> tuple[Holding, int] | None:
-    """As `Prefixes.find`, among holdings whose first `known` tokens are equal."""
+    """See `Prefixes.find`, for holdings whose first `known` tokens are equal."""
     best: Holding | None = None
     rank = (0, 0)
     rest = tokens[known:]
@@ -93,11 +92,11 @@ def _most_useful(
 
 
 def common_beginning(one: list[int], other: list[int]) -> int:
-    """How many first tokens two contexts have in common."""
+    """The length of the common prefix of two contexts."""
     equal, end = 0, min(len(one), len(other))
     if one[:end] == other[:end]:
         return end
-    while end - equal > 1:  # by halves: slices are compared some ten times as fast as their items one by one
+    while end - equal > 1:  # bisection: comparing slices is some ten times as fast as items
         middle = (equal + end) // 2
         if one[equal:middle] == other[equal:middle]:
             equal = middle
@@ -107,7 +106,7 @@ def common_beginning(one: list[int], other: list[int]) -> int:
 
 
 def _chain(tokens: Sequence[int], seed: int, known: int) -> Iterator[int]:
-    """The hash of each whole block behind the first `known` and all before it."""
+    """The hash of each full block after the first `known` ones, together with all before it."""
     for start in range(known * BLOCK, len(tokens) - BLOCK + 1, BLOCK):
         seed = hash((seed, *tokens[start : start + BLOCK]))
         yield seed

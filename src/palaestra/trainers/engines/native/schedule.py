@@ -1,7 +1,7 @@
-"""Who decides what a step works on: as it comes, as it comes and written down, or as it was written down.
+"""Schedules decide what a step of the engine works on: free, recorded, or replayed.
 
-What an engine draws is a function of what it was given before which step. In live runs that depends on the speed of
-worlds; a record of it, one JSON line for each step that was given something, makes a run repeatable to the bit.
+The sampled tokens depend on what the engine received before each step. In live runs that depends on the speed of
+worlds. A record of it, with one JSON line for each step that received something, makes a run repeatable to the bit.
 """
 
 from collections import Counter, deque
@@ -21,13 +21,13 @@ from palaestra.validation import plain_rule
 
 @record
 class TurnKey:
-    """A turn as a record names it."""
+    """The identity of a turn in a record."""
 
     trajectory: str
     place: int
-    """Tokens of its context."""
+    """The number of tokens of its context."""
     check: int
-    """A checksum of them."""
+    """A checksum of these tokens."""
 
     def __str__(self) -> str:
         return f"a turn of trajectory {self.trajectory!r} at place {self.place} (checksum {self.check:08x})"
@@ -35,16 +35,16 @@ class TurnKey:
 
 @record
 class Withdrawal:
-    """A turn that was given up."""
+    """The end of a turn that was abandoned."""
 
     turn: TurnKey
     late: bool
-    """By its time-out, and not by whoever asked for it."""
+    """Whether its time-out ended it, not its caller."""
 
 
 @record
 class WeightUpdate:
-    """New weights."""
+    """New weights for the engine."""
 
     version: int
     in_flight: InFlight
@@ -52,28 +52,28 @@ class WeightUpdate:
 
 @record
 class EngineArrivals:
-    """What an engine could do before its next step."""
+    """The requests that an engine may handle before its next step."""
 
     waiting: tuple[TurnKey, ...] = ()
-    """In the order in which they came."""
+    """Waiting turns, in order of arrival."""
     room: int = 0
-    """How many of them fit, from the first on."""
+    """How many of them fit, in order."""
     abandoned: tuple[TurnKey, ...] = ()
-    """Turns that waited and were given up."""
+    """Waiting turns that were abandoned."""
     running: int = 0
-    """Turns under way."""
+    """Running turns."""
     withdrawn: tuple[Withdrawal, ...] = ()
-    """Of those, the ones that were given up."""
+    """Running turns that were abandoned."""
     released: tuple[str, ...] = ()
     """Trajectories that have ended."""
     update: WeightUpdate | None = None
-    """The first of those that wait."""
+    """The first waiting update of the weights."""
     paused: bool = False
 
 
 @record
 class EnginePlan:
-    """What an engine does next, in this order."""
+    """The engine's next actions, in this order."""
 
     forgotten: tuple[TurnKey, ...] = ()
     """Abandoned turns that need not be kept any longer."""
@@ -82,28 +82,28 @@ class EnginePlan:
     update: WeightUpdate | None = None
     admitted: tuple[TurnKey, ...] = ()
     draws: bool = True
-    """Whether turns under way get tokens then."""
+    """Whether running turns get tokens after that."""
 
     @property
     def idle(self) -> bool:
-        """Whether it changes nothing that is drawn."""
+        """Whether it has no effect on sampled tokens."""
         return not (self.withdrawn or self.released or self.update or self.admitted)
 
 
 class EngineSchedule(Protocol):
-    """Asked before every step, and whenever something arrives while there is nothing to do."""
+    """Called before every step, and for each new request while the engine is idle."""
 
     def before(self, step: int, arrived: EngineArrivals) -> EnginePlan | None:
-        """What to do in step number `step`; `None` to wait until more arrives.
+        """The plan for step number `step`; `None` to wait for more requests.
 
         Raises:
-            ReplayError: what arrived can never become the step that was recorded.
+            ReplayError: the requests can no longer lead to the recorded step.
         """
         ...
 
 
 class FreeSchedule:
-    """Everything at once, turns in the order in which they came and as far as they fit."""
+    """Handles everything at once; turns are admitted in order of arrival, as far as they fit."""
 
     def before(self, step: int, arrived: EngineArrivals) -> EnginePlan:
         """See `EngineSchedule`."""
@@ -127,19 +127,19 @@ class _Line:
     step: int
     plan: EnginePlan
     replica: int = 0
-    """Which engine's it is, where several draw."""
+    """The number of the engine, if there are several."""
 
 
 _LINE: TypeAdapter[_Line] = TypeAdapter(_Line)
 
 
 class ScheduleRecorder:
-    """What another schedule says, written down.
+    """Records the plans of another schedule.
 
     Args:
-        schedule: The other one.
-        sink: Takes each line, its end included; an engine whose sink fails has failed.
-        replica: Which engine's it is, where several draw into one record.
+        schedule: The other schedule.
+        sink: Called with each line, including its newline; if it fails, the engine fails.
+        replica: The number of the engine, if several write to one record.
     """
 
     def __init__(self, schedule: EngineSchedule, sink: Callable[[bytes], object], *, replica: int = 0) -> None:
@@ -157,14 +157,14 @@ class ScheduleRecorder:
 
 
 class ReplaySchedule:
-    """As it was written down; behind the end of the record, as it comes.
+    """Replays a record; after its end, it continues like a free schedule.
 
-    Every step is held until what was admitted before it has been asked for, and the weights that were loaded have been
-    given. Turns are withdrawn and trajectories released when the record says so, whenever that is asked for here.
+    Every step is held until the turns admitted before it have been requested, and its weights have been given. Turns
+    are withdrawn and trajectories released at the recorded step, whenever that is requested here.
 
     Args:
-        lines: Of the record.
-        replica: Which engine this is, where several drew into the record.
+        lines: The lines of the record.
+        replica: The number of this engine, if several wrote to the record.
 
     Raises:
         RecordError: a line cannot be read.
@@ -176,7 +176,7 @@ class ReplaySchedule:
         self._end = max(self._plans, default=-1)
         self._updates = deque(line.plan.update for line in read if line.plan.update is not None)
         self._ahead: dict[str, deque[TurnKey | None]] = {}
-        """What is still to come of each trajectory: its turns, and `None` for its release."""
+        """The rest of each trajectory: its turns, and `None` for its release."""
         for line in read:
             for name in line.plan.released:
                 self._ahead.setdefault(name, deque()).append(None)
@@ -206,7 +206,7 @@ class ReplaySchedule:
         return self._ahead.get(trajectory, ())
 
     def _check(self, step: int, arrived: EngineArrivals) -> None:
-        """Refuse what contradicts the record; what it does not name may wait for its end."""
+        """Refuse requests that contradict the record; those that it does not name may wait for its end."""
         for turn in arrived.waiting:
             left = [one for one in self._of(turn.trajectory) if one is not None]
             if left and turn not in left:
@@ -234,10 +234,10 @@ class ReplaySchedule:
 
 
 def recorded_placements(lines: Iterable[bytes]) -> dict[str, int]:
-    """The replica that each trajectory was drawn in, by its id.
+    """The replica that sampled each trajectory, by its id.
 
     Args:
-        lines: Of the record of several engines.
+        lines: The lines of a record of several engines.
 
     Raises:
         RecordError: a line cannot be read.

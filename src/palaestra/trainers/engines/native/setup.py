@@ -1,4 +1,4 @@
-"""What an engine computes with: its device, its flow and its kernels; and what no engine can be made of."""
+"""The resources of an engine: device, precision flow and kernels; and checks of decoder and settings."""
 
 from dataclasses import dataclass
 
@@ -15,32 +15,32 @@ from palaestra.trainers.products import check_sizes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineSetup:
-    """What an engine computes with."""
+    """The resources of an engine."""
 
     device: torch.device
     context: int
-    """Tokens that a trajectory may have."""
+    """Maximum tokens of a trajectory."""
     flow: PrecisionFlow
     invariant: InvariantKernels | None
-    """Those of the invariant mode, in that mode."""
+    """The kernels of the invariant mode, if it is used."""
     kernels: Kernels | None
-    """Otherwise, where there are some for the decoder on this machine."""
+    """Otherwise the ordinary kernels, if this machine has any for the decoder."""
 
 
 def engine_setup(
     shape: DecoderShape, config: NativeConfig, *, device: torch.device, temperature_head: bool
 ) -> EngineSetup:
-    """What an engine computes with; kernels are compiled where they have not been.
+    """The resources of an engine; kernels are compiled if needed.
 
     Args:
-        shape: Of the decoder.
-        config: The engine's.
-        device: Where the decoder is.
+        shape: The shape of the decoder.
+        config: The engine's settings.
+        device: The decoder's device.
         temperature_head: Whether the decoder's head chooses the temperature of each token.
 
     Raises:
-        ValueError: the decoder or the settings do not go together; the message says what to change.
-        ConfigError: kernels that are needed cannot be had.
+        ValueError: the decoder and the settings do not match; the message says what to change.
+        ConfigError: required kernels cannot be built.
     """
     device = device if config.device is None else torch.device(resolve_device(config.device))
     context = min(config.context or shape.context, shape.context)

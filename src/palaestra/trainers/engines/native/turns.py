@@ -1,4 +1,4 @@
-"""A turn under way, and how it ends."""
+"""A running turn, and how it ends."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,48 +13,48 @@ from palaestra.trainers.engines.native.prefixes import Holding
 
 @dataclass(slots=True, eq=False)
 class Drawing:
-    """A turn under way."""
+    """A running turn."""
 
     request: TurnRequest
     holding: Holding
-    """Its tokens are the context and what was drawn."""
+    """The holding; its tokens are the context and the sampled tokens."""
     last: int
-    """Tokens that the trajectory may come to have."""
+    """The maximum number of tokens of the trajectory in this turn."""
     noise: Iterator[float]
     drafter: Drafter
     stop: frozenset[int]
     kept: bool = True
-    """Whether what was worked out is held when it ends."""
+    """Whether its keys and values are kept when it ends."""
     ids: list[int] = field(default_factory=list[int])
     logprobs: list[float] = field(default_factory=list[float])
     versions: list[int] = field(default_factory=list[int])
     choices: list[TemperatureChoice] = field(default_factory=list[TemperatureChoice])
-    """Of its tokens, where a temperature head chooses."""
+    """The choices of its tokens, if there is a temperature head."""
     guess: list[int] = field(default_factory=list[int])
-    """Tokens that go through the model behind the last one, in case that they are drawn."""
+    """Draft tokens that pass through the model after the last token."""
     ahead: list[float] = field(default_factory=list[float])
-    """What was taken from `noise` and not used."""
+    """Numbers taken from `noise` and not used yet."""
 
     def noise_for(self, tokens: int) -> list[float]:
-        """The noise of the next tokens; those that are drawn are taken away one by one."""
+        """The noise of the next tokens; the numbers of sampled tokens are removed one by one."""
         while len(self.ahead) < tokens:
             self.ahead.append(next(self.noise))
         return self.ahead[:tokens]
 
     @property
     def temperature(self) -> float:
-        """That of the last token; of the first, the one that the request begins with."""
+        """The temperature of the last token; before the first, that of the request."""
         return self.choices[-1].temperature if self.choices else self.request.sampling.temperature
 
     @property
     def pending(self) -> int:
-        """Tokens that have not been put through yet; at least 1."""
+        """The number of tokens that have not passed through the model; at least 1."""
         return len(self.holding.tokens) - self.holding.held
 
 
 @record
 class EndedTurn:
-    """A turn that has ended, and how."""
+    """A turn that has ended, with its result."""
 
     drawing: Drawing
     result: Completion | EngineError

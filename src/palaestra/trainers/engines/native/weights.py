@@ -25,16 +25,16 @@ def drawing_copy(
     operations: Operations | None = None,
     functions: ForwardFunctions | None = None,
 ) -> Decoder:
-    """A decoder of the same weights that shares none with `model` and takes no gradients.
+    """A decoder with the same weights that shares none with `model` and takes no gradients.
 
-    It uses the functions where there are some; otherwise it is joined. Weights of quantised products are held in the
-    form that those read, made of the weights of `model` as they are; frozen ones on the same device are shared.
+    It uses `functions` if given; otherwise it is joined. Weights of quantised products are held in the form that these
+    read, made from the current weights of `model`; frozen weights on the same device are shared.
     """
     if flow.frozen:
         model = model.share()
         model.freeze(Nvfp4Products())
     copy = deepcopy(model).to(device=device, dtype=flow.weights).eval().requires_grad_(requires_grad=False)
-    if model.temperature_head is not None:  # it works in single precision, as the learner's does
+    if model.temperature_head is not None:  # the head computes in single precision, as in the learner
         head = deepcopy(model.temperature_head).to(device=device, dtype=torch.float32)
         copy.temperature_head = head.requires_grad_(requires_grad=False)
     copy.tie()
@@ -53,10 +53,10 @@ def drawing_copy(
 def load_weights(model: Decoder, weights: Mapping[str, Tensor], *, version: int) -> None:
     """Overwrite the weights of `model`, all or none.
 
-    Where those of blocks are frozen they cannot be given, and other matrices than those of adapters may be missing.
+    Frozen weights of blocks cannot be given, and matrices other than those of adapters may be missing.
 
     Raises:
-        CheckpointError: names or shapes do not fit; nothing was changed.
+        CheckpointError: names or shapes do not fit; nothing has changed.
     """
     own = model.state_dict()
     tied = {_OUTPUT} if model.shape.tied else set[str]()
@@ -74,12 +74,12 @@ def load_weights(model: Decoder, weights: Mapping[str, Tensor], *, version: int)
 
 
 def check_weights(shapes: Mapping[str, torch.Size], weights: Mapping[str, Tensor], *, version: int, tied: bool) -> None:
-    """Check that weights are a model's.
+    """Check that weights fit a model.
 
     Args:
-        shapes: Of the model's weights, by name; none of them is frozen.
-        weights: To be loaded into it.
-        version: Of these.
+        shapes: The shapes of the model's weights, by name; none of them is frozen.
+        weights: The weights to be loaded.
+        version: The version of these weights.
         tied: Whether the output layer is the embedding, and may be left out.
 
     Raises:
@@ -119,7 +119,7 @@ def _frozen_names(model: Decoder) -> set[str]:
 
 
 def weight_bytes(model: Decoder) -> int:
-    """Bytes of a decoder's weights, in each form that it holds them in."""
+    """Bytes of a decoder's weights, in all forms that it holds."""
     packed = [part for one in model.projections() for part in one.packed or ()]
     head = [] if model.lm_head.packed is None else [model.lm_head.packed]
     own = [weight for weight in model.parameters() if not weight.is_meta]

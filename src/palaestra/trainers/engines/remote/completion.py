@@ -1,4 +1,4 @@
-"""A server's completion by token ids, read, and believed where it is what was asked for."""
+"""Parses and checks a server's completion by token ids."""
 
 import math
 from collections.abc import Iterator
@@ -12,22 +12,22 @@ from palaestra.records import JsonObject
 from palaestra.trainers.engines.engine import Completion
 
 _ROUNDING = 1e-4
-"""By which the log-probability of a token that is certain may pass 0."""
+"""The maximum excess of a log-probability over 0 by rounding."""
 
 
 @record
 class CompletionRequest:
-    """What a completion is held against."""
+    """The request that a completion is checked against."""
 
     name: str
-    """Who was asked."""
+    """The server's name in messages."""
     context: tuple[int, ...]
     stop: tuple[int, ...]
     limit: int
-    """Tokens that it may have."""
+    """Maximum tokens of the turn."""
     vocabulary: int
     version: int
-    """Of the weights."""
+    """The version of the weights."""
 
 
 class _Logprobs(BaseModel):
@@ -49,7 +49,7 @@ def read_completion(answer: JsonObject, asked: CompletionRequest) -> Completion:
     """The turn in a server's answer.
 
     Raises:
-        EngineError: the answer is no completion by token ids, or not of what was asked; the message says why.
+        EngineError: the answer is no completion by token ids, or does not match the request; the message says why.
     """
     try:
         choice = _Completions.model_validate(answer).choices[0]

@@ -1,4 +1,4 @@
-"""A server elsewhere behind our protocol, by token ids: a policy is measured on it that nobody here can update."""
+"""A remote server as an engine, by token ids: for measuring a policy whose weights cannot be updated here."""
 
 import asyncio
 import time
@@ -19,22 +19,21 @@ _NOTHING_ELSE: JsonObject = {
     "presence_penalty": 0.0,
     "frequency_penalty": 0.0,
 }
-"""What else would change the distribution: where nothing is said, a server takes the model's own defaults."""
+"""Other settings that change the distribution; if they are not sent, a server uses the model's defaults."""
 
 
 class RemoteEngine(Engine):
-    """Turns drawn by a server elsewhere.
+    """Turns sampled by a remote server.
 
-    Its weights are not ours: it refuses to be updated, paused and resumed. The noise of a request becomes a seed, from
-    its key and the place where the turn begins; equal seeds give equal turns as far as the server sees to it. What
-    contexts have in common the server keeps, or not, by itself; `release` has nothing to do, and `resident`, `capacity`
-    and `reused` stay 0, since it does not say.
+    Its weights are not under our control: update, pause and resume are refused. The noise of a request becomes a seed,
+    from its key and the place where the turn begins; how far equal seeds give equal turns depends on the server. The
+    server manages its own prefix cache, so `release` does nothing, and `resident`, `capacity` and `reused` stay 0.
 
-    A reply is believed where it is aligned and within what was asked for, and is an `EngineError` otherwise.
+    A reply that is not aligned or outside what was requested raises an `EngineError`.
 
     Args:
-        config: Which server, and what it was started with.
-        endpoint: What to ask, where it is not to be made from `config`.
+        config: The server and the options that it was started with.
+        endpoint: The endpoint, if it is not made from `config`.
     """
 
     def __init__(self, config: RemoteEngineConfig, *, endpoint: Endpoint | None = None) -> None:
@@ -47,11 +46,11 @@ class RemoteEngine(Engine):
 
     @property
     def context(self) -> int:
-        """Tokens that a trajectory may have."""
+        """Maximum tokens of a trajectory."""
         return self._config.context
 
     async def generate(self, request: TurnRequest) -> Completion:
-        """Draw one turn; see `Engine`."""
+        """Sample one turn; see `Engine`."""
         self._check(request)
         if not self._turns:
             self._busy_since = time.monotonic()
@@ -77,10 +76,10 @@ class RemoteEngine(Engine):
                 self._busy += time.monotonic() - self._busy_since
 
     def release(self, trajectory: str) -> None:
-        """Nothing to do: the server keeps what it likes."""
+        """Do nothing: the server manages its own cache."""
 
     async def update_weights(self, weights: Weights, version: int, *, in_flight: InFlight = "keep") -> None:
-        """Refused.
+        """Refuse the update.
 
         Raises:
             EngineError: always.
@@ -89,7 +88,7 @@ class RemoteEngine(Engine):
         raise self._not_ours(f"be given version {version} of the weights")
 
     async def pause(self) -> None:
-        """Refused.
+        """Refuse to pause.
 
         Raises:
             EngineError: always.
@@ -97,7 +96,7 @@ class RemoteEngine(Engine):
         raise self._not_ours("be paused")
 
     async def resume(self) -> None:
-        """Refused.
+        """Refuse to resume.
 
         Raises:
             EngineError: always.
@@ -105,7 +104,7 @@ class RemoteEngine(Engine):
         raise self._not_ours("be resumed")
 
     def stats(self) -> EngineStats:
-        """How it is doing, as far as can be seen from here."""
+        """The state of the engine, as far as it is known here."""
         places = self._config.endpoint.concurrency
         running = min(len(self._turns), places)
         return EngineStats(
@@ -121,7 +120,7 @@ class RemoteEngine(Engine):
         )
 
     async def close(self) -> None:
-        """Close the connections; turns under way end with an `EngineError`."""
+        """Close the connections; running turns end with an `EngineError`."""
         self._closed = True
         turns = list(self._turns.values())
         for turn in turns:

@@ -1,4 +1,4 @@
-"""Several of our own engines, each in a process of its own, behind one protocol."""
+"""Several native engines, each in its own process, behind one interface."""
 
 from palaestra.trainers.engines.replicas.config import ReplicasConfig
 from palaestra.trainers.engines.replicas.engine import ReplicaEngine

@@ -1,7 +1,7 @@
-"""Several of our own engines behind one protocol: each draws in a process of its own, with cores of its own.
+"""Several native engines behind one interface, each in its own process with its own cores.
 
-Whatever a turn is drawn beside, it is drawn with the noise of its own places. So the replica that draws it makes a
-difference of rounding at most, and none in the invariant mode.
+Each turn is sampled with the noise of its own places, regardless of the batch. The choice of replica therefore affects
+results at most by rounding, and not at all in the invariant mode.
 """
 
 import asyncio
@@ -27,32 +27,32 @@ from palaestra.trainers.model.decoder import Decoder
 
 
 class ReplicaEngine(Engine):
-    """Draws turns with a decoder of ours, in several processes.
+    """Samples turns with a native decoder, in several processes.
 
-    The processes start with the first turn. When one dies, the turns that it drew fail at once with an `EngineError`,
-    and the next turn that is asked for there starts another one, with the weights that were given last. All end with
-    this process, however it ends.
+    The processes start with the first turn. When one dies, its turns fail at once with an `EngineError`, and the next
+    turn requested there starts another process, with the latest weights. All processes end with this one, however it
+    ends.
 
-    Trajectories of one group are drawn by one replica, which holds what they share once. New weights are written once,
-    to shared memory where that has room, and every replica reads them between two of its own steps; `update_weights`
-    returns when all have. Turns of replicas may so be of different versions while it waits.
+    Trajectories of one group are sampled by one replica, which holds their shared prefix once. New weights are written
+    once, to shared memory if it has room, and every replica reads them between two of its own steps; `update_weights`
+    returns when all have. Meanwhile, turns of different replicas may have different versions.
 
-    `busy_seconds` is the mean of the replicas, and `update_seconds` the time until the last had the weights.
+    `busy_seconds` is the mean over the replicas, and `update_seconds` the time until the last one had the weights.
 
     Args:
-        model: Its weights are copied: training it later changes nothing here until `update_weights`.
+        model: The model; its weights are copied, so later training has no effect until `update_weights`.
         config: Size and precision of each replica.
-        replicas: How many there are, and where.
+        replicas: The number of replicas and their devices.
         temperature_head: Whether the model's head chooses the temperature of each token.
-        version: Of the weights in `model`.
-        sink: Takes what their schedules decide, line by line.
-        replay: What a sink was given, to draw as it was drawn then.
-        say: Told, in a sentence, of every process that died.
+        version: The version of the weights in `model`.
+        sink: Called with each line of the schedules.
+        replay: The lines of a recorded run to replay.
+        say: Called with a message when a process has died.
 
     Raises:
-        ValueError: the capacity is less than one trajectory may need, or there is no head to choose.
-        ConfigError: a device cannot do what is asked of it.
-        ReplayError: the run that is replayed had more replicas, or one that was replaced.
+        ValueError: the capacity is less than one trajectory may need, or the model lacks a temperature head.
+        ConfigError: a device does not support the settings.
+        ReplayError: the replayed run had more replicas, or one that was replaced.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class ReplicaEngine(Engine):
         config, replicas = config or NativeConfig(), replicas or ReplicasConfig()
         devices = replicas.devices or (config.device or str(model.lm_head.weight.device),) * replicas.count
         self._configs = [replace(config, device=device) for device in devices]
-        # Here first: what cannot be is refused by the process that asked, and kernels are compiled once.
+        # Checked here first, so that errors are raised in this process, and kernels are compiled once.
         setups = [
             engine_setup(model.shape, one, device=model.lm_head.weight.device, temperature_head=temperature_head)
             for one in self._configs
@@ -90,7 +90,7 @@ class ReplicaEngine(Engine):
         self._version = version
         self._file = self._write(weights, version)
         self._processes = count()
-        """Numbers of processes in the record: those of the first ones are those of the replicas."""
+        """Process numbers in the record; the first ones equal the numbers of the replicas."""
         self._replicas = [
             Replica(
                 number, replicas, folder=self._scratch.name, setup=self._setup, record=self._record_decision, say=say
@@ -98,7 +98,7 @@ class ReplicaEngine(Engine):
             for number in range(replicas.count)
         ]
         self._turns: set[str] = set()
-        """Trajectories that have one."""
+        """Trajectories with a running turn."""
         self._updates = asyncio.Lock()
         self._update_seconds = 0.0
         self._begun = self._paused = self._closed = False
@@ -110,7 +110,7 @@ class ReplicaEngine(Engine):
         return self._context
 
     async def generate(self, request: TurnRequest) -> Completion:
-        """See `Engine`. The first turns wait until the processes have started; that is no part of their time-out."""
+        """See `Engine`. The first turns wait for the processes to start; this does not count towards their time-out."""
         self._check_usable()
         check_request(request, context=self._context, vocabulary=self._shape.vocabulary)
         if request.trajectory in self._turns:
@@ -134,7 +134,7 @@ class ReplicaEngine(Engine):
             self._replicas[replica].release(trajectory)
 
     async def update_weights(self, weights: Weights, version: int, *, in_flight: InFlight = "keep") -> None:
-        """See `Engine`. A replica that fails on the way is replaced by one that begins with the new weights."""
+        """See `Engine`. A replica that fails during the update is replaced by one that starts with the new weights."""
         self._check_usable()
         check_weights(self._shapes, weights, version=version, tied=self._shape.tied)
         async with self._updates:
@@ -160,7 +160,7 @@ class ReplicaEngine(Engine):
         await asyncio.gather(*(replica.command("resume") for replica in self._replicas))
 
     def stats(self) -> EngineStats:
-        """See `Engine`; as the replicas told last."""
+        """See `Engine`; from the replicas' last reports."""
         counts = [replica.counts() for replica in self._replicas]
         return EngineStats(
             running=sum(replica.running for replica in self._replicas),
@@ -178,11 +178,11 @@ class ReplicaEngine(Engine):
         )
 
     def processor_seconds(self) -> float:
-        """Processor time of the processes, their start included; as they told last."""
+        """Processor seconds of the processes, including their start; from their last reports."""
         return sum(replica.counts()["processor_seconds"] for replica in self._replicas)
 
     async def close(self) -> None:
-        """See `Engine`; when it returns, no process is left."""
+        """See `Engine`; when it returns, all processes have ended."""
         self._closed = True
         await asyncio.gather(*(replica.close() for replica in self._replicas))
         self._scratch.cleanup()
@@ -196,13 +196,13 @@ class ReplicaEngine(Engine):
             ) from self._fault
 
     def _begin(self) -> None:
-        """Start every replica under one version: what weights each has been given since then is on record."""
+        """Start every replica with one version; later weights of each are recorded."""
         self._begun = True
         for replica in self._replicas:
             replica.start()
 
     def _setup(self, replica: int) -> WorkerMessage:
-        """What a process of a replica that starts now draws with."""
+        """The setup of a replica's process that starts now."""
         process = next(self._processes)
         if self._replay is not None and process >= len(self._replicas):
             raise ReplayError(f"replica {replica} has ended, and what it held with it; replay from the beginning")

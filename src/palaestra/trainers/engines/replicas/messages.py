@@ -1,4 +1,4 @@
-"""Requests and turns as JSON, between an engine of replicas and the process of one. Floats keep every bit."""
+"""Requests and turns as JSON, for the sockets between a replica engine and its processes. Floats are exact."""
 
 from dataclasses import asdict
 
@@ -16,7 +16,7 @@ def write_request(request: TurnRequest) -> WorkerMessage:
 
 
 def read_request(message: WorkerMessage) -> TurnRequest:
-    """The request again."""
+    """The request of a message."""
     sampling: WorkerMessage = {**message["sampling"], "stop": tuple(message["sampling"]["stop"])}
     read: WorkerMessage = {
         **message,
@@ -33,7 +33,7 @@ def write_completion(turn: Completion) -> WorkerMessage:
 
 
 def read_completion(message: WorkerMessage) -> Completion:
-    """The turn again."""
+    """The turn of a message."""
     choices = message["choices"]
     return Completion(
         ids=tuple(message["ids"]),
@@ -50,6 +50,6 @@ def write_error(error: PalaestraError) -> WorkerMessage:
 
 
 def raise_error(message: WorkerMessage) -> None:
-    """Raise what was written with `write_error`, if it was that."""
+    """Raise the error of a message, if it is one from `write_error`."""
     if "raised" in message:
         raise _ERRORS.get(message["raised"], EngineError)(message["why"])

@@ -1,30 +1,30 @@
-"""Which replica draws which trajectory: those of a group in one, and otherwise as many in each as in the others."""
+"""Assigns trajectories to replicas: a group stays in one replica, and the numbers of trajectories are balanced."""
 
 from collections import Counter
 from collections.abc import Mapping
 
 
 class ReplicaPlaces:
-    """Where trajectories are, from their first turn until they are released.
+    """The replicas of trajectories, from their first turn until they are released.
 
-    A group stays together, since its trajectories begin alike and an engine works out what they share once. A group
-    that comes goes where the fewest trajectories are; of equals, where the fewest groups are.
+    A group stays together, since its trajectories share a prefix and an engine computes shared prefixes once. A new
+    group goes to the replica with the fewest trajectories; on a tie, to the one with the fewest groups.
 
     Args:
-        count: How many replicas there are.
-        recorded: The replica of each trajectory of a run that is gone through again, by its id.
+        count: The number of replicas.
+        recorded: For a replay, the recorded replica of each trajectory, by its id.
     """
 
     def __init__(self, count: int, *, recorded: Mapping[str, int] | None = None) -> None:
         self._count = count
         self._recorded = recorded or {}
         self._places: dict[str, tuple[str, int]] = {}
-        """Of each trajectory: its group and its replica."""
+        """The group and the replica of each trajectory."""
         self._groups: dict[str, int] = {}
         self._members: Counter[str] = Counter()
 
     def place(self, trajectory: str, group: str) -> int:
-        """The replica of a trajectory; `group` is "" where it is in none."""
+        """The replica of a trajectory; `group` is "" without a group."""
         if (known := self._places.get(trajectory)) is not None:
             return known[1]
         group = group or f"of {trajectory} alone"
@@ -36,7 +36,7 @@ class ReplicaPlaces:
         return replica
 
     def release(self, trajectory: str) -> int | None:
-        """Forget a trajectory; its replica, or `None` where it had none."""
+        """Remove a trajectory; returns its replica, or `None` if it had none."""
         known = self._places.pop(trajectory, None)
         if known is None:
             return None

@@ -1,4 +1,4 @@
-"""One replica, seen from the engine that has several: its process, and the one that takes its place when it dies."""
+"""One replica as its engine sees it: its process, and the process that replaces it when it dies."""
 
 import asyncio
 import os
@@ -20,12 +20,12 @@ class Replica:
     """A replica.
 
     Args:
-        number: Which.
-        config: Of all of them.
-        folder: Where weights are passed.
-        setup: What a process that starts now is to draw with.
-        record: Given what its schedule decides.
-        say: Told, in a sentence, of its process's death.
+        number: The replica's number.
+        config: The settings of all replicas.
+        folder: The folder that passes weights.
+        setup: Gives the setup of a process that starts now.
+        record: Called with the decisions of its schedule.
+        say: Called with a message when its process has died.
     """
 
     def __init__(
@@ -48,13 +48,13 @@ class Replica:
         self._start: asyncio.Task[None] | None = None
         self._turns = 0
         self._past = dict.fromkeys(_COUNTS, 0.0)
-        """What processes counted that are no more."""
+        """Counts of processes that have ended."""
         self._closed = False
 
-    # What it is asked for
+    # Requests.
 
     async def draw(self, request: TurnRequest) -> Completion:
-        """Draw one turn; see `Engine.generate`."""
+        """Sample one turn; see `Engine.generate`."""
         self._turns += 1
         try:
             worker = await self._living_worker()
@@ -65,12 +65,12 @@ class Replica:
         return read_completion(answer)
 
     def release(self, trajectory: str) -> None:
-        """What is held for the trajectory can go."""
+        """Free everything held for the trajectory."""
         if self._worker is not None:
             self._worker.tell("release", {"trajectory": trajectory})
 
     async def update(self, message: WorkerMessage) -> None:
-        """Draw with other weights; a process that cannot is ended, and the one in its place begins with them."""
+        """Use new weights; a process that fails is ended, and its replacement starts with them."""
         try:
             worker = await self._started_worker()
             if worker is not None:
@@ -78,12 +78,12 @@ class Replica:
         except EngineError:
             await self._end()
         except BaseException:
-            # Which weights it holds now, nobody knows; one that starts begins with the old ones.
+            # It is unknown which weights it holds now; a new process starts with the old ones.
             await self._end()
             raise
 
     async def command(self, do: Literal["pause", "resume"]) -> None:
-        """Pause or resume it; a process that starts later begins so."""
+        """Pause or resume it; a process that starts later starts in this state."""
         worker = await self._started_worker()
         if worker is None:
             return
@@ -93,23 +93,23 @@ class Replica:
             await self._end()
 
     async def close(self) -> None:
-        """End its process; turns under way end with an `EngineError`."""
+        """End its process; running turns end with an `EngineError`."""
         self._closed = True
         if self._worker is not None:
             await self._worker.stop()
         if self._start is not None:
             await asyncio.wait((self._start,))
 
-    # How it is doing
+    # State.
 
     @property
     def waiting(self) -> int:
-        """Turns that wait for a place, as it told last."""
+        """Turns that wait for a row, from its last report."""
         return min(self._turns, int(self._last_counts().get("waiting", 0)))
 
     @property
     def running(self) -> int:
-        """Turns being drawn, those on their way included."""
+        """Turns being sampled, including those not yet received."""
         return self._turns - self.waiting
 
     @property
@@ -128,17 +128,17 @@ class Replica:
         return int(self._last_counts().get("cache_bytes", 0))
 
     def counts(self) -> Mapping[str, float]:
-        """What its processes have counted: figures of `EngineStats` that only grow, and their processor time."""
+        """Counts over all its processes: the fields of `EngineStats` that only grow, and processor time."""
         told = self._worker.counts if self._worker is not None else {}
         return {name: past + told.get(name, 0) for name, past in self._past.items()}
 
     def _last_counts(self) -> WorkerMessage:
         return self._worker.counts if self._worker is not None and self._worker.alive else {}
 
-    # Its process
+    # Process.
 
     def start(self) -> None:
-        """Start a process, where there is none."""
+        """Start a process, if there is none."""
         if self._start is None and (self._worker is None or not self._worker.alive):
             self._start = asyncio.create_task(self._begin(), name=f"start of replica {self._number}")
             self._start.add_done_callback(self._note_start)
@@ -154,7 +154,7 @@ class Replica:
                 return self._worker
 
     async def _started_worker(self) -> WorkerProcess | None:
-        """The process, once it has started; `None` where there is none."""
+        """The process, once it has started; `None` if there is none."""
         if self._start is not None:
             await asyncio.wait((self._start,))
         return self._worker if self._worker is not None and self._worker.alive else None
@@ -179,4 +179,4 @@ class Replica:
     def _note_start(self, start: asyncio.Task[None]) -> None:
         self._start = None
         if not start.cancelled():
-            start.exception()  # told to the turns that wait for it; all may have been cancelled
+            start.exception()  # its waiting turns get the error; all may have been cancelled

@@ -1,4 +1,4 @@
-"""Weights on their way to replicas: one file, which all of them read."""
+"""Files that pass weights to replicas: one file, which all of them read."""
 
 from pathlib import Path
 
@@ -15,13 +15,13 @@ def write_weights(weights: Weights, path: Path, *, version: int, tied: bool) -> 
     """Write weights to a new file.
 
     Args:
-        weights: They fit the model.
-        path: Of the file.
-        version: Of the weights.
+        weights: The weights, which fit the model.
+        path: The path of the file.
+        version: The version of the weights.
         tied: Whether the output layer is the embedding, and is left out.
 
     Raises:
-        EngineError: the disk refuses; nothing is left there.
+        EngineError: writing fails; no file is left.
     """
     kept = {name: weight for name, weight in weights.items() if not (tied and name == OUTPUT)}
     try:

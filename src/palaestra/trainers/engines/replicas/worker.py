@@ -1,9 +1,9 @@
-"""The process of a replica: one of our own engines, for the process at the other end of a socket.
+"""The process of a replica: a native engine that serves the process at the other end of a socket.
 
-Messages are JSON behind their length in four bytes, as `WorkerProcess` sends and reads them. The first one says what
-to draw with; after that each asks for something under an id and is answered under it. How the engine is doing, and what
-its schedule decides, is told unasked, before the answers that come of it. The process ends with whoever holds the other
-end, whatever it is doing, and takes the folder along that weights are passed in.
+Messages are JSON after their length in four bytes, in the format of `WorkerProcess`. The first message is the setup;
+each later one is a request with an id and is answered with that id. Reports of the engine's state and the decisions of
+its schedule are sent without a request, before the answers that depend on them. The process ends as soon as the other
+end closes, and removes the folder that passes weights.
 """
 
 import asyncio
@@ -43,14 +43,14 @@ from palaestra.trainers.model.shape import DecoderShape
 _SIZE = 4
 _SHAPE: TypeAdapter[DecoderShape] = TypeAdapter(DecoderShape)
 _TICK = 0.02
-"""Seconds between two reports of how the engine is doing, while it has something to do."""
+"""Seconds between two reports of the engine's state, while it is busy."""
 
 
 def serve(descriptor: int) -> None:
-    """Draw for whoever holds the other end of a socket, until they let go of it.
+    """Serve the other end of a socket until it closes.
 
     Args:
-        descriptor: Of this end. The folder for weights is the environment's TMPDIR.
+        descriptor: The descriptor of this end. The folder for weights is the environment's TMPDIR.
     """
     parent = socket.socket(fileno=descriptor)
     threading.Thread(target=_end_with, args=(parent, os.environ["TMPDIR"]), daemon=True).start()
@@ -73,7 +73,7 @@ async def _serve(parent: socket.socket) -> None:
 
 
 class _Line:
-    """The conversation with the parent."""
+    """The connection to the parent."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
@@ -89,7 +89,7 @@ class _Line:
 
 
 class _ReplicaWorker:
-    """The engine, and what has been asked of it."""
+    """The engine and its open requests."""
 
     def __init__(self, line: _Line, setup: WorkerMessage) -> None:
         self._line = line
@@ -114,7 +114,7 @@ class _ReplicaWorker:
         self._line.send({"line": line.decode()})
 
     async def serve(self) -> None:
-        """Answer until told to stop."""
+        """Answer requests until asked to stop."""
         if self._paused:
             await self._engine.pause()
         self._line.send({"ready": {}})
@@ -130,9 +130,9 @@ class _ReplicaWorker:
                     self._report()
                 case _:
                     task = self._asked[message["id"]] = asyncio.create_task(self._answer(message))
-                    # Not in the task itself: one that is cancelled before it begins does nothing at all.
+                    # Not in the task itself: a task that is cancelled before it starts runs nothing.
                     task.add_done_callback(partial(self._forget, message["id"]))
-        os._exit(0)  # nothing is left to be kept, and torch takes seconds to end in order
+        os._exit(0)  # there is nothing to save, and an orderly exit of torch takes seconds
 
     async def _answer(self, message: WorkerMessage) -> None:
         number = message["id"]
@@ -142,7 +142,7 @@ class _ReplicaWorker:
             return
         except PalaestraError as error:
             if isinstance(self._engine.fault, EngineError):
-                # All is lost. The parent tells everybody who waits, and this time with what was printed.
+                # The engine is lost. The parent reports this to all waiting callers, with this process's output.
                 traceback.print_exc()
                 sys.stderr.flush()
                 os._exit(1)

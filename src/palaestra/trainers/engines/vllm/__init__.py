@@ -1,4 +1,4 @@
-"""vLLM behind our protocol."""
+"""vLLM as an engine."""
 
 from palaestra.trainers.engines.vllm.config import VllmConfig
 from palaestra.trainers.engines.vllm.engine import VllmEngine

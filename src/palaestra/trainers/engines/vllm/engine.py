@@ -1,4 +1,4 @@
-"""vLLM behind our protocol: tokens are drawn in a process of its own, under a Python of its own."""
+"""vLLM as an engine: tokens are sampled in a separate process, with a separate Python."""
 
 import asyncio
 import os
@@ -28,26 +28,26 @@ _ENVIRONMENT = {
     "PYTHONUNBUFFERED": "1",
 }
 _NOT_COMPILED = {"TORCH_COMPILE_DISABLE": "1"}
-"""Where `eager` is set. vLLM compiles parts of its sampler all the same, anew in each scratch folder."""
+"""Environment if `eager` is set. vLLM still compiles parts of its sampler, for each scratch folder."""
 _OURS = ("PYTHONPATH", "PYTHONHOME", "PYTHONWARNINGS")
-"""What is meant for this Python and would mislead another."""
+"""Variables for this Python that would mislead another one."""
 _COUNTS = ("drawn", "prefilled", "reused", "busy_seconds")
 
 
 class VllmEngine(Engine):
-    """Turns drawn by vLLM.
+    """Turns sampled by vLLM.
 
-    A worker process starts with the first turn. When it dies, what it was asked fails at once with an `EngineError`,
-    and the next turn starts another one, with the weights and the version that were given last.
+    A worker process starts with the first turn. When it dies, its requests fail at once with an `EngineError`, and the
+    next turn starts another worker, with the latest weights and version.
 
     vLLM takes no noise from outside: each turn has a seed, from the request's noise and the place where it begins.
-    Tokens are marked with the version that vLLM ties to the step that drew them. What contexts have in common vLLM
-    keeps by itself until it needs the room, so that `release` has nothing to do; `resident` knows of turns under way
-    alone. New weights go over as a file, in shared memory where that has room; it stays for the next worker.
+    Tokens are marked with the version that vLLM reports for the step that sampled them. vLLM manages its own prefix
+    cache, so `release` does nothing, and `resident` counts only running turns. New weights are passed as a file, in
+    shared memory if it has room; the file stays for the next worker.
 
     Args:
-        config: What to serve, and how.
-        version: Of the weights in `config.model`.
+        config: The model and vLLM's settings.
+        version: The version of the weights in `config.model`.
 
     Raises:
         CheckpointError: `config.model` holds no model.
@@ -55,7 +55,7 @@ class VllmEngine(Engine):
 
     def __init__(self, config: VllmConfig, *, version: int = 0) -> None:
         if config.model is None:
-            raise CheckpointError("model=None: vLLM serves what stands in a folder; give one")
+            raise CheckpointError("model=None: vLLM serves the model of a folder; give one")
         self._config = config
         self._model = ModelFolder(config.model)
         self._dtype = config.dtype or self._model.dtype
@@ -65,24 +65,24 @@ class VllmEngine(Engine):
         self._start: asyncio.Task[None] | None = None
         self._capacity = 0
         self._past = dict.fromkeys(_COUNTS, 0.0)
-        """What workers counted that are no more."""
+        """Counts of workers that have ended."""
         self._turns: set[str] = set()
-        """Trajectories that have one."""
+        """Trajectories with a running turn."""
         self._order = asyncio.Lock()
-        """Of pauses and updates."""
+        """Held during pauses and updates."""
         self._resumed, self._open = asyncio.Event(), asyncio.Event()
-        """Not paused; and turns may go to the worker: neither paused nor in the middle of an update."""
+        """Two events: not paused; and ready for turns, that is, neither paused nor in an update."""
         self._resumed.set()
         self._open.set()
         self._closed = False
 
     @property
     def context(self) -> int:
-        """Tokens that a trajectory may have."""
+        """Maximum tokens of a trajectory."""
         return self._config.context or self._model.context
 
     async def generate(self, request: TurnRequest) -> Completion:
-        """Draw one turn; see `Engine`. The first one waits until vLLM has started."""
+        """Sample one turn; see `Engine`. The first one waits until vLLM has started."""
         self._check(request)
         self._turns.add(request.trajectory)
         limit = asyncio.timeout(request.timeout)
@@ -100,10 +100,10 @@ class VllmEngine(Engine):
             self._turns.remove(request.trajectory)
 
     def release(self, trajectory: str) -> None:
-        """Nothing to do: vLLM drops what was not used for longest."""
+        """Do nothing: vLLM drops the least recently used entries itself."""
 
     async def update_weights(self, weights: Weights, version: int, *, in_flight: InFlight = "keep") -> None:
-        """Draw with new weights from now on; see `Engine`. After an `EngineError` the old ones are in force."""
+        """Sample with new weights from now on; see `Engine`. After an `EngineError` the old ones are in use."""
         self._model.check(weights)
         while True:
             if in_flight == "wait":
@@ -113,7 +113,7 @@ class VllmEngine(Engine):
                     return await self._update(weights, version, in_flight)
 
     async def pause(self) -> None:
-        """Draw nothing more; turns that are asked for meanwhile wait."""
+        """Stop sampling; turns requested meanwhile wait."""
         async with self._order:
             self._check_open()
             self._resumed.clear()
@@ -121,7 +121,7 @@ class VllmEngine(Engine):
             await self._tell("pause")
 
     async def resume(self) -> None:
-        """Go on after `pause`."""
+        """Continue after `pause`."""
         async with self._order:
             self._check_open()
             await self._tell("resume")
@@ -129,7 +129,7 @@ class VllmEngine(Engine):
             self._open.set()
 
     def stats(self) -> EngineStats:
-        """How vLLM is doing, as it told after its last step; counts go on over the deaths of workers."""
+        """The state that vLLM reported after its last step; counts continue when a worker is replaced."""
         now: WorkerMessage = self._worker.counts if self._worker is not None else {}
         counts = {name: past + now.get(name, 0) for name, past in self._past.items()}
         at_worker = min(len(self._turns), self._worker.busy) if self._worker is not None else 0
@@ -147,7 +147,7 @@ class VllmEngine(Engine):
         )
 
     async def close(self) -> None:
-        """End the worker and remove its files; turns under way end with an `EngineError`."""
+        """End the worker and remove its files; running turns end with an `EngineError`."""
         self._closed = True
         self._open.set()
         self._resumed.set()
@@ -218,7 +218,7 @@ class VllmEngine(Engine):
     def _begun(self, start: asyncio.Task[None]) -> None:
         self._start = None
         if not start.cancelled():
-            start.exception()  # told to the turns that wait for it; all may have been cancelled
+            start.exception()  # its waiting turns get the error; all may have been cancelled
 
     def _setup(self) -> WorkerMessage:
         return {
@@ -241,7 +241,7 @@ class VllmEngine(Engine):
         try:
             await worker.ask(do, {}, silence=self._config.silence)
         except EngineError:
-            # A worker that is no more is paused well enough, and the next one is not.
+            # A worker that has ended need not be paused; the next one starts unpaused.
             if worker.alive:
                 raise
 
@@ -286,6 +286,6 @@ class VllmEngine(Engine):
         try:
             await worker.ask("update", update, silence=self._config.silence)
         except BaseException:
-            # Which weights it holds now, nobody knows; another one starts with those that stood.
+            # It is unknown which weights it holds now; a new worker starts with the old ones.
             await worker.kill()
             raise

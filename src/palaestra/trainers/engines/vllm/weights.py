@@ -1,4 +1,4 @@
-"""Weights on their way to vLLM: whether they fit its model, and as a folder that it can read."""
+"""New weights for vLLM: a check against its model, and a folder that vLLM can read."""
 
 import json
 import shutil
@@ -20,10 +20,10 @@ class ModelFolder:
     """A checkpoint that vLLM serves, in Hugging Face's layout.
 
     Args:
-        path: Of its folder.
+        path: The path of the folder.
 
     Raises:
-        CheckpointError: it holds no model.
+        CheckpointError: the folder holds no model.
     """
 
     def __init__(self, path: Path) -> None:
@@ -46,10 +46,10 @@ class ModelFolder:
         self._names = self._without_tied(self._shapes)
 
     def check(self, weights: Weights) -> None:
-        """Whether `weights` are this model's.
+        """Check that `weights` fit this model.
 
         Raises:
-            CheckpointError: a name is missing or unknown, or a shape is another; the message names the first of them.
+            CheckpointError: a name is missing or unknown, or a shape differs; the message names the first of them.
         """
         shapes = {name: tuple(weight.shape) for name, weight in weights.items()}
         given = self._without_tied(shapes)
@@ -65,7 +65,7 @@ class ModelFolder:
                 )
 
     def write(self, weights: Weights, folder: Path, *, dtype: torch.dtype) -> None:
-        """Make `folder` the same model with `weights`, which fit."""
+        """Write the model with `weights`, which must fit, to `folder`."""
         folder.mkdir()
         for file in self.path.glob("*.json"):
             if not file.name.endswith(".index.json"):

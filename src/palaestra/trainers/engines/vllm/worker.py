@@ -1,16 +1,16 @@
-# vLLM lives under another Python than the one that checks types.
+# vLLM is installed under another Python than the one that checks types.
 # mypy: disable-error-code="import-not-found, misc"
 # pyright: reportMissingImports=false, reportUnknownVariableType=false, reportUntypedBaseClass=false
 # ruff: noqa: E402
-"""The process that runs vLLM: a script for another Python, which knows vLLM and the standard library alone.
+"""The process that runs vLLM: a script for another Python, which imports only vLLM and the standard library.
 
     python worker.py <folder for passing files> <descriptor of a socket>
 
-Messages are JSON behind their length in four bytes. The first one says how vLLM is to be set up; after that each asks
-for something under an id and is answered under it; what was drawn so far is told unasked. The process, and those that
-vLLM starts, die with whoever holds the other end of the socket, and take the folder along.
+Messages are JSON after their length in four bytes. The first message is vLLM's setup; each later one is a request with
+an id and is answered with that id. Sampled tokens are reported without a request. The process, and those that vLLM
+starts, end as soon as the other end of the socket closes, and remove the folder.
 
-Everything that Palaestra wants of vLLM's interfaces, as of 0.32, is in this file.
+All uses of vLLM's interfaces, as of version 0.32, are in this file.
 """
 
 import os
@@ -23,7 +23,7 @@ import threading
 
 
 def _die_with_parent(parent: socket.socket, scratch: str) -> None:
-    """Wait for the other end to close, whatever this process is doing, and take everything along."""
+    """Wait for the other end to close, then end this process and its children and remove the folder."""
     poll = select.poll()
     poll.register(parent, select.POLLRDHUP | select.POLLHUP)
     poll.poll()
@@ -59,11 +59,11 @@ from vllm.v1.engine.async_llm import AsyncLLM
 from vllm.v1.metrics.loggers import StatLoggerBase
 
 Message = dict[str, Any]
-"""Any: JSON, and both ends are ours."""
+"""Any: JSON, with both ends in this package."""
 
 
 class Line:
-    """The parent's end of the conversation."""
+    """The connection to the parent."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader, self._writer = reader, writer
@@ -75,31 +75,31 @@ class Line:
         return message
 
     def send(self, message: Message) -> None:
-        """Send one, in order."""
+        """Send a message, in order."""
         body = json.dumps(message).encode()
         self._writer.write(len(body).to_bytes(4, "big") + body)
 
     async def flush(self) -> None:
-        """Come back once the parent has been given everything, or nearly."""
+        """Wait until almost everything has been sent to the parent."""
         await self._writer.drain()
 
 
 class VllmWorker:
-    """vLLM, and what has been asked of it."""
+    """vLLM and its open requests."""
 
     def __init__(self, line: Line, setup: Message) -> None:
         self._line = line
         self._counts = VllmCounts(line)
         self._engine = _engine(setup["arguments"], self._counts)
         self._drawing = 0
-        """Turns under way."""
+        """The number of running turns."""
         self._asked: dict[int, asyncio.Task[None]] = {}
         self._names = itertools.count()
         self._salt = 0
-        """Keys and values are shared among turns of the same salt alone: it changes with the weights."""
+        """Turns share keys and values only with an equal salt, which changes with the weights."""
 
     async def serve(self, version: int) -> None:
-        """Answer until told to stop."""
+        """Answer requests until asked to stop."""
         await self._engine.update_weight_version(str(version))
         cache = self._engine.vllm_config.cache_config
         self._line.send({"ready": {"capacity": cache.num_gpu_blocks * cache.block_size}})
@@ -109,7 +109,7 @@ class VllmWorker:
                     task.cancel()
                 continue
             task = self._asked[message["id"]] = asyncio.create_task(self._answer(message))
-            # Not in the task itself: one that is cancelled before it begins does nothing at all.
+            # Not in the task itself: a task that is cancelled before it starts runs nothing.
             task.add_done_callback(functools.partial(self._forget, message["id"]))
         self._engine.shutdown()
         os._exit(0)
@@ -123,7 +123,7 @@ class VllmWorker:
         except Exception as error:
             traceback.print_exc()
             if self._engine.errored:
-                # All is lost. The parent tells everybody who waits, and this time with what was printed.
+                # vLLM is lost. The parent reports this to all waiting callers, with this process's output.
                 sys.stderr.flush()
                 os._exit(1)
             answer = {"error": f"{type(error).__name__}: {error}"}
@@ -170,7 +170,7 @@ class VllmWorker:
         return {}
 
     async def _update(self, folder: str, version: int, forget: bool, resume: bool) -> Message:  # noqa: FBT001
-        # To clear the cache puts turns under way back to the queue: they are read again before they go on.
+        # Clearing the cache puts running turns back into the queue: their contexts are computed again.
         await self._engine.pause_generation(mode="keep", clear_cache=forget)
         await self._engine.collective_rpc("reload_weights", kwargs={"weights_path": folder})
         if current_platform.is_cpu():
@@ -183,7 +183,7 @@ class VllmWorker:
 
 
 class VllmCounts(StatLoggerBase):
-    """What vLLM tells of each of its steps, summed and passed on."""
+    """Sums up vLLM's statistics of each step and sends them."""
 
     def __init__(self, line: Line) -> None:
         self._line = line
@@ -191,11 +191,11 @@ class VllmCounts(StatLoggerBase):
         self._busy, self._since = 0.0, time.monotonic()
 
     def begin(self) -> None:
-        """It goes to work, after a rest."""
+        """Start the clock after an idle time."""
         self._since = time.monotonic()
 
     def record(self, scheduler_stats: Any, iteration_stats: Any, *_: Any, **__: Any) -> None:
-        """Take in a step, the time since the one before included."""
+        """Add a step, including the time since the one before."""
         now = time.monotonic()
         self._busy, self._since = self._busy + now - self._since, now
         if iteration_stats is not None:
@@ -216,14 +216,14 @@ class VllmCounts(StatLoggerBase):
         self._line.send({"counts": counts})
 
     def log_engine_initialized(self) -> None:
-        """Nothing to tell."""
+        """Do nothing."""
 
 
 def _engine(arguments: Message, counts: VllmCounts) -> Any:
     on_cpu = current_platform.is_cpu()
     if on_cpu:
         arguments = {**_on_cpu(arguments), **arguments}
-        # The first lets the model run in the process of the engine's core, the second lets a function be sent there.
+        # The first lets the model run in the engine core's process; the second lets functions be sent there.
         os.environ |= {"VLLM_ENABLE_V1_MULTIPROCESSING": "0", "VLLM_ALLOW_INSECURE_SERIALIZATION": "1"}
     config = AsyncEngineArgs(
         **{
@@ -237,8 +237,8 @@ def _engine(arguments: Message, counts: VllmCounts) -> Any:
         }
     ).create_engine_config()
     if on_cpu:
-        # vLLM's own default, which its CPU platform gives up on account of threads that do not run in this process: a
-        # second start of the interpreter would double the time that it takes.
+        # vLLM's own default, which its CPU platform changes because of threads that do not run in this process. A
+        # second start of the interpreter would double the start time.
         os.environ["VLLM_WORKER_MULTIPROC_METHOD"] = "fork"
 
     def same(*_: Any) -> VllmCounts:
@@ -249,7 +249,7 @@ def _engine(arguments: Message, counts: VllmCounts) -> Any:
 
 def _on_cpu(arguments: Message) -> Message:
     return {
-        # A context that is read in parts winds its generator back, which the CPU's cannot do.
+        # Reading a context in parts rewinds its generator, which the CPU's cannot do.
         "enable_chunked_prefill": False,
         "max_num_batched_tokens": max(arguments["max_model_len"], 8192),
         "distributed_executor_backend": "uni",
@@ -257,7 +257,7 @@ def _on_cpu(arguments: Message) -> Message:
 
 
 def _repack_output_layer(model: Any) -> None:
-    """Make the output layer out of its new weights: a tied one is loaded as the embedding and keeps its old packing."""
+    """Repack the output layer with its new weights: a tied one is loaded as the embedding and keeps its old packing."""
     for layer in model.modules():
         if isinstance(layer, ParallelLMHead):
             dispatch_cpu_unquantized_gemm(layer, remove_weight=False)

@@ -33,6 +33,4 @@ def refuse_beyond_one(**settings: float) -> None:
     """
     for name, value in settings.items():
         if not 0 <= value <= 1:
-            raise ValueError(
-                f"{name}={value}: what comes later counts at most as much and never turns its sign; give 0 to 1"
-            )
+            raise ValueError(f"{name}={value}: a discount lies between 0 and 1; give such a number")

@@ -97,5 +97,5 @@ def leave_one_out_values(worth_C: Tensor) -> Tensor:
 def _agents(worth_C: Tensor) -> int:
     count = len(worth_C)
     if count.bit_count() != 1:
-        raise ValueError(f"{count} coalitions: A agents have 2 ** A, that of nobody and that of all among them")
+        raise ValueError(f"{count} coalitions: A agents have 2 ** A, including the empty and the complete one")
     return count.bit_length() - 1

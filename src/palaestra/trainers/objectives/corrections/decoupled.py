@@ -39,7 +39,7 @@ class DecoupledWeight:
 
     def __post_init__(self) -> None:
         if self.cap < 1:
-            raise ValueError(f"cap={self.cap}: tokens of which nothing is off weigh 1; give 1 or more")
+            raise ValueError(f"cap={self.cap}: tokens without a mismatch have weight 1; give 1 or more")
 
     def __call__(self, batch: TokenBatch, /) -> Tensor:
         """See `Correction`."""

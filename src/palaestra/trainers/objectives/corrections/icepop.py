@@ -37,7 +37,9 @@ class IcePop:
 
     def __post_init__(self) -> None:
         if not 0 <= self.low <= 1 <= self.high:
-            raise ValueError(f"low={self.low}, high={self.high}: 1, the weight where nothing is off, is between them")
+            raise ValueError(
+                f"low={self.low}, high={self.high}: 1, the weight without a mismatch, must be between them"
+            )
 
     def __call__(self, batch: TokenBatch, /) -> Tensor:
         """See `Correction`."""

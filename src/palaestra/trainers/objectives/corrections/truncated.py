@@ -13,7 +13,7 @@ from palaestra.trainers.objectives.segments import count_over, sum_over
 
 def _check(cap: float) -> None:
     if cap < 1:
-        raise ValueError(f"cap={cap}: tokens of which nothing is off weigh 1; give 1 or more")
+        raise ValueError(f"cap={cap}: tokens without a mismatch have weight 1; give 1 or more")
 
 
 @part(

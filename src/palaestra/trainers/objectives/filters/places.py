@@ -1,15 +1,15 @@
-"""Places in an order, within each owner. Axes: X things."""
+"""Ranks within each owner. Axes: X things."""
 
 import torch
 from torch import Tensor
 
 
 def ranks(key_X: Tensor, owner_X: Tensor) -> Tensor:
-    """The place of each thing among its owner's, from 0, the least key first; equal keys stay in order. [X].
+    """The rank of each thing among those of its owner, from 0 for the least key; equal keys keep their order. [X].
 
     Args:
-        key_X: What is compared.
-        owner_X: Whose each is, integers.
+        key_X: The keys.
+        owner_X: The owner of each thing, integers.
     """
     order_X = key_X.argsort(stable=True)
     order_X = order_X[owner_X[order_X].argsort(stable=True)]

@@ -33,7 +33,7 @@ class Prof:
 
     def __post_init__(self) -> None:
         if self.keep < 1:
-            raise ValueError(f"keep={self.keep}: how many trajectories of each group are trained on; 1 at least")
+            raise ValueError(f"keep={self.keep}: the number of trajectories of each group to train on; at least 1")
 
     def __call__(self, batch: TokenBatch, /) -> Tensor:
         """See `Filter`."""

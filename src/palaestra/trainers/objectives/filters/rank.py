@@ -32,7 +32,7 @@ class Rank:
 
     def __post_init__(self) -> None:
         if self.keep < 1:
-            raise ValueError(f"keep={self.keep}: how many groups are trained on; 1 at least")
+            raise ValueError(f"keep={self.keep}: the number of groups to train on; at least 1")
 
     def __call__(self, batch: TokenBatch, /) -> Tensor:
         """See `Filter`."""

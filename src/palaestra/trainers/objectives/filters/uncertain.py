@@ -39,7 +39,7 @@ class UncertainGroups:
     amount: float = 0.25
     """The share, or for `top_k` the number."""
     softmax: bool = False
-    """Whether `top_p` adds up the softmax of scores in place of scores."""
+    """Whether `top_p` adds up the softmax of scores instead of scores."""
     zeros: bool = True
     """Whether groups whose score is 0 may be kept."""
 
@@ -78,20 +78,20 @@ class UncertainGroups:
 def keep_groups(
     score_G: Tensor, *, strategy: Strategy, amount: float, softmax: bool = False, zeros: bool = True
 ) -> Tensor:
-    """The groups of the greatest scores, [G], booleans; of equal ones the first.
+    """The groups with the highest scores, [G], booleans; on a tie the first.
 
-    - `top_fraction`: `amount` of them, rounded down, but one at least.
+    - `top_fraction`: `amount` of them, rounded down, but at least one.
     - `top_k`: `amount` of them.
-    - `top_p`: as few as hold `amount` of the sum of scores, 0.01 of which may be missing; or of their softmax. With
+    - `top_p`: as few as hold `amount` of the sum of scores, of which 0.01 may be missing; or of their softmax. With
       `amount` 1 all are kept.
-    - `min_p`: those of at least `amount` of the greatest score.
+    - `min_p`: those with at least `amount` of the highest score.
 
     Args:
-        score_G: Of each group.
-        strategy: How many.
+        score_G: The score of each group.
+        strategy: How many are kept.
         amount: The share, or the number.
-        softmax: Whether `top_p` adds up the softmax of scores.
-        zeros: Whether groups whose score is 0 may be among them.
+        softmax: Whether `top_p` adds up the softmax of scores instead of scores.
+        zeros: Whether groups whose score is 0 may be kept.
     """
     able_G = torch.ones_like(score_G, dtype=torch.bool) if zeros else score_G != 0
     place_G = able_G.nonzero()[:, 0]

@@ -49,16 +49,16 @@ class Anchors:
 
 
 def greatest_share(value_N: Tensor, owner_N: Tensor, owners: int, *, share: float) -> Tensor:
-    """Which are in the greatest `share` of their owner's values, or level with one that is, [N].
+    """Which values are among the greatest `share` of their owner's, ties included, [N].
 
     Args:
-        value_N: Of each thing.
-        owner_N: Whose each is.
-        owners: How many there are.
-        share: Rounded up to whole things.
+        value_N: The value of each thing.
+        owner_N: The owner of each thing.
+        owners: The number of owners.
+        share: The share, rounded up to whole things.
     """
     count_O = count_over(torch.ones_like(owner_N, dtype=torch.bool), owner_N, owners)
-    # A share of 15 % of 20 things is 3, though their product as floats may be a little more.
+    # 15 % of 20 things is 3, though the product of floats may be slightly more.
     wanted_O = (count_O * share - 1e-9).ceil().long().clamp_min(1)
     by_value = value_N.argsort(descending=True, stable=True)
     order = by_value[owner_N[by_value].argsort(stable=True)]

@@ -49,11 +49,11 @@ class RejectTokens:
         told = f"level={self.level}, statistic={self.statistic}, low={self.low}, high={self.high}"
         if self.statistic == "k1":
             if self.level == "sequence-max":
-                raise ValueError(f"{told}: the greatest of ratios says nothing of the small ones; take k2 or k3")
+                raise ValueError(f"{told}: the maximum of ratios ignores small ones; take k2 or k3")
             if not self.low <= 1 <= self.high:
-                raise ValueError(f"{told}: 1, the ratio where nothing is off, has to be between them")
+                raise ValueError(f"{told}: 1, the ratio without a mismatch, must be between them")
         elif self.low != 0 or self.high < 0:
-            raise ValueError(f"{told}: {self.statistic} is 0 where nothing is off; give `high`, not negative, alone")
+            raise ValueError(f"{told}: {self.statistic} is 0 without a mismatch; give only `high`, not negative")
 
     def __call__(self, batch: TokenBatch, /) -> Tensor:
         """See `Mask`."""
@@ -73,7 +73,7 @@ class RejectTokens:
 
 
 def _level(value_T: Tensor, batch: TokenBatch, level: RejectionLevel) -> Tensor:
-    """Each token's own, or its trajectory's, [T]. What is not trained is 0."""
+    """The level of each token or of its trajectory, [T]; untrained tokens have 0."""
     if level == "token":
         return value_T
     trajectory_T, trajectories = batch.trajectory_T, batch.trajectories

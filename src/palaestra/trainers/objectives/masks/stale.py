@@ -70,7 +70,7 @@ class Opsm:
 
     def __post_init__(self) -> None:
         if self.delta < 0:
-            raise ValueError(f"delta={self.delta}: it would leave out what the weights themselves drew; give 0 or more")
+            raise ValueError(f"delta={self.delta}: it would leave out tokens of the current weights; give 0 or more")
 
     def __call__(self, batch: TokenBatch, /) -> Tensor:
         """See `Mask`."""

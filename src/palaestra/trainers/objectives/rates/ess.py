@@ -43,7 +43,7 @@ class Ess:
 
     def __post_init__(self) -> None:
         if not 0 < self.base <= 1 or self.most <= 0:
-            raise ValueError(f"base={self.base}, most={self.most}: base is a share in (0, 1], and weights are above 0")
+            raise ValueError(f"base={self.base}, most={self.most}: base must be a share in (0, 1], and weights above 0")
 
     def __call__(self, batch: TokenBatch, /) -> float:
         """See `LearningRate`."""
@@ -59,13 +59,13 @@ class Ess:
 def effective_share(log_weight_R: Tensor) -> float:
     """(sum w)^2 / (n sum w^2) of weights w = exp(log weight): 1 if all are equal, 1 / n if only one is not 0.
 
-    A common factor changes nothing, so that no weight is too large.
+    A common factor has no effect, so no weight can be too large.
 
     Args:
-        log_weight_R: Of each trajectory; -inf for a weight of 0.
+        log_weight_R: The logarithm of each trajectory's weight; -inf for a weight of 0.
 
     Returns:
-        0 where there are none, or all are 0.
+        0 without weights, or if all are 0.
     """
     if not len(log_weight_R) or float(log_weight_R.max()) == -math.inf:
         return 0.0

@@ -1,4 +1,4 @@
-"""Losses that hold a policy to a reference, or to where it was. Axes: N trained tokens."""
+"""Losses that limit the distance of a policy from a reference, or from the anchor. Axes: N trained tokens."""
 
 import math
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from palaestra.trainers.objectives.part import part
 from palaestra.trainers.objectives.trust.region import Surrogate
 
 Estimator: TypeAlias = Literal["k1", "k2", "k3", "k3-plus", "k3-is"]
-"""Of KL(policy || reference), from one draw."""
+"""Estimators of KL(policy || reference) from one sample."""
 _MOST = 20.0
 
 
@@ -32,24 +32,25 @@ def _check(coefficient: float, what: str) -> None:
 class Kl:
     """The distance from a reference policy, by token.
 
-    With d = logp - ref, of the tokens that the policy itself draws:
+    With d = logp - ref, for tokens that the policy sampled itself:
 
-    - `k1`, d: its gradient is 0 on average, so that it holds nothing; its value is the divergence.
+    - `k1`, d: its expected gradient is 0, so that it has no effect; its value is the divergence.
     - `k2`, d^2 / 2: the gradient of KL(policy || reference).
-    - `k3`, e^-d + d - 1: GRPO's. Its value is the divergence, its gradient that of KL(reference || policy).
+    - `k3`, e^-d + d - 1: that of GRPO. Its value is the divergence, its gradient that of KL(reference || policy).
     - `k3-plus`: the value of k3 and the gradient of k2.
-    - `k3-is`, ratio * k3: the gradient of KL(policy || reference), on what another policy drew too (DeepSeek-V3.2,
+    - `k3-is`, ratio * k3: the gradient of KL(policy || reference), also for tokens that another policy sampled
+    (DeepSeek-V3.2,
       arXiv:2512.02556).
 
     Neutral with `coefficient` 0.
     """
 
     estimator: Estimator
-    """Which; none is right for all."""
+    """The estimator; there is no default, because none is right for all uses."""
     coefficient: float
-    """What it weighs. 0.04 in GRPO's paper; DAPO and most since have no such part."""
+    """The coefficient: 0.04 in GRPO's paper; DAPO and most later recipes have no such part."""
     most: float = 10.0
-    """The greatest value of k3; beyond it a token is not pulled any more."""
+    """The maximum of k3; a token beyond it has no gradient."""
 
     def __post_init__(self) -> None:
         _check(self.coefficient, "drive the policy away from the reference")
@@ -68,9 +69,9 @@ def divergence(off_N: Tensor, log_ratio_N: Tensor, estimator: Estimator, *, most
 
     Args:
         off_N: logp - ref.
-        log_ratio_N: logp less that of the policy that drew the token; `k3-is` alone looks at it.
-        estimator: Which.
-        most: The greatest value of k3.
+        log_ratio_N: logp minus that of the policy that sampled the token; only `k3-is` reads it.
+        estimator: The estimator.
+        most: The maximum of k3.
     """
     if estimator == "k1":
         return off_N
@@ -99,13 +100,13 @@ def divergence(off_N: Tensor, log_ratio_N: Tensor, estimator: Estimator, *, most
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MovePenalty:
-    """How far each token has moved from the ratio's anchor, squared, beside a trust region by probabilities.
+    """The squared distance of each token from the ratio's anchor, in addition to a trust region by probabilities.
 
     Neutral with `coefficient` 0.
     """
 
     coefficient: float = 1e-3
-    """What it weighs."""
+    """The coefficient."""
 
     def __post_init__(self) -> None:
         _check(self.coefficient, "reward moving")

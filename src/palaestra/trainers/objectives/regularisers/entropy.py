@@ -1,4 +1,4 @@
-"""A bonus for a policy that stays undecided. Axes: N trained tokens."""
+"""A bonus for the entropy of the policy. Axes: N trained tokens."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ class Entropy:
     """A bonus for entropy (Mnih et al. 2016, arXiv:1602.01783), with its own gradient. Neutral with `coefficient` 0."""
 
     coefficient: float
-    """What it weighs; below 0 it is a penalty. 0.001 in LUFFY."""
+    """The coefficient; below 0 it is a penalty. 0.001 in LUFFY."""
 
     def __call__(self, surrogate: Surrogate, /) -> Tensor:
         """See `Regulariser`."""

@@ -1,4 +1,4 @@
-"""Losses of what went well. Axes: T tokens, N trained tokens, R trajectories."""
+"""Imitation of successful trajectories. Axes: T tokens, N trained tokens, R trajectories."""
 
 from dataclasses import dataclass
 
@@ -20,14 +20,14 @@ from palaestra.trainers.objectives.trust.region import Surrogate
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PositiveNll:
-    """VAPO's imitation of what solved its task (arXiv:2504.05118), besides what its advantage says.
+    """VAPO's imitation of trajectories that passed (arXiv:2504.05118), in addition to the surrogate.
 
-    Its mean is over the tokens of trajectories that passed, `token-mean` in the paper; 0 where none did. Neutral with
+    Its mean is over the tokens of trajectories that passed, `token-mean` in the paper; 0 if none did. Neutral with
     `coefficient` 0.
     """
 
     coefficient: float = 0.1
-    """What it weighs."""
+    """The coefficient."""
 
     def __post_init__(self) -> None:
         if self.coefficient < 0:

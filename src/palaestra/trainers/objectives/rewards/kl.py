@@ -34,12 +34,12 @@ class KlInReward:
 
     def __post_init__(self) -> None:
         if self.beta < 0:
-            raise ValueError(f"beta={self.beta}: what a nat costs is not negative")
+            raise ValueError(f"beta={self.beta}: the penalty per nat is not negative")
 
     def __call__(self, batch: TokenBatch, /) -> Tensor:
         """See `Reward`."""
         own_T = batch.trained_T & (batch.turn_T >= 0)
-        # A token was drawn, so it had some chance, whatever an engine that cuts small ones off says of it.
+        # A sampled token has a positive probability, whatever an engine that drops small probabilities reports.
         drawn_N = batch.logprob_T[own_T].clamp_min(_RAREST)
         k1_N = (drawn_N - batch.column("ref_T")[own_T]).to(batch.reward_U.dtype)
         return batch.reward_U - self.beta * sum_over(k1_N, batch.turn_T[own_T], len(batch.reward_U))

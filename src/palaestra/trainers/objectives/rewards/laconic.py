@@ -23,31 +23,30 @@ from palaestra.trainers.objectives.segments import count_over
 class Laconic:
     """LACONIC (arXiv:2602.14468): the Lagrangian of a length budget, lambda its multiplier.
 
-    Only what exceeds the budget is paid for, while lambda follows the mean of all lengths, to either side, of
-    those that filters have left. A batch is
-    priced with the lambda of those before it. L is how many tokens of the trajectory are trained. The ceiling keeps
-    what is right and long above what is wrong; a standard deviation that advantages are divided by magnifies even a
-    small price where all of a group is right.
+    Only the excess over the budget is penalised, while lambda follows the mean length of all trajectories that filters
+    have kept, up or down. A batch is penalised with the lambda of the batches before it. L is the number of trained
+    tokens of a trajectory. The ceiling keeps long correct trajectories above incorrect ones. If advantages are divided
+    by a standard deviation, even a small penalty is amplified in groups that all pass.
 
-    It is to be called once for each batch.
+    Call it once for each batch.
     """
 
     budget: float
-    """B, in tokens."""
+    """B, the budget in tokens."""
     rate: float = 2e-3
-    """Of lambda's steps; the authors' code has 3.5e-3."""
+    """The step size of lambda; the authors' code has 3.5e-3."""
     start: float = 0.0
-    """The first lambda."""
+    """The initial lambda."""
     floor: float = 0.0
-    """The least one after a step; the authors' code has 3e-4."""
+    """The minimum lambda after a step; the authors' code has 3e-4."""
     ceiling: float = 2e-3
-    """The greatest one."""
+    """The maximum lambda."""
     most: float = 0.04
-    """The greatest price of one trajectory's length, as in the authors' code."""
+    """The maximum penalty of one trajectory's length, as in the authors' code."""
     longest: int | None = None
-    """The length that counts as cut off; None for none."""
+    """The length from which a trajectory counts as truncated; `None` for none."""
     hit: float = 0.01
-    """What being cut off costs beside, as in the authors' code."""
+    """The additional penalty of truncation, as in the authors' code."""
     _price: float = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -65,25 +64,25 @@ class Laconic:
 
     @property
     def price(self) -> float:
-        """The present lambda."""
+        """The current lambda."""
         return self._price
 
     def __call__(self, batch: TokenBatch, /) -> Tensor:
-        """See `Reward`; lambda takes its step afterwards."""
+        """See `Reward`; updates lambda afterwards."""
         length_R = count_over(batch.trained_T, batch.trajectory_T, batch.trajectories).to(batch.reward_U.dtype)
         reward_U = pay_at_end(-self.penalty(length_R), batch)
         self.follow(length_R)
         return reward_U
 
     def penalty(self, length_R: Tensor) -> Tensor:
-        """What each length costs at the present lambda, [R]."""
+        """The penalty of each length at the current lambda, [R]."""
         cost_R = (self._price * (length_R / self.budget - 1).clamp_min(0)).clamp_max(self.most)
         if self.longest is not None:
             cost_R = cost_R + self.hit * (length_R >= self.longest).to(cost_R.dtype)
         return cost_R
 
     def follow(self, length_R: Tensor) -> None:
-        """Lambda's step, after a batch of these lengths."""
+        """Update lambda after a batch with these lengths."""
         if len(length_R):
             excess = float((length_R.double() / self.budget).mean()) - 1
             self._price = min(max(self._price + self.rate * excess, self.floor), self.ceiling)

@@ -1,4 +1,4 @@
-"""Where what a whole trajectory earned is paid. Axes: U turns, R trajectories."""
+"""Rewards of whole trajectories, paid at the last turn. Axes: U turns, R trajectories."""
 
 import torch
 from torch import Tensor
@@ -7,11 +7,11 @@ from palaestra.trainers.data.batch import TokenBatch
 
 
 def pay_at_end(change_R: Tensor, batch: TokenBatch) -> Tensor:
-    """What each turn is paid once its trajectory's last turn was paid this more, [U].
+    """The reward of each turn, with a change added at the last turn of its trajectory, [U].
 
     Args:
-        change_R: Of each trajectory.
-        batch: Whose turns stand in order.
+        change_R: The change for each trajectory.
+        batch: The batch, with turns in order.
     """
     owner_U = batch.trajectory_U
     last_U = torch.ones_like(owner_U, dtype=torch.bool)

@@ -1,4 +1,4 @@
-"""A price on coming near the greatest length. Axes: U turns, R trajectories."""
+"""A penalty for lengths near the maximum. Axes: U turns, R trajectories."""
 
 from dataclasses import dataclass
 
@@ -20,17 +20,17 @@ from palaestra.trainers.objectives.segments import count_over
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoftOverlong:
-    """DAPO's soft overlong punishment (arXiv:2503.14476): nothing, then linear, then 1.
+    """DAPO's soft overlong punishment (arXiv:2503.14476): first 0, then linear, then 1.
 
-    L is how many tokens of the trajectory are trained.
+    L is the number of trained tokens of a trajectory.
     """
 
     longest: int
-    """The length from which on the price is whole; 20480 in the paper."""
+    """The length from which the full penalty applies; 20480 in the paper."""
     cache: int
-    """Over how many tokens before it the price grows; 4096 in the paper."""
+    """The number of tokens before it over which the penalty grows; 4096 in the paper."""
     factor: float = 1.0
-    """The whole price."""
+    """The full penalty."""
 
     def __post_init__(self) -> None:
         if not 0 < self.cache <= self.longest or self.factor < 0:
@@ -47,5 +47,5 @@ class SoftOverlong:
 
 
 def overlong_penalty(length_R: Tensor, *, longest: int, cache: int) -> Tensor:
-    """Within -1 and 0, for each length; see `SoftOverlong`."""
+    """The penalty of each length, between -1 and 0; see `SoftOverlong`."""
     return ((longest - cache - length_R) / cache).clamp(-1, 0)

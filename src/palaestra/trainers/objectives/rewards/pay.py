@@ -1,4 +1,4 @@
-"""What is paid in place of the rubric's points: for training alone, for scores and reports stay the rubric's.
+"""Rewards that replace the rubric's points in training; scores and reports remain those of the rubric.
 
 Axes: U turns, R trajectories.
 """
@@ -26,10 +26,10 @@ from palaestra.trainers.objectives.segments import sum_over
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaySolved:
-    """The outcome alone, at the last turn: points, harm and look-ups pay nothing."""
+    """The outcome alone, at the last turn: points, harm and look-ups have no reward."""
 
     amount: float = 1.0
-    """What a solved task returns; in an objective with a unit, that unit."""
+    """The return of a solved task; equal to the objective's unit, if it has one."""
 
     def __post_init__(self) -> None:
         if not (isfinite(self.amount) and self.amount > 0):
@@ -50,16 +50,16 @@ class PaySolved:
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PayBounded:
-    """Returns within bounds, in the objective's unit; the last turn pays the difference.
+    """Limits returns to bounds, in the objective's unit; the last turn gets the difference.
 
-    A floor of 0 alone makes episodes that never end as good as harmful ones, and policies stall: pay something for an
-    end, or put `unfinished` beside it.
+    With only a floor of 0, episodes that never end are as good as harmful ones, and policies stall. Reward an end, or
+    add `unfinished`.
     """
 
     least: float | None = 0.0
-    """The least return; `None` for no bound."""
+    """The minimum return; `None` for no bound."""
     most: float | None = None
-    """The greatest return; `None` for no bound."""
+    """The maximum return; `None` for no bound."""
 
     def __post_init__(self) -> None:
         _check_bounds(least=self.least, most=self.most)
@@ -83,10 +83,10 @@ class PayBounded:
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PayHarmScale:
-    """Harm at another price: what prohibitions took is taken `factor` times."""
+    """Another penalty of harm: `factor` times the points that prohibitions took."""
 
     factor: float
-    """0 for no price, 1 for the rubric's."""
+    """0 for no penalty, 1 for the rubric's."""
 
     def __post_init__(self) -> None:
         if not (isfinite(self.factor) and self.factor >= 0):
@@ -106,10 +106,10 @@ class PayHarmScale:
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PayUnfinished:
-    """An upper bound on the returns of unfinished episodes; the last turn pays the difference."""
+    """An upper bound on the returns of unfinished episodes; the last turn gets the difference."""
 
     most: float | None = 0.0
-    """The greatest return of one, in the objective's unit; `None` for no bound."""
+    """The maximum return of an unfinished episode, in the objective's unit; `None` for no bound."""
 
     def __post_init__(self) -> None:
         _check_bounds(most=self.most)
@@ -130,5 +130,5 @@ def _check_bounds(**bounds: float | None) -> None:
 
 
 def _returns(batch: TokenBatch) -> Tensor:
-    """What each trajectory was paid in all, [R]."""
+    """The return of each trajectory, [R]."""
     return sum_over(batch.reward_U, batch.trajectory_U, batch.trajectories)

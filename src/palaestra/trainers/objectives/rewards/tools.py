@@ -1,4 +1,4 @@
-"""A bonus for using tools on the way to what is right. Axes: U turns, R trajectories."""
+"""A bonus for tool calls in trajectories that pass. Axes: U turns, R trajectories."""
 
 from dataclasses import dataclass
 
@@ -21,16 +21,16 @@ from palaestra.trainers.objectives.segments import sum_over
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolBonus:
-    """PyVision-RL's accumulative tool reward (arXiv:2602.20739), against policies that stop to use their tools.
+    """PyVision-RL's accumulative tool reward (arXiv:2602.20739), against policies that stop using their tools.
 
-    A trajectory that did not pass has no bonus. Calls that are the same within a turn count once, and those that were
-    refused not at all; that, and the bound, are ours, for a bonus without them can be farmed.
+    A trajectory that did not pass has no bonus. Equal calls within a turn count once, and refused calls do not count;
+    this and the bound are ours, because a bonus without them can be farmed.
     """
 
     most: int
-    """How many calls are paid at most; the paper has no bound."""
+    """The maximum number of rewarded calls; the paper has no bound."""
     coefficient: float = 0.1
-    """What each is paid."""
+    """The reward of each call."""
 
     def __post_init__(self) -> None:
         if self.most < 0 or self.coefficient < 0:

@@ -1,4 +1,4 @@
-"""Points without grades, in place of the rubric's price of acting. Axes: U turns, R trajectories, L layers."""
+"""The points of expectations minus a fixed penalty of harm. Axes: U turns, R trajectories, L layers."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from palaestra.trainers.objectives.part import part
 
 _LOOKUPS = LAYERS.index("selection")
 _ROUNDING = 1e-4
-"""What a whole number of harms may be above itself once it was converted to the objective's unit."""
+"""The tolerance by which a whole number of harms may exceed itself after the conversion to the objective's unit."""
 
 
 @part(
@@ -28,23 +28,23 @@ _ROUNDING = 1e-4
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PayUngraded:
-    """What expectations win, less one price of every harm, without the rubric's rules about ends.
+    """The points that expectations win, minus one penalty for every harm, without the rubric's rules about ends.
 
-    With the defaults look-ups win a fifth of a solved task together, in place of a twentieth; an episode that is
-    unfinished or given up keeps what it has won; an admission wins nothing of its own, and messages keep their points
-    without an outcome; work that was done before its look-ups wins nothing; and a harm costs as much as a solved task
-    returns, however small it is and whether or not it is undone.
+    With the defaults, look-ups win a fifth of a solved task's return together, instead of a twentieth. An episode that
+    is unfinished or given up keeps what it has won. An admission wins nothing itself, and messages keep their points
+    without an outcome. Work before its look-ups wins nothing. A harm costs the return of a solved task, whatever its
+    size and even if it is undone.
 
-    Each turn is paid what changed in it. `l` is the share of the rubric's points that its look-ups are worth; where it
-    is 0 or 1 there is nothing to weigh, and both factors are 1. What prohibitions took in a turn (`harm_U`) is rounded
-    up to a multiple of the price, so a change and the slip that it is are one harm, as a rule; two small harms in one
-    turn may be one as well.
+    Each turn gets the changes of that turn. `l` is the share of the rubric's points for look-ups; if it is 0 or 1, both
+    factors are 1. The points that prohibitions took in a turn (`harm_U`) are rounded up to a multiple of the penalty.
+    So a wrong change that breaks two prohibitions usually counts as one harm; two small harms in one turn may count as
+    one as well.
     """
 
     lookups: float = 0.2
-    """What share of a solved task's return all look-ups win together, where other work is expected too."""
+    """The share of a solved task's return that all look-ups win together, if other work is expected too."""
     harm: float = 1.0
-    """What a harm costs, in the objective's unit; above 0."""
+    """The penalty of a harm, in the objective's unit; above 0."""
 
     def __post_init__(self) -> None:
         if not 0 <= self.lookups <= 1:
@@ -59,10 +59,10 @@ class PayUngraded:
         return (factor_UL * won_UL).sum(1) - self.harm * harms_U
 
     def _factors(self, shares_RL: Tensor) -> Tensor:
-        """What the points of each layer are multiplied with, [R, L]."""
+        """The factor for the points of each layer, [R, L]."""
         own_R = shares_RL[:, _LOOKUPS]
         has_both_R = (own_R > 0) & (own_R < 1)
-        share_R = torch.where(has_both_R, own_R, 0.5)  # nothing is divided by 0
+        share_R = torch.where(has_both_R, own_R, 0.5)  # avoids a division by 0
         lookups_R = torch.where(has_both_R, self.lookups / share_R, 1.0)
         work_R = torch.where(has_both_R, (1 - self.lookups) / (1 - share_R), 1.0)
         factor_RL = work_R[:, None].repeat(1, shares_RL.shape[1])

@@ -20,17 +20,17 @@ from palaestra.trainers.objectives.part import part
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RewardUnit:
-    """Experimental: rewards converted before anything reads them, so that a solved task returns `returns`.
+    """Experimental: converts rewards before other parts read them, so that a solved task returns `returns`.
 
     A rubric pays up to 100 points, and other worlds pay 1. Bonuses, penalties, temperatures, thresholds and KL terms
-    have a meaning in one unit only. A recipe's `unit` puts this part before all other rewards; filters see what it
-    gives.
+    are meaningful in one unit only. A recipe's `unit` puts this part before all other rewards; filters see converted
+    rewards.
     """
 
     size: float | None = None
-    """How much is one; without it, what the rubric of each trajectory pays for a solved task."""
+    """The reward that becomes 1. Default: what the rubric of each trajectory pays for a solved task."""
     returns: float = 1.0
-    """What a solved task returns afterwards, where there is no size."""
+    """The return of a solved task after the conversion, without `size`."""
 
     def __post_init__(self) -> None:
         if (self.size is not None and self.size <= 0) or self.returns <= 0:
@@ -49,10 +49,10 @@ class RewardUnit:
         return self.convert(batch).reward_U
 
     def convert(self, batch: TokenBatch) -> TokenBatch:
-        """The batch with rewards, returns and all that is paid like them in this unit.
+        """The batch with rewards, returns and all columns in their unit converted.
 
         Raises:
-            ConfigError: the world does not say what a solved task pays.
+            ConfigError: the world does not state the reward of a solved task.
         """
         factor_R = self._divisor(batch)
         factor_U = factor_R[batch.trajectory_U]
@@ -65,7 +65,7 @@ class RewardUnit:
         return replace(batch, reward_U=batch.reward_U / factor_U, return_R=batch.return_R / factor_R).with_columns(paid)
 
     def _divisor(self, batch: TokenBatch) -> Tensor:
-        """What each trajectory's rewards are divided by, [R]."""
+        """The divisor of each trajectory's rewards, [R]."""
         if self.size is not None:
             return batch.return_R.new_full((batch.trajectories,), self.size)
         total_R = batch.column("total_R").to(batch.return_R.dtype)
@@ -75,12 +75,12 @@ class RewardUnit:
 
 
 def _along(factor: Tensor, values: Tensor) -> Tensor:
-    """A factor for the first axis of values, whatever further axes they have."""
+    """A factor of the first axis, broadcast over all further axes of the values."""
     return factor.reshape(-1, *[1] * (values.dim() - 1))
 
 
 def unknown_total(returns: float) -> str:
-    """Why nothing can be converted where the world does not say what a solved task pays, and what to do."""
+    """The message for a world that does not state the reward of a solved task: why rewards cannot be converted."""
     return (
         f"the objective's constants assume that a solved task returns {returns:g}, and the world does not say what it "
         'pays for one (its score\'s total is 0); say it: rewards = [{ part = "unit", size = 100 }], or take rewards as '

@@ -1,4 +1,4 @@
-"""A head that learns at which temperature to sample, from the same advantages as the policy. Axes: T tokens."""
+"""A head that learns sampling temperatures, with the same advantages as the policy. Axes: T tokens."""
 
 import math
 from dataclasses import dataclass, replace
@@ -36,30 +36,30 @@ _DENSITY = "it reads probabilities, and what a temperature head chooses has a de
 class IntroLlm:
     """A learnt temperature (IntroLLM, arXiv:2602.13035), with the advantages, trust region and masks of the policy.
 
-    Before each token a head reads the state that predicts it and chooses whether to sample at a new temperature, and at
-    which; see `model.temperature`. Policy and head take steps by coordinate ascent: each stands still while the other
-    moves, and no gradient of the one's loss reaches the other's weights. The token's log-probability is that of its own
-    temperature. Ratios of the head are ratios of its choices, to the same anchor as the policy's. Regularisers are of
-    tokens, and no part of the head's loss. The paper's numbers are not known to us; all of them are ours.
+    Before each token, a head reads the state that predicts it and chooses whether to sample at a new temperature, and
+    at which; see `model.temperature`. Policy and head are trained by coordinate ascent: each is constant while the
+    other is trained, and no gradient of one loss reaches the other's weights. The token's log-probability is that at
+    its own temperature. Ratios of the head are ratios of its choices, to the same anchor as the policy's. Regularisers
+    cover tokens only and are no part of the head's loss. The paper's numbers are not known to us; all of them are ours.
 
     Raises:
-        ValueError: a number is not what it may be.
+        ValueError: a number is out of range.
     """
 
     low: float = 0.5
-    """The lowest temperature that it chooses."""
+    """The lowest temperature."""
     high: float = 1.5
-    """The highest."""
+    """The highest temperature."""
     epsilon: float = 1.0
     """Added to both parameters of the Beta distribution."""
     rate: float = 1e-3
     """The learning rate of the head."""
     alternate: int = 1
-    """Batches after which the other one is trained, the policy first; with 0 every batch trains both, the head first,
-    so that what both are trained on was sampled by the weights that they begin with."""
+    """The number of batches after which training changes between policy and head, the policy first. With 0, every batch
+    trains both, the head first, so that both train on samples of the weights that they begin with."""
 
     def __post_init__(self) -> None:
-        TemperatureRange(low=self.low, high=self.high, epsilon=self.epsilon)  # it has rules of its own for these
+        TemperatureRange(low=self.low, high=self.high, epsilon=self.epsilon)  # checks these three
         if self.low == self.high:
             raise ValueError(
                 f"low={self.low}, high={self.high}: there is nothing to choose; give a range, or leave `temperature` "
@@ -72,15 +72,15 @@ class IntroLlm:
 
     @property
     def range(self) -> TemperatureRange:
-        """Which temperatures it chooses from."""
+        """The temperatures that the head chooses from."""
         return TemperatureRange(low=self.low, high=self.high, epsilon=self.epsilon)
 
     def trains_policy(self, step: int) -> bool:
-        """Whether step number `step`, from 0 on, trains the policy."""
+        """Whether step number `step`, counted from 0, trains the policy."""
         return not self.alternate or step // self.alternate % 2 == 0
 
     def trains_head(self, step: int) -> bool:
-        """Whether it trains the head."""
+        """Whether the step trains the head."""
         return not self.alternate or not self.trains_policy(step)
 
     def __call__(self, batch: TokenBatch, /) -> TokenBatch:

@@ -1,4 +1,4 @@
-"""Advantages against the whole batch. Axes: T tokens, R trajectories."""
+"""Normalisation of advantages over the whole batch. Axes: T tokens, R trajectories."""
 
 import math
 from dataclasses import dataclass
@@ -23,16 +23,16 @@ _LEAST = 1e-6
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchNorm:
-    """Less the batch's mean, over its standard deviation (the sample's) where that is above 1e-6 (SeeUPO).
+    """Subtracts the batch's mean and divides by its standard deviation (the sample's) if that is above 1e-6 (SeeUPO).
 
-    Where advantages do not differ, they are 0: only the mean is taken off.
+    If all advantages are equal they become 0: only the mean is subtracted.
     """
 
     over: Literal["trajectories", "tokens"] = "trajectories"
-    """What mean and deviation are over: trajectories, each once with the mean of its trained tokens (SeeUPO), or all
-    trained tokens (REINFORCE++). Trajectories without any are in neither."""
+    """The elements of mean and deviation: trajectories, each once with the mean of its trained tokens (SeeUPO), or all
+    trained tokens (REINFORCE++). Trajectories without trained tokens are in neither."""
     clamp: float = 3.0
-    """The greatest advantage, either way."""
+    """The maximum magnitude of an advantage."""
 
     def __post_init__(self) -> None:
         if not self.clamp > 0:

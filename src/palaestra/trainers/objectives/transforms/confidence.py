@@ -1,4 +1,4 @@
-"""Advantages moved towards less confident answers. Axes: T tokens, N trained tokens, R trajectories, G groups."""
+"""Advantages that favour less confident answers. Axes: T tokens, N trained tokens, R trajectories, G groups."""
 
 import math
 from dataclasses import dataclass
@@ -23,19 +23,19 @@ from palaestra.trainers.objectives.segments import greatest_over, least_over, me
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arm:
-    """Advantage re-weighting by confidence (ProGRPO): of two answers paid alike, the less sure one gains more.
+    """Advantage re-weighting by confidence (ProGRPO): of two answers with equal returns, the less confident gains more.
 
     A~ = A + alpha (c(q) - c(o | q)) in groups whose returns differ (arXiv:2602.05281, the equation of ARM). Groups of
-    equal returns stay as they are; in one transcription those without any reward do, in another those that all won
-    too. c(q) is exp(`prompt_R`), the geometric mean of the prompt's probabilities. Both confidences are the policy's
-    before the batch's first step, and constants; that is our reading of the paper. Its loss is clipped at 0.8 and 1.28,
-    with the mean over tokens.
+    equal returns do not change; one transcription says so only of groups without any reward, another also of groups
+    that all passed. c(q) is exp(`prompt_R`), the geometric mean of the prompt's probabilities. Both confidences are the
+    policy's before the batch's first step, and constants; this is our reading of the paper. Its loss is clipped at 0.8
+    and 1.28, with the mean over tokens.
     """
 
     alpha: float
-    """How much a confidence of 1 is worth; the paper's value is not known to us, so there is no default."""
+    """The effect of a confidence of 1; the paper's value is not known to us, so there is no default."""
     share: float = 0.2
-    """Of the trained tokens, the least likely of which are an answer's confidence; rounded up, at least one."""
+    """The share of least likely trained tokens that make up an answer's confidence; rounded up, at least one."""
 
     def __post_init__(self) -> None:
         if not 0 < self.share <= 1:
@@ -54,16 +54,16 @@ def confidences(logp_T: Tensor, batch: TokenBatch, *, share: float) -> Tensor:
     """The geometric mean of the probabilities of each trajectory's least likely trained tokens, [R].
 
     Args:
-        logp_T: Of each token.
-        batch: Which are trained.
-        share: How many of them, at least one; 1 for a trajectory of none.
+        logp_T: The log-probability of each token.
+        batch: The batch, with its trained tokens.
+        share: The share of tokens to use, at least one; the result is 1 for a trajectory without any.
     """
     trajectory_N = batch.trajectory_T[batch.trained_T]
     logp_N, order_N = logp_T[batch.trained_T].sort()
     trajectory_N, within_N = trajectory_N[order_N].sort(stable=True)
     logp_N = logp_N[within_N]
     tokens_R = torch.bincount(trajectory_N, minlength=batch.trajectories).tolist()
-    # A share of 0.1 of 30 tokens is 3, though 0.1 is a little more than a tenth.
+    # 0.1 of 30 tokens is 3, though 0.1 as a float is slightly more than a tenth.
     many_R = trajectory_N.new_tensor([max(1, math.ceil(share * count - 1e-9)) for count in tokens_R])
     least_N = Rows.of(trajectory_N, batch.trajectories).place_X < many_R[trajectory_N]
     return mean_over(logp_N[least_N], trajectory_N[least_N], batch.trajectories).exp()

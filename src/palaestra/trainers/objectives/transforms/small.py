@@ -25,7 +25,7 @@ class DropSmall:
 
     def __post_init__(self) -> None:
         if not self.below >= 0:
-            raise ValueError(f"below={self.below}: no advantage is smaller than 0 either way; give 0 or more")
+            raise ValueError(f"below={self.below}: magnitudes are not below 0; give 0 or more")
 
     def __call__(self, advantage_T: Tensor, batch: TokenBatch, /) -> Tensor:
         """See `Transform`."""

@@ -1,4 +1,4 @@
-"""A second stream of credit beside the first, each in its own units. Axes: T tokens, N trained tokens."""
+"""A second stream of credit in addition to the first, each normalised separately. Axes: T tokens, N trained tokens."""
 
 from dataclasses import dataclass
 
@@ -23,14 +23,14 @@ from palaestra.trainers.objectives.part import part
 class ChecklistStream:
     """CM2's checklist as a second stream of advantages. Experimental: the sum is ours, its two terms are published.
 
-    Turn-level estimators are alternatives, and may be together only as a sum of streams of which each is normalised by
-    itself: then neither the number of criteria nor the size of returns decides which of them is learnt from. Each is
-    divided by its root mean square over the trained tokens, so that advantages of 0 stay 0; a stream that is 0
-    throughout adds nothing. With `weight` 0 the advantages are left as they are, their scale too.
+    Turn-level estimators are alternatives, and can be combined only as a sum of separately normalised streams: then
+    neither the number of criteria nor the size of returns decides their influence. Each is divided by its root mean
+    square over the trained tokens, so that advantages of 0 stay 0; a stream that is 0 everywhere adds nothing. With
+    `weight` 0 the advantages do not change, nor does their scale.
     """
 
     weight: float = 1.0
-    """Of the checklist, beside 1 of what was there."""
+    """The weight of the checklist; the other stream has weight 1."""
     assignment: Assignment = "trajectory"
     """See `cm2`."""
     least: int = 2
@@ -39,7 +39,7 @@ class ChecklistStream:
     def __post_init__(self) -> None:
         if not self.weight >= 0:
             raise ValueError(f"weight={self.weight}: criteria that are met would be unlearnt; give 0 or more")
-        Cm2(assignment=self.assignment, least=self.least)  # which refuses what makes no sense
+        Cm2(assignment=self.assignment, least=self.least)  # checks its settings
 
     def __call__(self, advantage_T: Tensor, batch: TokenBatch, /) -> Tensor:
         """See `Transform`."""
@@ -51,11 +51,11 @@ class ChecklistStream:
 
 
 def normalised_stream(advantage_T: Tensor, own_T: Tensor) -> Tensor:
-    """Advantages over their root mean square, [T]; all 0 where they are.
+    """Advantages divided by their root mean square, [T]; 0 if all are 0.
 
     Args:
-        advantage_T: Of each token.
-        own_T: The tokens that the mean is over.
+        advantage_T: The advantage of each token.
+        own_T: The tokens of the mean.
     """
     own_N = advantage_T[own_T].double()
     square = float(own_N.square().mean()) if len(own_N) else 0.0

@@ -1,4 +1,4 @@
-"""Trust regions with an edge: beyond it there is no gradient, or a bounded one. Axes: N trained tokens."""
+"""Trust regions with hard bounds: beyond them there is no gradient, or a bounded one. Axes: N trained tokens."""
 
 import math
 from dataclasses import dataclass
@@ -23,21 +23,21 @@ from palaestra.trainers.objectives.trust.region import Surrogate
 class Clip:
     """The clipped surrogate of PPO (Schulman et al. 2017, arXiv:1707.06347, eq. 7).
 
-    With `high` above `low` it is DAPO's clip-higher (arXiv:2503.14476). C = ratio, and 0 where the clip holds. Neutral,
-    as REINFORCE with the ratio's weight, with `low` and `high` infinite.
+    With `high` above `low` it is DAPO's clip-higher (arXiv:2503.14476). C = ratio, or 0 where the token is clipped.
+    Neutral, as REINFORCE weighted by the ratio, with `low` and `high` infinite.
 
     On the ratio of a sequence or of a turn it is GSPO (arXiv:2507.18071; 3e-4 and 4e-4). LOOP's bounds
     (arXiv:2502.01600), 1 / (1 + e) and 1 + e, are `low` e / (1 + e) and `high` e.
     """
 
     low: float = 0.2
-    """How far below 1 the ratio may fall before a loss is cut off."""
+    """How far below 1 the ratio may fall before a loss is clipped."""
     high: float = 0.2
-    """How far above 1 the ratio may rise before a gain is cut off."""
+    """How far above 1 the ratio may rise before a gain is clipped."""
     dual: float | None = None
-    """Where the advantage is negative, the ratio from which on nothing is added (dual clip, Ye et al. 2020,
-    arXiv:1912.09729). INTELLECT-2's delta (arXiv:2505.07291), which bounds the unclipped ratio whatever the advantage,
-    is the same above 1 + `high`: gains are cut off before they reach it. Often 3 to 10."""
+    """For negative advantages, the ratio from which on the gradient is 0 (dual clip, Ye et al. 2020, arXiv:1912.09729).
+    INTELLECT-2's delta (arXiv:2505.07291), which bounds the unclipped ratio for any advantage, is the same if it is
+    above 1 + `high`: gains are clipped before they reach it. Often 3 to 10."""
 
     def __post_init__(self) -> None:
         if self.low < 0 or self.high < 0:
@@ -58,7 +58,7 @@ class Clip:
         return torch.where(advantage_N < 0, torch.minimum(loss_N, -advantage_N * self.dual), loss_N)
 
     def silenced_tokens(self, surrogate: Surrogate) -> Tensor:
-        """Which tokens have no gradient, though they have an advantage."""
+        """Which tokens have no gradient although they have an advantage."""
         advantage_N, ratio_N = surrogate.advantage_N, surrogate.log_ratio_N.detach().exp()
         far_N = ratio_N < 1 - self.low
         if self.dual is not None:
@@ -77,13 +77,13 @@ class Clip:
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cispo:
-    """CISPO (arXiv:2506.13585): the ratio is a weight, clipped and without gradient; no token is silenced.
+    """CISPO (arXiv:2506.13585): the ratio is a clipped weight without gradient; every token keeps its gradient.
 
-    C = clip(ratio, 1 - low, 1 + high). Neutral, as REINFORCE weighed by the ratio, with `low` 1 and `high` infinite.
+    C = clip(ratio, 1 - low, 1 + high). Neutral, as REINFORCE weighted by the ratio, with `low` 1 and `high` infinite.
     """
 
     low: float = 1.0
-    """How far below 1 the weight may fall; with 1, as in the paper, to nothing."""
+    """How far below 1 the weight may fall; with 1, as in the paper, down to 0."""
     high: float = 4.0
     """How far above 1 the weight may rise; 4 is ScaleRL's cap of 5 on the weight itself."""
 
@@ -108,10 +108,10 @@ class Cispo:
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dcpo:
-    """DCPO (arXiv:2509.02333): clip bounds that leave rare tokens more room.
+    """DCPO (arXiv:2509.02333): clip bounds that allow rare tokens larger ratios.
 
-    From |(ratio - 1) ratio| q <= epsilon, q the token's probability under the anchor. C is `Clip`'s with those bounds.
-    No setting is neutral: a loss is cut off below a ratio of 1/2 at the latest.
+    From |(ratio - 1) ratio| q <= epsilon, q the token's probability under the anchor. C is that of `Clip` with these
+    bounds. No setting is neutral: losses are always clipped below a ratio of 1/2.
     """
 
     low: float = 0.16
@@ -119,7 +119,7 @@ class Dcpo:
     high: float = 0.2
     """epsilon of ratios above 1."""
     most: float = 10.0
-    """The greatest upper bound, and the dual clip."""
+    """The maximum upper bound, and the dual clip."""
 
     def __post_init__(self) -> None:
         if self.low < 0 or self.high < 0:
@@ -156,18 +156,18 @@ class Dcpo:
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dppo:
-    """DPPO (arXiv:2602.04879), by total variation: a token is silent once its probability has moved far enough.
+    """DPPO (arXiv:2602.04879), by total variation: a token has no gradient once its probability has moved far enough.
 
-    C = min(ratio, cap) where the probability has moved less than delta in the direction that its advantage asks for,
-    else 0. Neutral with both deltas at 1 or more.
+    C = min(ratio, cap) if the probability has moved less than delta in the direction of its advantage, else 0. Neutral
+    with both deltas at 1 or more.
     """
 
     low: float = 0.2
-    """How far a probability may fall where the advantage is negative."""
+    """How far a probability may fall if the advantage is negative."""
     high: float = 0.2
-    """How far it may rise where the advantage is positive."""
+    """How far it may rise if the advantage is positive."""
     cap: float = 20.0
-    """The greatest weight."""
+    """The maximum weight."""
 
     def __post_init__(self) -> None:
         if self.low < 0 or self.high < 0:

@@ -1,7 +1,7 @@
-"""Trust regions for the few tokens that lower a policy's entropy most. Axes: T tokens, N trained tokens.
+"""Trust regions for the few tokens that reduce a policy's entropy most. Axes: T tokens, N trained tokens.
 
-A token lowers entropy as far as its advantage and its log-probability are above their means together. Both are compared
-over the whole step, where published code compares them within a micro-batch.
+A token reduces entropy by the product of the distances of its advantage and of its log-probability from their means.
+Both are compared over the whole step; published code compares them within a micro-batch.
 """
 
 import math
@@ -25,9 +25,9 @@ def covariance(advantage_T: Tensor, logp_T: Tensor, counted_T: Tensor) -> Tensor
     """(A - mean A) (logp - mean logp) of each token, [T]; 0 where it does not count.
 
     Args:
-        advantage_T: Of each token.
-        logp_T: Anything where it does not count.
-        counted_T: Those that means are over.
+        advantage_T: The advantage of each token.
+        logp_T: The log-probability of each token; ignored if it does not count.
+        counted_T: The tokens of the means.
     """
     found_T = torch.zeros_like(advantage_T)
     if counted_T.any():
@@ -53,26 +53,26 @@ def _check(fraction: float) -> None:
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClipCov:
-    """Clip-Cov (arXiv:2505.22617): PPO's clip, and a few tokens of high covariance, drawn by lot, without gradient.
+    """Clip-Cov (arXiv:2505.22617): PPO's clip, with no gradient for a few random tokens of high covariance.
 
-    C is `Clip`'s, and 0 for the tokens that were drawn; some of them the clip may silence anyway, which verl does not
-    draw. Neutral, as `Clip`, with `fraction` 0.
+    C is that of `Clip`, and 0 for the selected tokens. Some of them may be clipped anyway; verl does not select those.
+    Neutral, as `Clip`, with `fraction` 0.
     """
 
     fraction: float = 2e-4
-    """Of all trained tokens of the step, how many are drawn, rounded down; fewer where there are not so many."""
+    """The share of the step's trained tokens to select, rounded down; fewer if there are not enough."""
     least: float = 1.0
-    """The least covariance that is high."""
+    """The minimum covariance that counts as high."""
     most: float = 5.0
-    """And the greatest: beyond, tokens are left alone."""
+    """The maximum covariance of selected tokens."""
     low: float = 0.2
-    """How far below 1 the ratio may fall before a loss is cut off."""
+    """How far below 1 the ratio may fall before a loss is clipped."""
     high: float = 0.2
-    """How far above 1 it may rise before a gain is cut off."""
+    """How far above 1 the ratio may rise before a gain is clipped."""
     dual: float | None = None
     """See `Clip`."""
     seed: int = 0
-    """With the tokens' ids, all that the draw depends on."""
+    """Random seed; the selection depends only on it and the tokens' ids."""
 
     def __post_init__(self) -> None:
         _check(self.fraction)
@@ -81,7 +81,7 @@ class ClipCov:
         self._clip()
 
     def columns(self, batch: TokenBatch) -> Mapping[str, Tensor]:
-        """See `StepColumns`: which tokens are drawn."""
+        """See `StepColumns`: the selected tokens."""
         own_T = batch.trained_T
         cov_T = covariance(batch.advantage_T, batch.column("now_T"), own_T)
         high_T = own_T & (cov_T >= self.least) & (cov_T <= self.most)
@@ -92,7 +92,7 @@ class ClipCov:
         return self._clip()(surrogate).masked_fill(surrogate.columns[_DROPPED].bool(), 0.0)
 
     def silenced_tokens(self, surrogate: Surrogate) -> Tensor:
-        """Which tokens have no gradient, though they have an advantage."""
+        """Which tokens have no gradient although they have an advantage."""
         dropped_N = surrogate.columns[_DROPPED].bool() & (surrogate.advantage_N != 0)
         return self._clip().silenced_tokens(surrogate) | dropped_N
 
@@ -101,7 +101,7 @@ class ClipCov:
 
 
 def _draw(from_T: Tensor, count: int, batch: TokenBatch, *, seed: int) -> Tensor:
-    """`count` of the tokens, or all if they are fewer, [T]; the order of trajectories makes no difference."""
+    """`count` random tokens, or all if there are fewer, [T]; independent of the order of trajectories."""
     chosen_T = torch.zeros_like(from_T)
     if count == 0:
         return chosen_T
@@ -131,16 +131,16 @@ def _draw(from_T: Tensor, count: int, batch: TokenBatch, *, seed: int) -> Tensor
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KlCov:
-    """KL-Cov (arXiv:2505.22617): no clip, and the few tokens of greatest covariance are held to the anchor.
+    """KL-Cov (arXiv:2505.22617): no clip, and a penalty on the distance of the few tokens with the greatest covariance.
 
-    C = ratio, and the held tokens' loss has `coefficient` times |log ratio| more, which at ratio 1 has no gradient.
-    Neutral, as `UnclippedRatio`, with `fraction` 0.
+    C = ratio. The loss of selected tokens has the additional term `coefficient` times |log ratio|, whose gradient is 0
+    at ratio 1. Neutral, as `UnclippedRatio`, with `fraction` 0.
     """
 
     fraction: float = 2e-4
-    """Of all trained tokens of the step, how many are held, rounded down; none whose covariance is not positive."""
+    """The share of the step's trained tokens to select, rounded down; only tokens with a positive covariance."""
     coefficient: float = 1.0
-    """What the distance weighs."""
+    """The coefficient of the distance."""
 
     def __post_init__(self) -> None:
         _check(self.fraction)
@@ -148,7 +148,7 @@ class KlCov:
             raise ValueError(f"coefficient={self.coefficient}: below 0 it would drive tokens off; give 0 for none")
 
     def columns(self, batch: TokenBatch) -> Mapping[str, Tensor]:
-        """See `StepColumns`: which tokens are held."""
+        """See `StepColumns`: the selected tokens."""
         own_T = batch.trained_T
         cov_T = covariance(batch.advantage_T, batch.column("now_T"), own_T).masked_fill(~own_T, -math.inf)
         count = math.floor(self.fraction * int(own_T.sum()))

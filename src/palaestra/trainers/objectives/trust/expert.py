@@ -1,4 +1,4 @@
-"""A trust region for tokens that somebody else wrote. Axes: N trained tokens."""
+"""A trust region for tokens that an expert wrote. Axes: N trained tokens."""
 
 import math
 from dataclasses import dataclass
@@ -22,15 +22,15 @@ from palaestra.trainers.objectives.trust.region import Surrogate
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Luffy:
-    """LUFFY (arXiv:2504.14945): the plain ratio on the policy's own tokens, a shaped probability on an expert's.
+    """LUFFY (arXiv:2504.14945): the plain ratio for the policy's own tokens, a shaped probability for an expert's.
 
     C = ratio where `expert_T` is 0. Where it is 1, the loss is -A p / (p + gamma), as if the expert had been certain of
-    every token, so that C = p gamma / (p + gamma)^2: greatest, 1/4, at p = gamma, so that rare tokens are learnt too.
-    Without an expert it is `UnclippedRatio`.
+    every token. Then C = p gamma / (p + gamma)^2, with its maximum of 1/4 at p = gamma, so that rare tokens are learnt
+    too. Without an expert it is `UnclippedRatio`.
     """
 
     gamma: float = 0.1
-    """The probability at which an expert's token is learnt fastest."""
+    """The probability at which an expert's token has the largest gradient."""
 
     def __post_init__(self) -> None:
         if self.gamma <= 0:
@@ -40,6 +40,6 @@ class Luffy:
         """See `TrustRegion`."""
         shaped_N = (surrogate.logp_N - math.log(self.gamma)).sigmoid()
         expert_N = surrogate.columns["expert_T"] != 0
-        # Chosen before exp: the ratio to an expert's log-probabilities means nothing and may be anything.
+        # Selected before exp: the ratio to an expert's log-probabilities is meaningless and may have any value.
         ratio_N = torch.where(expert_N, 0.0, surrogate.log_ratio_N).exp()
         return -surrogate.advantage_N * torch.where(expert_N, shaped_N, ratio_N)

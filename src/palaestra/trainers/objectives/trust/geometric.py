@@ -1,4 +1,4 @@
-"""A trust region of a trajectory's geometric mean, clipped token by token. Axes: N trained tokens, R trajectories."""
+"""A trust region on a trajectory's geometric mean, clipped by token. Axes: N trained tokens, R trajectories."""
 
 import math
 from dataclasses import dataclass
@@ -29,16 +29,16 @@ class Gmpo:
     """GMPO (arXiv:2507.20673): the geometric mean of a trajectory's ratios, each clipped on the harmful side.
 
     C = exp(mean of d'), d' the clipped logarithms of the ratios, and 0 for a token that is clipped itself. The mean is
-    over those of the trajectory's tokens that count in the step. As with GSPO-token, every token has the trajectory's
-    value and a gradient of its own: in `seq-mean-token-mean`, with one advantage for a trajectory, value and gradient
-    are those of -A exp(mean of d'). Neutral, as GSPO without a clip, with `low` and `high` infinite; then, with one
-    token a trajectory, it is the ratio itself.
+    over the trajectory's tokens that count in the step. As with GSPO-token, every token has the trajectory's value and
+    its own gradient: in `seq-mean-token-mean`, with one advantage per trajectory, value and gradient are those of -A
+    exp(mean of d'). Neutral, as GSPO without a clip, with `low` and `high` infinite; with one token per trajectory it
+    is then the ratio itself.
     """
 
     low: float = 0.4
-    """How far below 0 the logarithm of a ratio may fall where the advantage is negative."""
+    """How far below 0 the logarithm of a ratio may fall if the advantage is negative."""
     high: float = 0.4
-    """How far above 0 it may rise where the advantage is positive."""
+    """How far above 0 it may rise if the advantage is positive."""
 
     def __post_init__(self) -> None:
         if self.low < 0 or self.high < 0:
@@ -58,6 +58,6 @@ class Gmpo:
         return -advantage_N * (mean_N + clipped_N - clipped_N.detach()).exp()
 
     def silenced_tokens(self, surrogate: Surrogate) -> Tensor:
-        """Which tokens have no gradient, though they have an advantage."""
+        """Which tokens have no gradient although they have an advantage."""
         log_N, advantage_N = surrogate.log_ratio_N.detach(), surrogate.advantage_N
         return ((advantage_N > 0) & (log_N > self.high)) | ((advantage_N < 0) & (log_N < -self.low))

@@ -31,27 +31,27 @@ _MOST = 20.0
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LpReg:
-    """Lp-Reg (arXiv:2510.03222): a wide clip, and a pull upwards on reasonable tokens that are dying out.
+    """Lp-Reg (arXiv:2510.03222): a wide clip, and a regularisation that protects reasonable tokens of low probability.
 
-    The proxy is the old distribution without its least likely tokens, made to add up to 1 again (`proxy_T`). A token is
-    pulled towards it where its advantage is negative, its probability is below the `share`-quantile of the step's, and
-    the proxy makes it likelier than the policy does: a token that the proxy leaves out never is. The pull is
-    k3 = exp(u) - u - 1, u = log proxy - logp, whose expected gradient is that of KL(proxy || policy). Which tokens are
-    so unlikely is settled once for the whole step, where the authors' code looks at each micro-batch. Neutral, as
-    `Clip(low=1, high=9)`, with `beta` 0.
+    The proxy is the old distribution without its least likely tokens, normalised again (`proxy_T`). The loss pulls a
+    token towards it if its advantage is negative, its probability is below the `share`-quantile of the step, and its
+    probability under the proxy is higher than under the policy; tokens that the proxy lacks are never pulled. The term
+    is k3 = exp(u) - u - 1, u = log proxy - logp, whose expected gradient is that of KL(proxy || policy). The tokens are
+    selected once for the whole step; the authors' code does so for each micro-batch. Neutral, as `Clip(low=1, high=9)`,
+    with `beta` 0.
     """
 
     beta: float = 1.0
-    """What the pull weighs."""
+    """The coefficient of the term."""
     share: float = 0.01
-    """Of the tokens, which are unlikely enough; 0.005 for the paper's largest model."""
+    """The share of tokens that count as unlikely; 0.005 for the paper's largest model."""
     pool: Literal["all", "negative"] = "all"
-    """Whose quantile it is: that of all trained tokens, as in the paper, or of those with a negative advantage, as in
-    the authors' code."""
+    """The tokens of the quantile: all trained tokens, as in the paper, or those with a negative advantage, as in the
+    authors' code."""
     low: float = 1.0
-    """How far below 1 the ratio may fall before a loss is cut off."""
+    """How far below 1 the ratio may fall before a loss is clipped."""
     high: float = 9.0
-    """How far above 1 it may rise before a gain is cut off."""
+    """How far above 1 the ratio may rise before a gain is clipped."""
 
     def __post_init__(self) -> None:
         if self.beta < 0:
@@ -61,7 +61,7 @@ class LpReg:
         Clip(low=self.low, high=self.high)
 
     def columns(self, batch: TokenBatch) -> Mapping[str, Tensor]:
-        """See `StepColumns`: which tokens are pulled."""
+        """See `StepColumns`: the selected tokens."""
         own_T = batch.trained_T
         now_T = batch.column("now_T")
         punished_T = own_T & (batch.advantage_T < 0)
@@ -72,10 +72,10 @@ class LpReg:
         """See `TrustRegion`."""
         loss_N = Clip(low=self.low, high=self.high)(surrogate)
         chosen_N = surrogate.columns[_CHOSEN].bool()
-        # Where the proxy is minus infinity, nothing may be computed with it, not even to be thrown away.
+        # Minus infinity of the proxy must not enter any arithmetic, even if the result is discarded.
         off_N = torch.where(chosen_N, surrogate.columns["proxy_T"] - surrogate.logp_N, 0.0).clamp(-_MOST, _MOST)
         return loss_N + self.beta * (off_N.exp() - off_N - 1)
 
     def silenced_tokens(self, surrogate: Surrogate) -> Tensor:
-        """Which tokens have no gradient, though they have an advantage."""
+        """Which tokens have no gradient although they have an advantage."""
         return Clip(low=self.low, high=self.high).silenced_tokens(surrogate)

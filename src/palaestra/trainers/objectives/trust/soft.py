@@ -1,4 +1,4 @@
-"""Trust regions without an edge: the farther off, the less gradient. Axes: N trained tokens."""
+"""Trust regions without hard bounds: the gradient decreases with the distance. Axes: N trained tokens."""
 
 import math
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class UnclippedRatio:
 @part("trust", "reinforce", formula="C = 1", sources=("Williams 1992",), confidence="paper", neutral={}, pulls=False)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reinforce:
-    """REINFORCE (Williams 1992), which holds to nothing. C = 1, whatever the ratio."""
+    """REINFORCE (Williams 1992), without a trust region. C = 1, whatever the ratio."""
 
     def __call__(self, surrogate: Surrogate, /) -> Tensor:
         """See `TrustRegion`."""
@@ -43,14 +43,15 @@ class Reinforce:
 class Sapo:
     """SAPO (arXiv:2511.20347): a sigmoid gate around ratio 1.
 
-    C = ratio * 4 p (1 - p), p = sigmoid(tau (ratio - 1)), which is ratio * sech(tau (ratio - 1) / 2)**2. Losses are not
-    comparable with `Clip`'s: at ratio 1 they are -2 A / tau, though the gradients are equal. Neutral for tau towards 0.
+    C = ratio * 4 p (1 - p), p = sigmoid(tau (ratio - 1)), which is ratio * sech(tau (ratio - 1) / 2)**2. Losses cannot
+    be compared with those of `Clip`: at ratio 1 they are -2 A / tau, though the gradients are equal. Neutral as tau
+    tends to 0.
     """
 
     positive: float = 1.0
-    """tau where the advantage is positive."""
+    """tau for positive advantages."""
     negative: float = 1.05
-    """tau elsewhere."""
+    """tau for all other advantages."""
 
     def __post_init__(self) -> None:
         if self.positive <= 0 or self.negative <= 0:
@@ -78,8 +79,8 @@ class Sapo:
 class Maspo:
     """MASPO (arXiv:2602.17550): a one-sided Gaussian gate, wider for rare tokens and for large advantages.
 
-    C = ratio * F. F is 1 on the side that takes nothing away, else exp(-(ratio - 1)**2 / (2 sigma**2)); it has no
-    gradient, as a transcription of the paper has it. Neutral with `sigma` infinite.
+    C = ratio * F. F is 1 on the harmless side, else exp(-(ratio - 1)**2 / (2 sigma**2)); it has no gradient, following
+    a transcription of the paper. Neutral with `sigma` infinite.
     """
 
     sigma: float = 1.0
@@ -89,7 +90,7 @@ class Maspo:
     positive: float = 0.03
     """beta: how much a positive advantage widens the gate."""
     negative: float = 0.03
-    """And a negative one narrows it."""
+    """beta: how much a negative advantage narrows the gate."""
 
     def __post_init__(self) -> None:
         if self.sigma <= 0:
@@ -132,15 +133,15 @@ _WIDEST = 10.0
 class Vespo:
     """VESPO (arXiv:2602.10693): a kernel on the ratio of whole sequences, not normalised by length.
 
-    C = exp(rate + shape * log W - rate * W), W the product of a sequence's ratios; greatest at W = shape / rate. The
-    ratio has to be of granularity `product`, and the advantage the same throughout a sequence. Neutral, as
+    C = exp(rate + shape * log W - rate * W), W the product of a sequence's ratios; its maximum is at W = shape / rate.
+    The ratio must have the granularity `product`, and the advantage must be constant within a sequence. Neutral, as
     REINFORCE, with shape and rate 0; with shape 1 and rate 0 it is sequence importance sampling.
     """
 
     positive: tuple[float, float] = (2.0, 3.0)
-    """Shape and rate where the advantage is not negative."""
+    """Shape and rate if the advantage is not negative."""
     negative: tuple[float, float] = (3.0, 2.0)
-    """And where it is."""
+    """Shape and rate if the advantage is negative."""
 
     def __post_init__(self) -> None:
         for shape, rate in (self.positive, self.negative):
@@ -167,13 +168,13 @@ class Vespo:
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SquarePenalty:
-    """A pull towards the anchor in place of a clip (DRO, arXiv:2405.19107; Kimi k1.5, arXiv:2501.12599).
+    """A quadratic penalty towards the anchor instead of a clip (DRO, arXiv:2405.19107; Kimi k1.5, arXiv:2501.12599).
 
     C A = A - beta * log ratio, so that the token's best log-ratio is A / beta. Neutral, as REINFORCE, with beta 0.
     """
 
     beta: float = 0.1
-    """How strong the pull is; the default is ours."""
+    """The strength of the penalty; the default is ours."""
 
     def __post_init__(self) -> None:
         if self.beta < 0:

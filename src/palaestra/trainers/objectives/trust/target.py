@@ -1,4 +1,4 @@
-"""A trust region that is a divergence from the distribution that advantages ask for. Axes: N trained tokens."""
+"""A trust region that is a divergence from a target defined by advantages. Axes: N trained tokens."""
 
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -9,7 +9,7 @@ from palaestra.trainers.objectives.part import part
 from palaestra.trainers.objectives.trust.region import Surrogate
 
 Divergence: TypeAlias = Literal["kl", "rkl", "jeffreys", "tv", "hellinger", "js"]
-"""Kullback-Leibler, the same reversed, their sum, total variation, Hellinger, Jensen-Shannon."""
+"""Kullback-Leibler, its reverse, their sum, total variation, Hellinger, Jensen-Shannon."""
 _MOST = 20.0
 
 
@@ -28,19 +28,19 @@ class Lad:
     """LAD (arXiv:2602.20132): a divergence from the target anchor * exp(A / eta), after a transcription of the paper.
 
     The loss of a token is e^a f(u), with a = A / eta and u = ratio * e^-a; its gradient, f'(u) * ratio * grad logp, is
-    0 where the ratio is e^a. At ratio 1 a token has, in place of A: `kl` a, `rkl` e^a - 1, `jeffreys` their sum,
-    `hellinger` e^(a/2) - 1, `js` log((e^a + 1) / 2) / 2, `tv` sign(a) / 2. So `kl` with `eta` 1 has at ratio 1 the
-    gradient of REINFORCE, and for large `eta` so have, up to a factor, all but `tv`.
+    0 if the ratio is e^a. At ratio 1, A is replaced as follows: `kl` a, `rkl` e^a - 1, `jeffreys` their sum,
+    `hellinger` e^(a/2) - 1, `js` log((e^a + 1) / 2) / 2, `tv` sign(a) / 2. So at ratio 1, `kl` with `eta` 1 has the
+    gradient of REINFORCE; for large `eta` all others except `tv` have it too, up to a factor.
 
     Experimental: the generators f with f(1) = f'(1) = 0, the ratio of tokens (a sequence's is the `ratio`'s
     granularity), and that log u and a stay within +-20, are derived; the paper's text leaves them open.
     """
 
     divergence: Divergence = "js"
-    """The paper found `tv`, `hellinger` and `js` to do best; the choice among them is ours."""
+    """In the paper `tv`, `hellinger` and `js` performed best; the choice among them is ours."""
     eta: float = 1.0
-    """How far the target is from the anchor: the less, the farther. The paper found 0.5 to 16 to do alike; 1 is
-    ours."""
+    """The distance of the target from the anchor: the smaller, the farther. In the paper 0.5 to 16 performed alike; 1
+    is ours."""
 
     def __post_init__(self) -> None:
         if self.eta <= 0:
@@ -57,7 +57,7 @@ def generator(log_u_N: Tensor, divergence: Divergence) -> Tensor:
 
     Args:
         log_u_N: The logarithm of u.
-        divergence: Of which the generator is wanted.
+        divergence: The divergence.
     """
     u_N = log_u_N.exp()
     match divergence:

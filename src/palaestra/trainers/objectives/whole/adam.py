@@ -1,4 +1,4 @@
-"""Adam on a few numbers that an objective learns itself."""
+"""Adam for a few numbers that an objective learns."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,32 +13,32 @@ _EPSILON = 1e-8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AdamParameter:
-    """Numbers, and what Adam (arXiv:1412.6980) remembers of their gradients.
+    """Numbers with the moments of Adam (arXiv:1412.6980).
 
     All are float64, which JSON keeps exactly.
     """
 
     value: Tensor
     mean: Tensor
-    """Of gradients, fading."""
+    """The decaying mean of gradients."""
     square: Tensor
-    """Of their squares."""
+    """The decaying mean of squared gradients."""
     steps: Tensor
-    """How many there were; for all together, or for each."""
+    """The number of steps; one for all numbers, or one for each."""
 
     @classmethod
     def new(cls, value: Tensor, *, each: bool = False) -> "AdamParameter":
-        """Numbers that nothing was learnt of yet.
+        """Initial numbers, without any step.
 
         Args:
-            value: Where they start.
-            each: Whether steps are counted for each of them.
+            value: The initial values.
+            each: Whether steps are counted separately for each number.
         """
         zeros = torch.zeros_like(value)
         return cls(value=value, mean=zeros, square=zeros, steps=zeros if each else value.new_zeros(()))
 
     def at(self, chosen_X: Tensor) -> "AdamParameter":
-        """Some of the numbers, where each counts its own steps."""
+        """The chosen numbers, if each counts its own steps."""
         return AdamParameter(
             value=self.value[chosen_X],
             mean=self.mean[chosen_X],
@@ -47,7 +47,7 @@ class AdamParameter:
         )
 
     def put(self, chosen_X: Tensor, some: "AdamParameter") -> "AdamParameter":
-        """All of them, with these in place of those chosen."""
+        """All numbers, with the chosen ones replaced."""
         return AdamParameter(
             value=self.value.index_copy(0, chosen_X, some.value),
             mean=self.mean.index_copy(0, chosen_X, some.mean),
@@ -56,7 +56,7 @@ class AdamParameter:
         )
 
     def step(self, gradient: Tensor, *, rate: float) -> "AdamParameter":
-        """After a step down `gradient`."""
+        """The numbers after a step against `gradient`."""
         steps = self.steps + 1
         mean = _KEPT * self.mean + (1 - _KEPT) * gradient
         square = _KEPT_SQUARES * self.square + (1 - _KEPT_SQUARES) * gradient.square()
@@ -65,7 +65,7 @@ class AdamParameter:
         return AdamParameter(value=value, mean=mean, square=square, steps=steps)
 
     def state(self) -> dict[str, object]:
-        """As plain JSON."""
+        """The state, as plain JSON."""
         return {
             "value": self.value.tolist(),
             "mean": self.mean.tolist(),
@@ -75,7 +75,7 @@ class AdamParameter:
 
     @classmethod
     def restore(cls, state: dict[str, Any]) -> "AdamParameter":
-        """What `state` described."""
+        """Restore the result of `state`."""
         return cls(
             **{name: torch.tensor(state[name], dtype=torch.float64) for name in ("value", "mean", "square", "steps")}
         )

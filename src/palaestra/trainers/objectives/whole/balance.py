@@ -1,7 +1,7 @@
-"""Trajectory balance: a policy in proportion to rewards, with a log-partition that is learnt. Axes: R trajectories.
+"""Trajectory balance: a policy in proportion to rewards, with a learnt log-partition. Axes: R trajectories.
 
-Both losses are squares of how far log Z(x) + log pi(y) is from what it should be. log Z takes a step of its own after
-each of the policy's slopes was taken; the policy's step sees it as a constant.
+Both losses are squared errors of log Z(x) + log pi(y). log Z takes its own step after the slopes of the policy's loss
+have been computed; for the policy's step it is a constant.
 """
 
 import math
@@ -28,28 +28,28 @@ _FARTHEST = 20.0
 )
 @dataclass(slots=True, kw_only=True)
 class FlowRl:
-    """FlowRL (arXiv:2509.15207): trajectories are to be as likely as exp(beta A) is great, A the z-score in the group.
+    """FlowRL (arXiv:2509.15207): trajectories become as likely as exp(beta A), A the z-score in the group.
 
-    Log-probabilities are means over a trajectory's trained tokens. log Z differs from the authors': theirs is read
-    from the policy's own last hidden states, has dropout and sends its gradient into the policy; ours sees given
-    features, or tasks' numbers, and changes nothing but itself.
+    Log-probabilities are means over a trajectory's trained tokens. log Z differs from the authors': theirs reads the
+    policy's last hidden states, has dropout, and sends its gradient into the policy. Ours reads given features, or the
+    numbers of tasks, and changes nothing else.
     """
 
     partition: PartitionName
-    """What log Z is a function of: `mlp` of the column `prompt_RF`, or a `table` of `task_R`."""
+    """The input of log Z: `mlp` of the column `prompt_RF`, or a `table` of `task_R`."""
     beta: float = 15.0
-    """How much likelier a better trajectory is to be."""
+    """The weight of advantages in the target's log-likelihood."""
     clip: float | None = 0.2
-    """How far from 1 the weight of stale data may be, as in the paper; the value is that of the authors' framework.
-    None, as in their code, whose weight is not clipped."""
+    """The maximum distance from 1 of the weight of stale data, as in the paper; the value is that of the authors'
+    framework. `None`, as in their code, does not clip the weight."""
     epsilon: float = 1e-6
     """Keeps a group of nearly equal returns finite."""
     rate: float = 1e-3
-    """log Z's learning rate; ours."""
+    """The learning rate of log Z; ours."""
     width: int = 128
-    """Of its hidden layers; ours."""
+    """The width of its hidden layers; ours."""
     seed: int = 0
-    """Of its first weights."""
+    """Random seed of its initial weights."""
     _log_z: Partition = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -74,7 +74,7 @@ class FlowRl:
         self._log_z.learn(lambda log_z_R: self.balance(log_z_R, logp_R, batch), batch)
 
     def balance(self, log_z_R: Tensor, logp_R: Tensor, batch: TokenBatch) -> Tensor:
-        """The loss, with log Z given."""
+        """The loss for a given log Z."""
         tokens_R = lengths(batch).clamp_min(1)
         better_R = group_advantages(batch.return_R, batch.group_R, epsilon=self.epsilon)
         likelier_R = (logp_R - token_sum(batch.column("ref_T"), batch)) / tokens_R
@@ -86,7 +86,7 @@ class FlowRl:
         return trajectory_mean(weight_R * off_R.square(), batch)
 
     def state(self) -> dict[str, object]:
-        """See `Stateful`: what log Z has learnt."""
+        """See `Stateful`: the state of log Z."""
         return self._log_z.state()
 
     def restore(self, state: dict[str, object]) -> None:
@@ -104,22 +104,22 @@ class FlowRl:
 )
 @dataclass(slots=True, kw_only=True)
 class PacedRl:
-    """PACED-RL's trajectory balance (arXiv:2602.12642), against the policy that the batch began with.
+    """PACED-RL's trajectory balance (arXiv:2602.12642), against the policy at the start of the batch.
 
-    Where the policy has not moved, beta log Z is best at the mean return: with returns of 0 and 1, how often the task
-    is solved, without further rollouts; see `estimate`. The paper's log Z sees precomputed embeddings of the prompt.
+    If the policy has not moved, the best beta log Z is the mean return. With returns of 0 and 1 this is the task's
+    solve rate, without further rollouts; see `estimate`. The paper's log Z reads precomputed embeddings of the prompt.
     """
 
     partition: PartitionName
-    """What log Z is a function of: `mlp` of the column `prompt_RF`, or a `table` of `task_R`."""
+    """The input of log Z: `mlp` of the column `prompt_RF`, or a `table` of `task_R`."""
     beta: float = 0.05
-    """How strongly the policy is held to the one that the batch began with."""
+    """The strength of the constraint to the policy at the start of the batch."""
     rate: float = 1e-3
-    """log Z's learning rate; ours."""
+    """The learning rate of log Z; ours."""
     width: int = 128
-    """Of its hidden layers; ours."""
+    """The width of its hidden layers; ours."""
     seed: int = 0
-    """Of its first weights."""
+    """Random seed of its initial weights."""
     _log_z: Partition = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -141,16 +141,16 @@ class PacedRl:
         self._log_z.learn(lambda log_z_R: self.balance(log_z_R, logp_R, batch), batch)
 
     def balance(self, log_z_R: Tensor, logp_R: Tensor, batch: TokenBatch) -> Tensor:
-        """The loss, with log Z given."""
+        """The loss for a given log Z."""
         drift_R = logp_R - token_sum(batch.column("old_T"), batch)
         return trajectory_mean((log_z_R.to(logp_R.dtype) + drift_R - batch.return_R / self.beta).square(), batch)
 
     def estimate(self, batch: TokenBatch) -> Tensor:
-        """How often each trajectory's task is solved where returns are 0 and 1: beta log Z within [0, 1], [R]."""
+        """The solve rate of each trajectory's task for returns of 0 and 1: beta log Z within [0, 1], [R]."""
         return (self.beta * self._log_z(batch)).clamp(0, 1)
 
     def state(self) -> dict[str, object]:
-        """See `Stateful`: what log Z has learnt."""
+        """See `Stateful`: the state of log Z."""
         return self._log_z.state()
 
     def restore(self, state: dict[str, object]) -> None:

@@ -1,4 +1,4 @@
-"""KTO: each trajectory is good or bad by itself. Axes: R trajectories."""
+"""KTO: each trajectory is good or bad by itself, without pairs. Axes: R trajectories."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -24,22 +24,22 @@ from palaestra.trainers.objectives.whole.preference import reference_log_ratio
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kto:
-    """KTO (arXiv:2402.01306): what passed is to become likelier than z, what failed less likely; there are no pairs.
+    """KTO (arXiv:2402.01306): passed trajectories become likelier than z, failed ones less likely; there are no pairs.
 
     z estimates KL(policy || reference), is never below 0 and has no gradient.
     """
 
     beta: float = 0.1
-    """How strongly the policy is held to the reference."""
+    """The strength of the constraint to the reference."""
     desirable: float = 1.0
-    """What a trajectory that passed weighs. The paper wants desirable * passed to be 1 to 4/3 of undesirable * failed,
-    counted over the data."""
+    """The weight of a passed trajectory. The paper recommends desirable * passed to be 1 to 4/3 of undesirable *
+    failed, counted over the data."""
     undesirable: float = 1.0
-    """What one that failed weighs."""
+    """The weight of a failed trajectory."""
     drift: Literal["own", "mismatched"] = "own"
-    """What z is the mean of. `own`: Delta of the step's trajectories, which estimates the KL where the policy drew
-    them; ours, for rollouts. `mismatched`: the same of prompts with other prompts' answers, as in the paper, whose
-    data somebody else wrote; whoever makes the batch gives it as the column `mismatched_R`."""
+    """The values whose mean is z. `own`: Delta of the step's trajectories, which estimates the KL if the policy sampled
+    them; ours, for rollouts. `mismatched`: the same for prompts with answers to other prompts, as in the paper, whose
+    data others wrote; a filler provides it as the column `mismatched_R`."""
 
     def __post_init__(self) -> None:
         if self.beta <= 0 or self.desirable < 0 or self.undesirable < 0:

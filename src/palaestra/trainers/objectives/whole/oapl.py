@@ -1,4 +1,4 @@
-"""OAPL: log-ratios regressed on what a trajectory was worth. Axes: R trajectories."""
+"""OAPL: regression of log-ratios on returns minus a value. Axes: R trajectories."""
 
 import math
 from dataclasses import dataclass
@@ -22,25 +22,25 @@ _RAREST = -20.0
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Oapl:
-    """OAPL (arXiv:2602.19362): the log-ratio to the policy that drew a trajectory, regressed on R - V.
+    """OAPL (arXiv:2602.19362): regresses the log-ratio to the policy that sampled a trajectory on R - V.
 
-    There is no ratio, clip or correction: data may be stale, for the policy that drew them is part of the target. The
-    loss is 0 where D = (R - V) / beta2. A group of equal returns has R - V = 0, and is pulled to D = 0.
+    There is no ratio, clip or correction: data may be stale, because the policy that sampled them is part of the
+    target. The loss is 0 where D = (R - V) / beta2. A group of equal returns has R - V = 0, and its target is D = 0.
 
-    A trajectory is one unit, however many segments it has. KARL (arXiv:2603.05218) takes the loss of each segment by
-    itself, with the trajectory's R - V; that is not offered.
+    A trajectory is one unit, whatever its number of segments. KARL (arXiv:2603.05218) takes the loss of each segment
+    separately, with the trajectory's R - V; this is not available.
 
-    The paper tunes beta1 and beta2 apart, and its values are not known to us. A*-PO, a relative, has 0.5 and 1e-3 in
-    TRL, with V from 8 trajectories that were drawn beforehand.
+    The paper tunes beta1 and beta2 separately, and its values are not known to us. A*-PO, a relative, has 0.5 and 1e-3
+    in TRL, with V from 8 trajectories sampled beforehand.
     """
 
     beta1: float
-    """How soft the maximum is that V is: towards 0 the group's greatest return, infinite its mean."""
+    """The softness of the maximum V: near 0 it is the group's maximum return, infinite its mean."""
     beta2: float
-    """How strongly a log-ratio is held to 0."""
+    """The strength of the constraint of log-ratios to 0."""
     scaled: bool = False
-    """Whether the loss is divided by 2 beta2, so that its gradient at D = 0 is that of REINFORCE with R - V. Ours, for
-    learning rates that can be compared."""
+    """Whether the loss is divided by 2 beta2, so that its gradient at D = 0 is that of REINFORCE with R - V. Ours, to
+    make learning rates comparable."""
 
     def __post_init__(self) -> None:
         if self.beta1 <= 0 or not 0 < self.beta2 < math.inf:
@@ -51,7 +51,7 @@ class Oapl:
 
     def __call__(self, logp_R: Tensor, batch: TokenBatch, /) -> Tensor:
         """See `WholeLoss`."""
-        # A token was drawn, so it had some chance, whatever an engine that cuts small ones off says of it.
+        # A sampled token has a positive probability, whatever an engine that drops small probabilities reports.
         moved_R = logp_R - token_sum(batch.logprob_T.clamp_min(_RAREST), batch)
         better_R = batch.return_R - soft_best(batch.return_R, batch.group_R, beta=self.beta1)
         loss = trajectory_mean((self.beta2 * moved_R - better_R).square(), batch)
@@ -62,14 +62,14 @@ def soft_best(return_R: Tensor, group_R: Tensor, *, beta: float) -> Tensor:
     """V = beta log mean_g exp(R / beta) of each trajectory's group, [R]: its mean for beta infinite, its maximum for 0.
 
     Args:
-        return_R: Of each trajectory.
-        group_R: Integers in any order.
+        return_R: The return of each trajectory.
+        group_R: The group of each trajectory, integers in any order.
         beta: Above 0, or infinite.
     """
     owner_R, groups = number_keys(group_R)
     if math.isinf(beta):
         return mean_over(return_R, owner_R, groups)[owner_R]
     best_R = greatest_over(return_R, owner_R, groups)[owner_R]
-    # log1p of the mean of expm1: for a large beta the logarithm of a mean next to 1 would lose its digits.
+    # log1p of the mean of expm1: for a large beta, the logarithm of a mean near 1 would lose precision.
     below_G = mean_over(((return_R - best_R) / beta).expm1(), owner_R, groups)
     return best_R + beta * below_G.log1p()[owner_R]

@@ -1,10 +1,10 @@
-"""Objectives of whole trajectories, put through a model in pieces. Axes: T tokens, R trajectories.
+"""Objectives of whole trajectories, computed in micro-batches. Axes: T tokens, R trajectories.
 
-A loss may join trajectories in any way, pairs and groups too, and still go through in micro-batches of any size: its
-slope in each trajectory's log-probability is worked out once, at the weights as they are, and a micro-batch adds up
-slope times log-probability. By the chain rule the gradient is the same.
+A loss may combine trajectories in any way, such as pairs and groups, and still be computed in micro-batches of any
+size. Its derivative by each trajectory's log-probability is computed once, at the current weights, and micro-batches
+add up derivative times log-probability. By the chain rule the gradient is the same.
 
-Groups are compared within a step, so that a step has to hold whole groups.
+Groups are compared within a step, so each step must have whole groups.
 """
 
 from dataclasses import dataclass, field, replace
@@ -28,14 +28,14 @@ _SLOPE = "slope_R"
 
 @runtime_checkable
 class LearnableLoss(Protocol):
-    """A loss that has something to learn itself, beside the policy."""
+    """A loss with learnt numbers of its own."""
 
     def learn(self, logp_R: Tensor, batch: TokenBatch) -> None:
-        """Take a step of its own, once for each step of the policy's; the loss's call itself changes nothing.
+        """Take a step of its own, once for each step of the policy; the call of the loss itself changes nothing.
 
         Args:
-            logp_R: As the loss saw it; without gradient.
-            batch: As the loss saw it.
+            logp_R: The log-probabilities that the loss read; without gradient.
+            batch: The batch that the loss read.
         """
         ...
 
@@ -47,7 +47,7 @@ class WholeTrajectoryObjective:
     loss: WholeLoss
     terms: tuple[Term, ...] = ()
     aggregation: Aggregation = field(default_factory=Aggregation)
-    """Of the terms."""
+    """The aggregation of the terms."""
     requires: frozenset[str] = frozenset({"now_T"})
 
     @property
@@ -56,13 +56,13 @@ class WholeTrajectoryObjective:
         return True
 
     def advantages(self, batch: TokenBatch) -> TokenBatch:
-        """It reads returns itself: 1 at each trained token, so that none is left out."""
+        """Set the advantage of each trained token to 1, so that none is left out; the loss reads returns itself."""
         return replace(batch, advantage_T=batch.trained_T.to(batch.advantage_T.dtype))
 
     def prepare(self, batch: TokenBatch) -> PreparedStep:
-        """See `Objective`; trajectories that have no gradient are left out.
+        """See `Objective`; leaves out trajectories without a gradient.
 
-        A loss that learns takes its step here, after the slope was taken.
+        A loss that learns takes its step here, after its derivative has been computed.
         """
         own_T = batch.trained_T
         logp_R = token_sum(batch.column("now_T"), batch).detach().requires_grad_()
@@ -76,7 +76,7 @@ class WholeTrajectoryObjective:
         for weight_T in terms.values():
             moved_T |= weight_T != 0
         kept_R = count_over(moved_T, batch.trajectory_T, batch.trajectories) > 0
-        # The loss is one number; tokens that are put through the model share it, so that the parts add up to it.
+        # The loss is one number, divided over the tokens of the step, so that the micro-batches add up to it.
         shown_T = own_T & kept_R[batch.trajectory_T]
         share_T = shown_T.to(batch.weight_T.dtype) / shown_T.sum().clamp_min(1)
         prepared = replace(batch, weight_T=share_T).with_columns({_SLOPE: slope_R, **terms})
@@ -85,7 +85,7 @@ class WholeTrajectoryObjective:
         )
 
     def _loss(self, value: float, logp_T: Tensor, entropy_T: Tensor, batch: TokenBatch) -> tuple[Tensor, Metrics]:
-        """See `Loss`. Its value is the whole loss, shared out by tokens; its gradient that of the trajectories."""
+        """See `Loss`. The value is the batch's share of the loss by tokens; the gradient is its trajectories'."""
         own_T = batch.trained_T
         logp_N = logp_T[own_T]
         slope_N = batch.column(_SLOPE)[batch.trajectory_T[own_T]]
@@ -103,11 +103,11 @@ def token_sum(value_T: Tensor, batch: TokenBatch) -> Tensor:
 
 
 def trajectory_mean(value_R: Tensor, batch: TokenBatch) -> Tensor:
-    """The mean over trajectories that have a trained token, a scalar; 0 where none has."""
+    """The mean over trajectories with trained tokens, a scalar; 0 if there are none."""
     acted_R = lengths(batch) > 0
     return value_R[acted_R].sum() / acted_R.sum().clamp_min(1)
 
 
 def lengths(batch: TokenBatch) -> Tensor:
-    """How many trained tokens each trajectory has, [R]."""
+    """The number of trained tokens of each trajectory, [R]."""
     return count_over(batch.trained_T, batch.trajectory_T, batch.trajectories)

@@ -1,4 +1,4 @@
-"""Which trajectory is set against which. Axes: R trajectories, P pairs."""
+"""Pairs of trajectories for losses of preferences. Axes: R trajectories, P pairs."""
 
 from dataclasses import dataclass
 
@@ -10,30 +10,30 @@ from palaestra.trainers.objectives.segments import greatest_over, least_over, nu
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pairs:
-    """Trajectories of the same group, the better and the worse."""
+    """Pairs of trajectories of the same group, a better and a worse one."""
 
     chosen_P: Tensor
-    """Places of the better ones."""
+    """Indices of the better ones."""
     rejected_P: Tensor
-    """And of those that they are set against."""
+    """Indices of the worse ones."""
 
     def margin(self, value_R: Tensor) -> Tensor:
-        """How far the value of the better one is above the other's, [P]."""
+        """The value of the better one minus that of the worse one, [P]."""
         return value_R[self.chosen_P] - value_R[self.rejected_P]
 
     def mean(self, value_P: Tensor) -> Tensor:
-        """The mean over pairs, a scalar; 0 where there are none."""
+        """The mean over pairs, a scalar; 0 without pairs."""
         return value_P.sum() / max(1, len(self.chosen_P))
 
 
 def best_and_worst(return_R: Tensor, group_R: Tensor) -> Pairs:
     """The best of each group against the worst; a group of equal returns gives no pair.
 
-    Of several that are equal the first is taken.
+    On a tie the first is taken.
 
     Args:
-        return_R: Of each trajectory.
-        group_R: Integers in any order.
+        return_R: The return of each trajectory.
+        group_R: The group of each trajectory, integers in any order.
     """
     owner_R, groups = number_keys(group_R)
     best_G = greatest_over(return_R, owner_R, groups)
@@ -49,8 +49,8 @@ def demonstration_pairs(chosen_R: Tensor, group_R: Tensor) -> Pairs:
     """Each demonstration against every other trajectory of its group.
 
     Args:
-        chosen_R: Which are demonstrations, booleans.
-        group_R: Integers in any order.
+        chosen_R: Which trajectories are demonstrations, booleans.
+        group_R: The group of each trajectory, integers in any order.
     """
     same_RR = group_R[:, None] == group_R[None, :]
     pairs_P2 = (same_RR & chosen_R[:, None] & ~chosen_R[None, :]).nonzero()
@@ -58,6 +58,6 @@ def demonstration_pairs(chosen_R: Tensor, group_R: Tensor) -> Pairs:
 
 
 def _first(inside_R: Tensor, owner_R: Tensor, groups: int) -> Tensor:
-    """The first place of each group that is inside, [G]; every group has one."""
+    """The first index of each group with `inside_R`, [G]; every group must have one."""
     place_R = torch.arange(len(owner_R), device=owner_R.device)
     return least_over(place_R[inside_R], owner_R[inside_R], groups)

@@ -1,9 +1,9 @@
 """The logarithm of a task's partition function, learnt beside the policy. Axes: R trajectories, K tasks, F features.
 
-    log Z(x) = log sum_y of what the policy is to be proportional to
+    log Z(x) = log sum_y of the unnormalised target of the policy
 
-It is on the CPU and in float64: it is small, its state goes into checkpoints exactly, and its steps are the same on any
-machine.
+It is computed on the CPU in float64: it is small, its state is stored exactly in checkpoints, and its steps are the
+same on any machine.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ from palaestra.trainers.objectives.whole.adam import AdamParameter
 
 PartitionName: TypeAlias = Literal["mlp", "table"]
 LossOfPartition: TypeAlias = Callable[[Tensor], Tensor]
-"""A step's loss, as a function of log Z of each trajectory, [R]."""
+"""A step's loss as a function of each trajectory's log Z, [R]."""
 
 
 class Partition(Protocol):
@@ -31,30 +31,30 @@ class Partition(Protocol):
         ...
 
     def __call__(self, batch: TokenBatch, /) -> Tensor:
-        """What log Z of each trajectory's task is, [R], float64, on the batch's device; without gradient."""
+        """The value of log Z for each trajectory's task, [R], float64, on the batch's device; without gradient."""
         ...
 
     def learn(self, loss: LossOfPartition, batch: TokenBatch) -> None:
-        """One step of Adam on `loss`."""
+        """Take one step of Adam on `loss`."""
         ...
 
     def state(self) -> dict[str, object]:
-        """What was learnt, as plain JSON."""
+        """The state, as plain JSON."""
         ...
 
     def restore(self, state: dict[str, object]) -> None:
-        """Go on from what `state` gave."""
+        """Restore the result of `state`."""
         ...
 
 
 def partition(name: PartitionName, *, rate: float, width: int, seed: int) -> Partition:
-    """A log Z that is 0 for every task until it has learnt.
+    """A log Z that is 0 for every task until it learns.
 
     Args:
         name: `mlp` of given features of prompts, or a `table` of tasks.
         rate: Adam's learning rate.
-        width: Of the layers of the former.
-        seed: Of its first weights.
+        width: The width of the `mlp`'s hidden layers.
+        seed: Random seed of its initial weights.
     """
     if rate <= 0 or width < 1:
         raise ValueError(f"rate={rate}, width={width}: a learning rate is above 0, and a layer has a unit at least")
@@ -63,7 +63,7 @@ def partition(name: PartitionName, *, rate: float, width: int, seed: int) -> Par
 
 @dataclass(slots=True, kw_only=True)
 class TablePartition:
-    """A number for each task, `task_R`; for worlds whose tasks come again."""
+    """A number for each task, `task_R`; for worlds with recurring tasks."""
 
     rate: float
     """Adam's learning rate."""
@@ -80,13 +80,13 @@ class TablePartition:
         return frozenset({"task_R"})
 
     def __call__(self, batch: TokenBatch, /) -> Tensor:
-        """See `Partition`; 0 for tasks that were never learnt from."""
+        """See `Partition`; 0 for tasks without any step."""
         task_R = batch.column("task_R").to("cpu", torch.long)
         task_K, learnt = self._with(task_R)
         return learnt.value[torch.searchsorted(task_K, task_R)].to(batch.return_R.device)
 
     def learn(self, loss: LossOfPartition, batch: TokenBatch) -> None:
-        """See `Partition`; tasks that are not in the batch stay as they are."""
+        """See `Partition`; tasks outside the batch do not change."""
         device = batch.return_R.device
         task_R = batch.column("task_R").to("cpu", torch.long)
         self._task_K, self._learnt = self._with(task_R)
@@ -108,7 +108,7 @@ class TablePartition:
         self._learnt = AdamParameter.restore(state)
 
     def _with(self, task_R: Tensor) -> tuple[Tensor, AdamParameter]:
-        """All tasks known and these, in order, and what was learnt of them."""
+        """All known tasks and those given, in order, with their learnt numbers."""
         task_K = torch.cat([self._task_K, task_R]).unique()
         if len(task_K) == len(self._task_K):
             return self._task_K, self._learnt
@@ -126,9 +126,9 @@ class MlpPartition:
     rate: float
     """Adam's learning rate."""
     width: int
-    """Of the hidden layers."""
+    """The width of the hidden layers."""
     seed: int
-    """Of the first weights."""
+    """Random seed of the initial weights."""
     _layers: list[AdamParameter] | None = field(init=False, repr=False, default=None)
 
     @property
@@ -163,7 +163,7 @@ class MlpPartition:
         self._layers = None if layers is None else [AdamParameter.restore(one) for one in layers]
 
     def _grow(self, features: int) -> list[AdamParameter]:
-        """The weights; before the first step they follow from the seed, so that asking changes nothing."""
+        """The weights; before the first step they follow from the seed, so that reading changes nothing."""
         if self._layers is not None:
             return self._layers
         generator = torch.Generator().manual_seed(self.seed)
@@ -181,7 +181,7 @@ def _features(batch: TokenBatch) -> Tensor:
 
 
 def _through(values: list[Tensor], x_RF: Tensor) -> Tensor:
-    """One number for each row, [R]; a hidden layer's values are its matrix, its bias and the norm's scale and shift."""
+    """One number for each row, [R]; the values of a hidden layer: matrix, bias, and the norm's scale and shift."""
     for first in (0, 4):
         matrix, bias, scale, shift = values[first : first + 4]
         x_RF = layer_norm(gelu(x_RF @ matrix.T + bias), scale.shape, scale, shift)

@@ -1,6 +1,6 @@
 """Losses of pairs: a better trajectory and a worse one of the same group. Axes: R trajectories, P pairs.
 
-Delta is the sum of log-probabilities of a trajectory's trained tokens, less the reference policy's; w is the better
+Delta is the sum of log-probabilities of a trajectory's trained tokens, minus the reference policy's; w is the better
 trajectory of a pair and l the worse.
 """
 
@@ -29,11 +29,11 @@ from palaestra.trainers.objectives.whole.pairs import best_and_worst, demonstrat
 class Dpo:
     """DPO (arXiv:2305.18290) on rollouts: the best of each group against the worst; equal returns give no pair.
 
-    Where the policy is the reference, the loss is ln 2 and its gradient -beta/2 (grad w - grad l).
+    If the policy equals the reference, the loss is ln 2 and its gradient -beta/2 (grad w - grad l).
     """
 
     beta: float = 0.1
-    """How strongly the policy is held to the reference."""
+    """The strength of the constraint to the reference."""
 
     def __post_init__(self) -> None:
         _check_beta(self.beta)
@@ -54,10 +54,10 @@ class Dpo:
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ipo:
-    """IPO: the margin is regressed on 1 / (2 beta), so that sure preferences do not drive it to infinity."""
+    """IPO: the margin is regressed on 1 / (2 beta), so that certain preferences do not drive it to infinity."""
 
     beta: float = 0.1
-    """How strongly the policy is held to the reference."""
+    """The strength of the constraint to the reference."""
     normalised: bool = False
     """Whether Delta is the mean over tokens, as in TRL, and not the sum."""
 
@@ -84,14 +84,14 @@ class Ipo:
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spin:
-    """SPIN (arXiv:2401.01335): DPO that sets each demonstration against what the policy wrote for the same task.
+    """SPIN (arXiv:2401.01335): DPO of each demonstration against the policy's own answer to the same task.
 
-    The reference is the policy of the iteration before, which wrote it. Where that policy writes as the demonstrations
-    do, nothing is left to learn: at the reference the expected gradient is 0. What was paid plays no part.
+    The reference is the policy of the previous iteration, which wrote the answer. If that policy writes like the
+    demonstrations, nothing is left to learn: at the reference the expected gradient is 0. Rewards are not used.
     """
 
     beta: float = 0.1
-    """How strongly the policy is held to the reference; the paper's lambda."""
+    """The strength of the constraint to the reference; the paper's lambda."""
 
     def __post_init__(self) -> None:
         _check_beta(self.beta)
@@ -103,7 +103,7 @@ class Spin:
 
 
 def reference_log_ratio(logp_R: Tensor, batch: TokenBatch) -> Tensor:
-    """Delta: how much likelier each trajectory is than under the reference, in nats, [R]."""
+    """Delta: the log-ratio of each trajectory to the reference, in nats, [R]."""
     return logp_R - token_sum(batch.column("ref_T"), batch)
 
 

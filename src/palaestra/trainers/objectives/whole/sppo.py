@@ -1,4 +1,4 @@
-"""SPPO: log-ratios regressed on how often a trajectory wins. Axes: R trajectories."""
+"""SPPO: regression of log-ratios on win rates. Axes: R trajectories."""
 
 import math
 from dataclasses import dataclass
@@ -24,17 +24,17 @@ from palaestra.trainers.objectives.whole.preference import reference_log_ratio
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sppo:
-    """SPPO (arXiv:2405.00675): each log-ratio is regressed on a target of its own, not only the margin of two.
+    """SPPO (arXiv:2405.00675): each log-ratio is regressed on its own target, not only the margin of two.
 
-    Of two trajectories of different returns, `rates` is half of `hard`: a mean over two in place of their sum.
+    For two trajectories of different returns, `rates` is half of `hard`: a mean over two instead of their sum.
     """
 
     beta: float
-    """How strongly a log-ratio is held to 0; targets lie within 1 / (2 beta) of it."""
+    """The strength of the constraint of log-ratios to 0; targets lie within 1 / (2 beta) of it."""
     form: Literal["hard", "rates"] = "hard"
-    """`hard`: the best of each group wins and the worst loses, and no others count; equal returns give no pair.
-    `rates`: P is the share of its group's others that a trajectory beats, equal returns by half. From returns, and over
-    the others alone, that is ours; the paper asks a judge."""
+    """`hard`: the best of each group wins and the worst loses; others do not count, and equal returns give no pair.
+    `rates`: P is the share of the group's other trajectories with a lower return, equal returns counting half.
+    Computing P from returns, over the others only, is ours; the paper uses a judge."""
 
     def __post_init__(self) -> None:
         if not 0 < self.beta < math.inf:
@@ -53,11 +53,11 @@ class Sppo:
 
 
 def win_rates(return_R: Tensor, group_R: Tensor) -> Tensor:
-    """The share of its group's others that each trajectory beats, equal returns by half, [R]; 1/2 where it is alone.
+    """The share of the group's others that each trajectory beats, equal returns by half, [R]; 1/2 in a group of one.
 
     Args:
-        return_R: Of each trajectory.
-        group_R: Integers in any order.
+        return_R: The return of each trajectory.
+        group_R: The group of each trajectory, integers in any order.
     """
     same_RR = (group_R[:, None] == group_R[None, :]) & ~torch.eye(len(group_R), dtype=torch.bool, device=group_R.device)
     won_RR = (return_R[:, None] - return_R[None, :]).sign() / 2 + 0.5

@@ -1,10 +1,10 @@
-"""What a decoder does between its matrix products, compiled: one pass over the data where torch makes many.
+"""Compiled kernels for a decoder's operations between matrix products: one pass over the data instead of many.
 
-`kernels.cpp` is the work, `build` compiles it, `compiled` makes functions of tensors of it, `attention` uses them for
-the tokens of a pass. Where there is no compiler the engine does the same in torch, about half as fast; that way is
-also what the kernels are tested against.
+`kernels.cpp` is the source, `build` compiles it, `compiled` wraps it as functions of tensors, and `attention` uses them
+for the tokens of a pass. Without a compiler, the engine computes the same with torch, about half as fast; the tests
+compare the kernels with that path.
 
-`invariant.cpp` and `invariant` are the kernels of the invariant mode, which do the products too.
+`invariant.cpp` and `invariant` are the kernels of the invariant mode, which also compute the products.
 """
 
 from palaestra.trainers.engines.native.kernels.attention import CompiledPass

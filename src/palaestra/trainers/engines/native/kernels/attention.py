@@ -1,4 +1,4 @@
-"""How the tokens of a pass see each other, by the kernels: no difference between one token of a sequence and several.
+"""Attention of a pass with the kernels: one token of a sequence and several are handled alike.
 
 Axes: T tokens of the pass, H heads, G key-value heads, D head dimension.
 """
@@ -14,12 +14,12 @@ from palaestra.trainers.engines.native.pages import PagedMemory
 
 
 class CompiledPass:
-    """The attention of one pass; what each layer makes of its tokens is kept in the memory.
+    """The attention of one pass; each layer's keys and values are stored in memory.
 
     Args:
-        kernels: On a processor.
-        memory: Of all sequences.
-        spans: In the order of the tokens.
+        kernels: The kernels, for a CPU.
+        memory: The memory of all sequences.
+        spans: The spans of the sequences, in the order of the tokens.
     """
 
     def __init__(self, kernels: Kernels, memory: PagedMemory, spans: Sequence[SequenceSpan]) -> None:

@@ -1,7 +1,7 @@
-"""The kernels as a library: compiled on the machine that they run on, the first time they are wanted there.
+"""Builds the kernels as a library, on the machine that uses them, at the first use.
 
-The library is kept in the user's cache under a name that says what it was made of and for: the source, the compiler's
-own words about itself, and the processor. It shares torch's threads: both use the OpenMP library that torch has loaded.
+The library is kept in the user's cache. Its name is a hash of the source, the compiler's version output, and the
+processor. It shares torch's threads: both use the OpenMP library that torch has loaded.
 """
 
 import os
@@ -38,7 +38,7 @@ _SECONDS = 600
 
 @cache
 def kernels() -> Kernels | None:
-    """The kernels of this machine; `None`, and a warning once, where they cannot be made."""
+    """The kernels of this machine; `None`, with a warning once, if they cannot be built."""
     try:
         return Kernels(library(compiler(), _cache()))
     except (OSError, subprocess.SubprocessError) as error:
@@ -57,7 +57,7 @@ def invariant_kernels() -> InvariantKernels:
     """The kernels of the invariant mode, compiled for this machine.
 
     Raises:
-        ConfigError: they cannot be made. Nothing can stand in for them: torch's products depend on the batch.
+        ConfigError: they cannot be built. There is no replacement: torch's products depend on the batch.
     """
     try:
         return InvariantKernels(library(compiler(), _cache(), source=_INVARIANT_SOURCE, flags=_INVARIANT_FLAGS))
@@ -70,10 +70,10 @@ def invariant_kernels() -> InvariantKernels:
 
 
 def compiler() -> str:
-    """The one that the environment's CXX names, or the first there is.
+    """The compiler that the environment's CXX names, or the first one that is installed.
 
     Raises:
-        FileNotFoundError: there is none.
+        FileNotFoundError: there is no compiler.
     """
     named = os.environ.get("CXX")
     for name in (named,) if named else _COMPILERS:
@@ -83,17 +83,17 @@ def compiler() -> str:
 
 
 def library(compiler: str, folder: Path, *, source: Path = _SOURCE, flags: Sequence[str] = ()) -> Path:
-    """The compiled source; made where the folder does not have it.
+    """The library of a source, compiled if the folder does not have it.
 
     Args:
-        compiler: Its command.
-        folder: Where libraries are kept.
-        source: A file; headers beside it may be included.
-        flags: Beside those that all sources are compiled with; they stand behind those.
+        compiler: The compiler's command.
+        folder: The folder of libraries.
+        source: The source file; it may include headers from its folder.
+        flags: Additional flags, placed after those of all sources.
 
     Raises:
         OSError: the folder cannot be written to.
-        SubprocessError: the compiler fails, or takes minutes.
+        SubprocessError: the compiler fails or times out.
     """
     version = subprocess.run([compiler, "--version"], check=True, capture_output=True, timeout=_SECONDS).stdout
     texts = [one.read_bytes() for one in (source, *sorted(source.parent.glob("*.h")))]
@@ -102,7 +102,7 @@ def library(compiler: str, folder: Path, *, source: Path = _SOURCE, flags: Seque
     path = folder / f"kernels-{name}.so"
     if not path.exists():
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        # Several processes may do this at once: each makes its own, and the last one's stays.
+        # Several processes may do this at once: each builds its own, and the last one replaces the others.
         fresh = path.with_suffix(f".{os.getpid()}")
         command = [compiler, *_FLAGS, *flags, str(source), "-o", str(fresh)]
         subprocess.run(command, check=True, capture_output=True, text=True, timeout=_SECONDS)
@@ -115,7 +115,7 @@ def _cache() -> Path:
 
 
 def _processor() -> str:
-    """What `-march=native` depends on, as far as the system tells it."""
+    """What `-march=native` depends on, as far as the system reports it."""
     try:
         lines = Path("/proc/cpuinfo").read_text("ascii", "replace").splitlines()
     except OSError:

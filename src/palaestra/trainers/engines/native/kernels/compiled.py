@@ -11,17 +11,17 @@ import torch
 from torch import Tensor
 
 HEAD_DIMS = (16, 32, 64, 80, 96, 128, 256)
-"""That `attend` has code for; decoders with heads of other sizes are drawn from by torch."""
+"""The head sizes that `attend` supports; torch computes decoders with other sizes."""
 BLOCK_PLACES = 64
-"""Places of a sequence that attention goes through at once; a page of keys and values is such a block."""
+"""The number of places that attention reads at once; a page of keys and values has as many."""
 _DTYPES = (torch.float32, torch.bfloat16)
 
 
 class Kernels:
-    """What a decoder does between its matrix products, in one go each. Tensors are contiguous, in fp32 or bf16.
+    """A decoder's operations between matrix products, one call each. Tensors are contiguous, in fp32 or bf16.
 
     Args:
-        library: What `build` made of the source.
+        library: The library that `build` compiled.
     """
 
     def __init__(self, library: Path) -> None:
@@ -39,7 +39,7 @@ class Kernels:
             function.restype = whole if name == "attend" else None
 
     def norm(self, x_TC: Tensor, weight_C: Tensor, epsilon: float) -> Tensor:
-        """Each token's states over the root of their mean square, times the weight (Zhang and Sennrich 2019)."""
+        """Each token's states divided by the root of their mean square, times the weight (Zhang and Sennrich 2019)."""
         out_TC = torch.empty_like(x_TC)
         self._library.palaestra_norm(
             *_first(x_TC), x_TC.shape[-1], epsilon, x_TC.data_ptr(), weight_C.data_ptr(), out_TC.data_ptr()
@@ -49,7 +49,7 @@ class Kernels:
     def turn(
         self, x_THD: Tensor, cos_TD: Tensor, sin_TD: Tensor, *, heads: int, norm_HD: Tensor | None, epsilon: float
     ) -> None:
-        """Norm the first `heads` heads where there is a weight, and turn them by each token's angles, in place."""
+        """Normalise the first `heads` heads if there is a weight, and rotate them by each token's angles; in place."""
         _, all_heads, D = x_THD.shape
         self._library.palaestra_turn(
             *_first(x_THD),
@@ -74,13 +74,15 @@ class Kernels:
         row_T: Tensor,
         place_T: Tensor,
     ) -> Tensor:
-        """Keep what tokens have made, and let each see its sequence up to itself.
+        """Store the keys and values of tokens, and compute each token's attention over its sequence up to itself.
 
         Args:
-            q_THD: Queries; like keys and values it may be a part of one tensor, each token's numbers side by side.
+            q_THD: Queries; like keys and values, they may be a view of a tensor in which each token's numbers are
+                contiguous.
             k_TGD: Keys.
             v_TGD: Values.
-            kv_PGW2N: Keys and values kept, in the type of the queries or as `encode_vectors` gives them; written to.
+            kv_PGW2N: Stored keys and values, in the type of the queries or encoded by `encode_vectors`; updated in
+                place.
                 Pages have `BLOCK_PLACES` places.
             table_RP: The pages of each sequence.
             row_T: The sequence of each token.

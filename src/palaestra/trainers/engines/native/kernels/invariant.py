@@ -1,7 +1,7 @@
-"""The kernels of the invariant mode as functions of tensors: what a row comes to depends on that row and the weights.
+"""The kernels of the invariant mode as functions of tensors: a row's result depends only on that row and the weights.
 
-Neither the rows beside it nor the number of threads changes a bit; `invariant.cpp` says how. Tensors are contiguous,
-in fp32 or bf16; sums are in single precision, and what is stored is rounded once.
+Neither other rows nor the number of threads change a bit; `invariant.cpp` explains how. Tensors are contiguous, in fp32
+or bf16; sums are in single precision, and stored values are rounded once.
 
 Axes: T tokens, K numbers that are summed over, N columns of a product, P panels, W columns of a panel, C hidden,
 H heads, G key-value heads, D head dimension, R sequences, N blocks of a sequence, B turns, V vocabulary.
@@ -18,10 +18,10 @@ _DTYPES = (torch.float32, torch.bfloat16)
 
 
 class InvariantKernels:
-    """A decoder's forward pass in a fixed order of summation, on a processor.
+    """A decoder's forward pass with a fixed order of summation, on a CPU.
 
     Args:
-        library: What `build` made of the source.
+        library: The library that `build` compiled.
     """
 
     def __init__(self, library: Path) -> None:
@@ -43,7 +43,7 @@ class InvariantKernels:
             function.restype = whole if name == "attend" else None
 
     def pack(self, weight_NK: Tensor) -> Tensor:
-        """Lay weights out for `product`, [P, K, W]."""
+        """Arrange weights for `product`, [P, K, W]."""
         N, K = weight_NK.shape
         panels_PKW = torch.empty((-(-N // _WIDTH), K, _WIDTH), dtype=weight_NK.dtype)
         self._library.palaestra_pack(
@@ -55,10 +55,10 @@ class InvariantKernels:
         """Rows times the transpose of packed weights, [T, N].
 
         Args:
-            x_TK: In the type of the weights, or in single precision.
-            panels_PKW: What `pack` gave.
+            x_TK: The rows, in the type of the weights or in single precision.
+            panels_PKW: The result of `pack`.
             columns: N.
-            single: Leave it in single precision, whatever the weights are in.
+            single: Whether the result is in single precision, regardless of the weights' type.
         """
         half, threads = _how(panels_PKW)
         T, K = x_TK.shape
@@ -70,7 +70,7 @@ class InvariantKernels:
         return y_TN
 
     def norm(self, x: Tensor, weight_C: Tensor, epsilon: float) -> Tensor:
-        """Each row over the root of its mean square, times the weight; rows are along the last axis."""
+        """Each row divided by the root of its mean square, times the weight; rows are along the last axis."""
         own = x.contiguous()
         out = torch.empty_like(own)
         C = x.shape[-1]
@@ -80,7 +80,7 @@ class InvariantKernels:
         return out
 
     def rotation(self, position_T: Tensor, frequency: Tensor) -> tuple[Tensor, Tensor]:
-        """Cosines of each token's angles and sines, those of the first half negated, [T, 1, D] each, in fp32."""
+        """Cosines and sines of each token's angles, the sines of the first half negated, [T, 1, D] each, in fp32."""
         T, half = len(position_T), len(frequency)
         cos_T1D, sin_T1D = torch.empty((T, 1, 2 * half)), torch.empty((T, 1, 2 * half))
         self._library.palaestra_rotation(
@@ -95,7 +95,7 @@ class InvariantKernels:
         return cos_T1D, sin_T1D
 
     def turn(self, x_THD: Tensor, cos_T1D: Tensor, sin_T1D: Tensor) -> Tensor:
-        """Heads turned by each token's angles."""
+        """Heads rotated by each token's angles."""
         own_THD = x_THD.contiguous()
         out_THD = torch.empty_like(own_THD)
         self._library.palaestra_turn(
@@ -105,7 +105,7 @@ class InvariantKernels:
         return out_THD
 
     def gate(self, gate_TN: Tensor, up_TN: Tensor) -> Tensor:
-        """SwiGLU (Shazeer 2020): the gate through SiLU, times the other."""
+        """SwiGLU (Shazeer 2020): SiLU of the gate, times the other operand."""
         gate_TN, up_TN = gate_TN.contiguous(), up_TN.contiguous()
         out_TN = torch.empty_like(gate_TN)
         self._library.palaestra_gate(
@@ -126,18 +126,18 @@ class InvariantKernels:
         row_T: Tensor,
         place_T: Tensor,
     ) -> Tensor:
-        """What each token takes from the places of its sequence up to its own, [T, H, D]; D is of `HEAD_DIMS`.
+        """The attention output of each token over its sequence up to itself, [T, H, D]; D must be in `HEAD_DIMS`.
 
         Args:
             q_THD: Queries.
-            k: Keys, of all sequences, in the type of the queries or as `encode_vectors` gives them.
-            v: Values, which stand as the keys do.
+            k: Keys of all sequences, in the type of the queries or encoded by `encode_vectors`.
+            v: Values, arranged like the keys.
             groups: G.
-            group_stride: Numbers from one key-value head of a sequence to the next.
-            place_stride: Numbers from one place to the next.
-            blocks_RN: Numbers before each block of `BLOCK_PLACES` places of each sequence.
+            group_stride: The offset between key-value heads of a sequence, in numbers.
+            place_stride: The offset between places, in numbers.
+            blocks_RN: The offset of each block of `BLOCK_PLACES` places of each sequence, in numbers.
             row_T: The sequence of each token.
-            place_T: Of each token in its sequence.
+            place_T: The place of each token in its sequence.
         """
         T, H, D = q_THD.shape
         (half, threads), coded = _how(q_THD), k.dtype == torch.uint8
@@ -165,12 +165,12 @@ class InvariantKernels:
         return out_2B
 
     def score(self, logits_BV: Tensor, token_B: Tensor, temperature_B: Tensor | None) -> tuple[Tensor, Tensor]:
-        """The log-probability of a token of each row, as `draw` gives it, and the entropy of the row, [B] each.
+        """The log-probability of a token of each row, equal to that of `draw`, and the entropy of the row, [B] each.
 
         Args:
-            logits_BV: In single precision.
+            logits_BV: Logits, in single precision.
             token_B: Token ids.
-            temperature_B: In double precision; `None` where all are 1.
+            temperature_B: In double precision; `None` if all are 1.
         """
         logp_B, entropy_B = torch.empty(len(logits_BV)), torch.empty(len(logits_BV))
         self._library.palaestra_score(
