@@ -279,7 +279,7 @@ def test_a_cell_of_other_settings_does_not_count_as_run(tmp_path: Path) -> None:
 def test_every_cell_of_the_documents_counts_as_run() -> None:
     """A change of the recipe, of tasks or of demonstrations makes them another's: then the document has to say so."""
     config, kept = AblationConfig(), Path(__file__).parents[2] / "docs" / "ablations"
-    found = read_cells(kept, config, site_materials(None, ["demo"], config.demonstrations))
+    found = read_cells(kept, config, site_materials(None, ["demo", "long", "long-dev"], config.demonstrations))
     assert len(found) == len(list(kept.glob("*.json"))) > 0
 
 
