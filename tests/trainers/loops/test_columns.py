@@ -99,7 +99,9 @@ def test_a_judge_that_fails_ends_the_run_and_loses_no_rollout(warm: Policy, tmp_
     ASKED.clear()
     loop = grpo_loop(warm, judged_by("Capricious"))
     broken = grpo_loop(warm, judged_by("Failing", tries=2))
-    with pytest.raises(InfrastructureError, match=r"the judge judged:Failing failed 2 times .*the judge is gone; mend"):
+    with pytest.raises(
+        InfrastructureError, match=r"the judge judged:Failing failed 2 times .*the judge is gone; correct it"
+    ):
         run(broken, tmp_path / "broken")
     [batch] = recorded_batches(tmp_path / "broken")
     assert batch.columns == {}
