@@ -152,7 +152,7 @@ class _SpreadLearner(Learner):
 
     def __init__(self, group: ProcessGroup, role: _Role, model: Decoder, config: LearnerConfig) -> None:
         self._group = group
-        self._role = role
+        self._role: _Role = role
         group.send(role, "make", model.cpu(), config)
         super().__init__(model.to(device_of(config)), config, mesh=mesh_of(config))
         model.cpu()  # the whole weights, of which only saves and engines read copies, need no accelerator
