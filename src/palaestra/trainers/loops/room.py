@@ -87,5 +87,6 @@ def check_demonstrations(demonstrations: Sequence[Episode], policy: Policy) -> N
         raise ConfigError(
             f"{count} of {len(sizes)} demonstrations have more than the {reads:,} tokens that the policy reads; that "
             f"of {task} has {longest:,} in the format {policy.codec.format.name}; {_SHORTER}"
-            " (a new policy's limit is policy.model.context)"
+            " (a new policy's limit is policy.model.context); to imitate the others alone, give `demonstrations` "
+            "a file without the long ones"
         )
