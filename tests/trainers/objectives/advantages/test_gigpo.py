@@ -153,5 +153,5 @@ def test_a_batch_without_turns_has_no_advantage() -> None:
 
 @pytest.mark.parametrize("gamma", [-0.1, 1.5])
 def test_a_discount_beyond_its_range_is_refused(gamma: float) -> None:
-    with pytest.raises(ValueError, match=rf"gamma={gamma}: .*give 0 to 1"):
+    with pytest.raises(ValueError, match=rf"gamma={gamma}: .*between 0 and 1"):
         Gigpo(gamma=gamma)

@@ -284,5 +284,5 @@ def test_a_batch_without_turns_has_no_streams() -> None:
 
 @pytest.mark.parametrize("name", ["gamma", "lambda_turn", "lambda_segment"])
 def test_a_discount_beyond_its_range_is_refused(name: str) -> None:
-    with pytest.raises(ValueError, match=rf"{name}=1\.5: .*give 0 to 1"):
+    with pytest.raises(ValueError, match=rf"{name}=1\.5: .*between 0 and 1"):
         Hiper(**{name: 1.5})  # type: ignore[arg-type]
