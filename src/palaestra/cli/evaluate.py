@@ -54,6 +54,10 @@ def evaluate(
     split: Annotated[
         str | None, typer.Option("--split", help="Split to play. Default for bundled worlds: heldout.")
     ] = None,
+    family: Annotated[
+        list[str] | None,
+        typer.Option("--family", help="Only this family of the world. May be given several times. Default: all."),
+    ] = None,
     samples: Annotated[int, typer.Option("--samples", min=1, help="Episodes per task.")] = 8,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Random seed.")] = 0,
     limit: Annotated[
@@ -186,6 +190,7 @@ def evaluate(
     parts = SuiteOptions(
         worlds=tuple(world or ()),
         split=split,
+        families=tuple(family or ()),
         limit=limit,
         axes=tuple(axis or ()),
         switches=switches(surface, handbook, noise, wording, temper, surface_setting),

@@ -35,6 +35,8 @@ class SuiteOptions:
     """Maximum tasks per cell, taken evenly from all."""
     worlds: tuple[str, ...] = ()
     """Palaestra worlds, by id or folder."""
+    families: tuple[str, ...] = ()
+    """The families of a Palaestra world or of task files to play; by default all."""
     axes: tuple[str, ...] = ()
     """Ladders, for suites with ladders."""
     switches: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -88,14 +90,20 @@ def suite_of(name: str | None, options: SuiteOptions) -> Suite:
 def _of_worlds(targets: Sequence[str], options: SuiteOptions, *, world: str | None = None) -> Suite:
     from palaestra.benchmarks.suites.worlds import suite  # noqa: PLC0415  it loads worlds
 
-    _refuse(", ".join(targets) or DEFAULT, options, {"split", "limit", "switches", "worlds"})
+    _refuse(", ".join(targets) or DEFAULT, options, {"split", "families", "limit", "switches", "worlds"})
     return suite(
-        targets or (DEFAULT,), world=world, split=options.split, limit=options.limit, switches=options.switches
+        targets or (DEFAULT,),
+        world=world,
+        split=options.split,
+        families=options.families,
+        limit=options.limit,
+        switches=options.switches,
     )
 
 
 _WRITTEN = {
     "worlds": "--world",
+    "families": "--family",
     "axes": "--axis",
     "limit": "--limit",
     "options": "--option",
