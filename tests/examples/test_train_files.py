@@ -189,6 +189,24 @@ CLAIMS: dict[str, list[tuple[str, Claim]]] = {
         ),
         ("`shared` puts a group's prompt through once", lambda c: grpo(c).learner.layout == "shared"),
     ],
+    "smollm2_imitation": [
+        (
+            "from demonstrations alone, with adapters",
+            lambda c: list(c.stages) == ["sft"] and c.sft is not None and c.sft.learner.lora is not None,
+        ),
+        ("in 40 minutes of one core", lambda c: c.threads == 1 and c.sft is not None and c.sft.cpu_seconds == 40 * 60),
+        ("palaestra models install smollm2", lambda c: str(c.policy.checkpoint) in MODELS),
+        ("nine tools in place of 51", lambda c: c.world[0].switches == {"surface": "generic"}),
+        (
+            "without checkpointing its activations take several GiB",
+            lambda c: (
+                c.sft is not None
+                and not c.sft.learner.checkpointing
+                and 2 * 2**30 < c.sft.learner.micro_tokens * activation_bytes(SMOLLM2, c.sft.learner) < 8 * 2**30
+            ),
+        ),
+        ("bfloat16 where the device multiplies in it", lambda c: len(precisions(c)) == 1),
+    ],
     "storefront": [
         ("From nothing", lambda c: c.policy.checkpoint is None),
         ("on two CPU cores", lambda c: c.threads == 2 and works_on(c) == {"cpu"} and precisions(c) == {"fp32"}),
@@ -232,7 +250,7 @@ def test_a_file_does_what_it_says(name: str, said: str, holds: Claim) -> None:
     assert holds(load_config(path)), said
 
 
-@pytest.mark.parametrize("name", sorted(CLAIMS.keys() - {"pages"}))  # it has no policy gradient
+@pytest.mark.parametrize("name", sorted(CLAIMS.keys() - {"pages", "smollm2_imitation"}))  # they have no policy gradient
 def test_a_device_is_all_that_a_command_line_has_to_say(name: str) -> None:
     path = FOLDER / f"{name}.toml"
     before, after = (load_config(path, settings=settings) for settings in ([], ["grpo.learner.device=cuda"]))
