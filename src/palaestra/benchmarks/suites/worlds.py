@@ -91,7 +91,7 @@ def _choose(listings: Sequence[_Listing], families: Sequence[str], split: str) -
     known = {_family_of(task) for one in listings for task in one.tasks}
     for name in families:
         if not any(_is_named(family, name) for family in known):
-            bare = (family.partition("/")[2] for family in known)
+            bare = {family.partition("/")[2] for family in known}
             raise UnknownNameError.of("family", name, bare, f"(families of the split {split})")
     chosen: list[_Listing] = []
     for one in listings:
