@@ -9,6 +9,7 @@ from typer.testing import CliRunner, Result
 
 from palaestra.cli.app import app
 from palaestra.errors import PalaestraError
+from worlds.registration import LIBRARY_ID
 from worlds.training import library_settings
 
 SETTINGS = library_settings(
@@ -107,6 +108,17 @@ def test_a_run_begins_with_what_it_is_about_to_do_and_where(tmp_path: Path) -> N
     assert plan.startswith(f"writes {tmp_path / 'run'}")
     for line in ("sft: 1 steps of 2 of ", "grpo: 1 steps of 1 groups, 2 trajectories", "grpo learner: cpu, fp32, "):
         assert line in plan, line
+
+
+def test_a_run_ends_with_the_command_that_measures_it(tmp_path: Path) -> None:
+    """With what `eval` would not know: the world, its families and variant, and the budgets of an episode."""
+    settings = ['world.families=["renew-loan"]', 'world.switches={surface="generic"}']
+    told = train(tmp_path / "run", settings=settings)
+    assert told.exit_code == 0, told.output
+    assert told.output.splitlines()[-1] == (
+        f"measure it: palaestra eval {tmp_path / 'run' / 'grpo' / 'checkpoint'} --world {LIBRARY_ID} "
+        "--family renew-loan --surface generic --context 400 --turn 24"
+    )
 
 
 def test_what_a_run_says_is_a_line_each_with_every_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

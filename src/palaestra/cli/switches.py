@@ -65,6 +65,36 @@ def switches(
     return given
 
 
+def options_of(switches: Mapping[str, Any]) -> list[str]:
+    """The options that give these arguments of `gymnasium.make`: the inverse of `switches`.
+
+    Arguments that no option gives, such as files of tasks, are left out.
+    """
+    settings: Mapping[str, Json] = switches.get("surface_settings") or {}
+    noise: Mapping[str, int | bool] = switches.get("noise") or {}
+    return [
+        *_option("--surface", switches.get("surface")),
+        *(part for name, value in settings.items() for part in _option("--surface-setting", f"{name}={_text(value)}")),
+        *_option("--handbook", switches.get("handbook") or None),
+        *(
+            part
+            for name, value in noise.items()
+            if value is not False
+            for part in _option("--noise", name if value is True else f"{name}={value}")
+        ),
+        *_option("--wording", switches.get("wording")),
+        *_option("--temper", switches.get("temper")),
+    ]
+
+
+def _option(flag: str, value: Json) -> list[str]:
+    return [] if value is None else [flag, str(value)]
+
+
+def _text(value: Json) -> str:
+    return value if isinstance(value, str) else orjson.dumps(value).decode()
+
+
 def parse_named_values(flag: str, texts: Sequence[str] | None) -> dict[str, Json]:
     """Parse the NAME=VALUE texts of a flag; a value that is not JSON is text.
 

@@ -1,5 +1,6 @@
 """`palaestra train`: train a policy."""
 
+import shlex
 from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path
@@ -11,6 +12,7 @@ from rich.console import Console
 from palaestra.cli.console import output
 from palaestra.cli.objectives import describe_pay, describe_unit
 from palaestra.cli.progress import bar
+from palaestra.cli.switches import options_of
 from palaestra.packs import DEFAULT, PACKS
 from palaestra.table import Table
 
@@ -78,15 +80,26 @@ def train(
     if "reward/mean" in last:
         console.print(f"the last batch of rollouts scored {last['reward/mean']:.1f} on average", highlight=False)
     console.print(f"the policy: {result.directory}", highlight=False)
-    console.print(f"measure it: palaestra eval {result.directory}{_world_options(plan)}", highlight=False)
+    command = shlex.join(["palaestra", "eval", str(result.directory), *_evaluation_options(plan)])
+    console.print(f"measure it: {command}", highlight=False, markup=False, soft_wrap=True)
 
 
-def _world_options(plan: "RunPlan") -> str:
-    """The run's worlds as options of `palaestra eval`; empty for the default world alone."""
+def _evaluation_options(plan: "RunPlan") -> list[str]:
+    """The run's worlds, families, switches and limits as options of `palaestra eval`, without its defaults."""
     from palaestra.trainers.loops.material import env_id_of  # noqa: PLC0415  torch takes seconds
 
-    places = [config.pack or env_id_of(config) for config in plan.worlds.configs]
-    return "" if places == [PACKS.find(DEFAULT).env_id] else "".join(f" --world {place}" for place in places)
+    configs = plan.worlds.configs
+    places = [str(config.pack or env_id_of(config)) for config in configs]
+    families = dict.fromkeys(family for config in configs for family in config.families)
+    chosen = families if all(config.families for config in configs) else ()
+    plays = [play for stage in plan.config.stages.values() if (play := getattr(stage, "play", None)) is not None]
+    worlds = [] if places == [PACKS.find(DEFAULT).env_id] else [part for place in places for part in ("--world", place)]
+    return [
+        *worlds,
+        *(part for family in chosen for part in ("--family", family)),
+        *(options_of(configs[0].switches) if all(one.switches == configs[0].switches for one in configs) else ()),
+        *(part for play in plays[-1:] for part in ("--context", str(play.context), "--turn", str(play.turn))),
+    ]
 
 
 def _task_rows(plan: "RunPlan") -> list[tuple[str, str]]:
