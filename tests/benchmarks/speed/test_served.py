@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from palaestra.benchmarks.speed.processes import processor_seconds, resident_bytes
 from palaestra.benchmarks.speed.served import (
     ServedReport,
     ServedSample,
@@ -15,7 +16,6 @@ from palaestra.benchmarks.speed.served import (
     served_table,
 )
 from palaestra.benchmarks.speed.served.episode_servers import time_episode_servers
-from palaestra.benchmarks.speed.served.processes import processor_seconds, resident_bytes
 
 STOREFRONT = "palaestra/Storefront-v0"
 SMALL = ServedScale(sessions=3, batches=(1, 3), workers=(0, 1), seconds=0.01, rounds=2, echo_sessions=(1, 2))

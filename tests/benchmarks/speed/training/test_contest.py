@@ -2,7 +2,7 @@
 
 import asyncio
 
-from palaestra.benchmarks.speed.training.contest import compete
+from palaestra.benchmarks.speed.training.contest import TimedContestant, compete
 from palaestra.errors import EngineError
 
 
@@ -40,3 +40,13 @@ def test_an_engine_that_fails_takes_no_further_part_and_says_why() -> None:
     assert outcome.rounds == {"a": [10.0, 20.0]}
     assert [(one.section, one.why) for one in outcome.failed] == [("b", "not measured: out of breath")]
     assert seen.count(("b", 2)) == 0
+
+
+def test_processor_time_is_that_of_all_processes_of_a_contestant() -> None:
+    """A round at 10 a second, while another process spends four seconds: less than 10 for each second spent."""
+    clock = iter([0.0, 0.0, 4.0, 8.0, 10.0, 11.0])
+    timed = TimedContestant(Noted("a", []), elsewhere=lambda: next(clock))
+    assert asyncio.run(compete({"a": timed}, 2)).rounds == {"a": [10.0, 20.0]}
+    first, second = timed.per_processor_second
+    assert 0 < first < 10 * 0.5 / 4  # the round took less than half a second by the clock
+    assert first < second

@@ -29,7 +29,8 @@ def test_vllm_is_measured_in_both_of_its_modes(scale: TrainingScale, monkeypatch
     for section in report.sections:
         ratios = [one.name for one in section.comparisons if "over vLLM" in one.name]
         assert ratios == [
-            f"native, {precision}, over vLLM {mode}, {precision}"
+            f"native, {precision}, over vLLM {mode}, {precision}{by}"
             for precision in ("fp32", "bf16")
             for mode in ("eager", "compiled")
+            for by in ("", ", by processor time")
         ]

@@ -67,7 +67,22 @@ def test_without_limits_and_comparisons_there_are_no_columns_and_no_table_for_th
 def test_a_report_is_plain_json() -> None:
     made = report(SpeedSection(title="T", unit="tokens", rates=(WorkRate.of("a", [1.0, 2.0]),)))
     read = json.loads(json.dumps(made.as_json()))
-    assert read["sections"][0]["rates"][0] == {"name": "a", "per_second": 1.5, "rounds": [1.0, 2.0], "limit": None}
+    assert read["sections"][0]["rates"][0] == {
+        "name": "a",
+        "per_second": 1.5,
+        "rounds": [1.0, 2.0],
+        "limit": None,
+        "per_processor_second": None,
+    }
+
+
+def test_rates_per_processor_second_have_a_column_where_any_was_measured() -> None:
+    measured = WorkRate.of("a", [10.0, 20.0, 30.0], per_processor_second=[4.0, 5.0, 9.0])
+    (rates,) = training_tables(
+        report(SpeedSection(title="T", unit="tokens", rates=(measured, WorkRate.of("b", [1.0]))))
+    )
+    assert rates.columns[-1] == "tokens a processor second"
+    assert [row[-1] for row in rates.rows] == ["5.00", "-"]
 
 
 @pytest.mark.parametrize(

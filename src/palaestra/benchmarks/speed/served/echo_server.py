@@ -9,8 +9,8 @@ from pathlib import Path
 
 import httpx
 
+from palaestra.benchmarks.speed.processes import processor_seconds, resident_bytes
 from palaestra.benchmarks.speed.served.figures import ServedSample, ServedScale
-from palaestra.benchmarks.speed.served.processes import processor_seconds, resident_bytes
 from palaestra.errors import InfrastructureError
 
 NAME = "OpenEnv echo"

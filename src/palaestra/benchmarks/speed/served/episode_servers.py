@@ -12,8 +12,8 @@ from itertools import cycle, islice
 from pathlib import Path
 
 from palaestra.benchmarks.speed.episodes import mix
+from palaestra.benchmarks.speed.processes import processor_seconds
 from palaestra.benchmarks.speed.served.figures import ServedSample, ServedScale
-from palaestra.benchmarks.speed.served.processes import processor_seconds
 from palaestra.benchmarks.speed.served.scripts import make_world
 from palaestra.benchmarks.speed.server import NAME, server_arguments, server_tasks
 from palaestra.benchmarks.speed.server.client import ServerProcess

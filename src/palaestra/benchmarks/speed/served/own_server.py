@@ -11,8 +11,8 @@ from typing import Any, Protocol
 import orjson
 from websockets.sync.client import connect
 
+from palaestra.benchmarks.speed.processes import processor_seconds, resident_bytes
 from palaestra.benchmarks.speed.served.figures import ServedSample, ServedScale
-from palaestra.benchmarks.speed.served.processes import processor_seconds, resident_bytes
 from palaestra.benchmarks.speed.served.scripts import SEEDS
 from palaestra.errors import InfrastructureError, PalaestraError
 from palaestra.packs import PACKS

@@ -1,6 +1,7 @@
 """Contests: several contestants do the same work in turn, round after round, so that other load affects all alike."""
 
 import gc
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -20,6 +21,33 @@ class Contestant(Protocol):
     async def __call__(self, round_: int) -> float:
         """Do round number `round_`; equal numbers mean equal work."""
         ...
+
+
+class TimedContestant:
+    """A contestant whose processor time is measured.
+
+    Args:
+        contestant: The contestant.
+        elsewhere: Returns the processor seconds that its other processes have spent so far.
+    """
+
+    def __init__(self, contestant: Contestant, *, elsewhere: Callable[[], float] = lambda: 0.0) -> None:
+        self._contestant = contestant
+        self._elsewhere = elsewhere
+        self.per_processor_second: list[float] = []
+        """Its rate per processor second in each round that counts, over all its processes."""
+
+    async def __call__(self, round_: int) -> float:
+        """Let the contestant do a round; return its rate."""
+        start, spent = time.perf_counter(), self._processor_seconds()
+        rate = await self._contestant(round_)
+        seconds = time.perf_counter() - start
+        if round_:
+            self.per_processor_second.append(rate * seconds / (self._processor_seconds() - spent))
+        return rate
+
+    def _processor_seconds(self) -> float:
+        return time.process_time() + self._elsewhere()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

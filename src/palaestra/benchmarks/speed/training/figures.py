@@ -1,5 +1,6 @@
 """Records of measurements of sampling and training: rates, comparisons, and the report that holds them."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
 
@@ -19,17 +20,28 @@ class WorkRate:
     """The rate of each round that counts."""
     limit: float | None = None
     """The rate that the matrix products of the work alone would allow, in the same unit, measured in the same run."""
+    per_processor_second: float | None = None
+    """The rate per second of processor time, over all threads and processes; median over rounds."""
 
     @classmethod
-    def of(cls, name: str, rounds: list[float], *, limit: float | None = None) -> "WorkRate":
+    def of(
+        cls, name: str, rounds: list[float], *, limit: float | None = None, per_processor_second: Sequence[float] = ()
+    ) -> "WorkRate":
         """The rate over rounds.
+
+        Args:
+            name: The name of the contestant.
+            rounds: The rate of each round that counts.
+            limit: See `WorkRate.limit`.
+            per_processor_second: The rate per processor second of each of these rounds, where it was measured.
 
         Raises:
             ValueError: there is no round.
         """
         if not rounds:
             raise ValueError(f"{name}: nothing was measured")
-        return cls(name=name, per_second=median(rounds), rounds=tuple(rounds), limit=limit)
+        spent = median(per_processor_second) if per_processor_second else None
+        return cls(name=name, per_second=median(rounds), rounds=tuple(rounds), limit=limit, per_processor_second=spent)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

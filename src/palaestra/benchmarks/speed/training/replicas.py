@@ -2,13 +2,12 @@
 
 import asyncio
 import time
-from collections.abc import Callable
 from contextlib import AsyncExitStack
 from dataclasses import asdict
 
 import torch
 
-from palaestra.benchmarks.speed.training.contest import METHOD, ContestResult, compete
+from palaestra.benchmarks.speed.training.contest import METHOD, ContestResult, TimedContestant, compete
 from palaestra.benchmarks.speed.training.figures import SpeedComparison, SpeedSection, TrainingReport, WorkRate
 from palaestra.benchmarks.speed.training.machine import machine
 from palaestra.benchmarks.speed.training.models import make_peaked_decoder
@@ -50,12 +49,12 @@ async def _sections(scale: ReplicaScale, bar: OpenProgressBar) -> list[SpeedSect
     async with AsyncExitStack() as stack:
         engine = NativeEngine(model, config)
         stack.push_async_callback(engine.close)
-        contestants = {ONE: _Rollouts(engine, scale)}
+        contestants = {ONE: TimedContestant(_Rollouts(engine, scale))}
         for count in sorted({1, scale.replicas}):
             replicas = ReplicaEngine(model, config, ReplicasConfig(count=count))
             stack.push_async_callback(replicas.close)
             name = "1 replica" if count == 1 else f"{count} replicas"
-            contestants[name] = _Rollouts(replicas, scale, elsewhere=replicas.processor_seconds)
+            contestants[name] = TimedContestant(_Rollouts(replicas, scale), elsewhere=replicas.processor_seconds)
         with bar("measuring", len(contestants)) as shown:
             result = await compete(contestants, scale.rounds, progress=shown.step)
     spent = {name: one.per_processor_second for name, one in contestants.items()}
@@ -71,36 +70,20 @@ class _Rollouts:
     Args:
         engine: The engine.
         scale: The size of the run.
-        elsewhere: Returns the processor seconds that other processes spent.
     """
 
-    def __init__(
-        self,
-        engine: Engine,
-        scale: ReplicaScale,
-        *,
-        elsewhere: Callable[[], float] = lambda: 0.0,
-    ) -> None:
+    def __init__(self, engine: Engine, scale: ReplicaScale) -> None:
         self._engine = engine
         self._scale = scale
-        self._elsewhere = elsewhere
         self._work = RoundWork(EngineScale(shape=scale.shape, prompt=scale.prompt, answer=scale.answer))
-        self.per_processor_second: list[float] = []
-        """Tokens per processor second, of each round that counts."""
 
     async def __call__(self, round_: int) -> float:
         """Play a round; return the sampled tokens per second."""
         scale = self._scale
-        start, spent = time.perf_counter(), self._processor_seconds()
+        start = time.perf_counter()
         members = [(group, member) for group in range(scale.groups) for member in range(scale.group_size)]
         tokens = sum(await asyncio.gather(*(self._play(round_, *one) for one in members)))
-        seconds = time.perf_counter() - start
-        if round_:
-            self.per_processor_second.append(tokens / (self._processor_seconds() - spent))
-        return tokens / seconds
-
-    def _processor_seconds(self) -> float:
-        return time.process_time() + self._elsewhere()
+        return tokens / (time.perf_counter() - start)
 
     async def _play(self, round_: int, group: int, member: int) -> int:
         scale, name = self._scale, f"rollouts/{round_}/{group}/{member}"

@@ -25,6 +25,9 @@ def _rates(section: SpeedSection) -> Table:
     if any(rate.limit is not None for rate in section.rates):
         columns += ("the products' limit", "share of it")
         rows = [(*row, *_limit(rate)) for row, rate in zip(rows, section.rates, strict=True)]
+    if any(rate.per_processor_second is not None for rate in section.rates):
+        columns += (f"{section.unit} a processor second",)
+        rows = [(*row, _per_processor_second(rate)) for row, rate in zip(rows, section.rates, strict=True)]
     missing = [f"{one.section}: {one.why}" for one in section.unmeasured]
     return Table(title=section.title, columns=columns, rows=tuple(rows), note=" ".join([section.note, *missing]))
 
@@ -35,6 +38,10 @@ def _rate(rate: WorkRate) -> tuple[str, ...]:
 
 def _limit(rate: WorkRate) -> tuple[str, str]:
     return ("-", "-") if rate.limit is None else (figure(rate.limit), f"{rate.per_second / rate.limit:.0%}")
+
+
+def _per_processor_second(rate: WorkRate) -> str:
+    return "-" if rate.per_processor_second is None else figure(rate.per_processor_second)
 
 
 def _comparisons(section: SpeedSection) -> Table:

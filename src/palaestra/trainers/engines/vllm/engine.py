@@ -146,6 +146,11 @@ class VllmEngine(Engine):
             version=self._version,
         )
 
+    @property
+    def pid(self) -> int | None:
+        """The id of the worker process; `None` before the first turn."""
+        return None if self._worker is None else self._worker.pid
+
     async def close(self) -> None:
         """End the worker and remove its files; running turns end with an `EngineError`."""
         self._closed = True
