@@ -16,6 +16,7 @@ from engines.conformance import CLAIMS, Claim
 from engines.interpreter import vllm_python
 from engines.plain import telling
 from engines.processes import group
+from palaestra.benchmarks.speed.processes import processor_seconds
 from palaestra.errors import CheckpointError, EngineError, WaitError
 from palaestra.trainers.engines.engine import Sampling, TurnRequest
 from palaestra.trainers.engines.vllm import VllmConfig, VllmEngine
@@ -38,9 +39,9 @@ async def main():
     engine = VllmEngine(VllmConfig(model=Path(sys.argv[1]), python=Path(sys.argv[2])))
     request = TurnRequest(trajectory="t", context=(1, 2, 3), sampling=Sampling(limit=2, stop=()))
     turn = asyncio.ensure_future(engine.generate(request))
-    while engine._worker is None:
+    while engine.pid is None:
         await asyncio.sleep(0.001)
-    print(engine._worker.pid, engine._scratch.name, flush=True)
+    print(engine.pid, engine._scratch.name, flush=True)
     await turn
 
 asyncio.run(main())
@@ -92,9 +93,9 @@ def alone(test: Coroutine[Any, Any, None]) -> None:
 
 async def starting(engine: VllmEngine) -> int:
     """The worker's process, once there is one."""
-    await until(lambda: engine._worker is not None)
-    assert engine._worker is not None
-    return engine._worker.pid
+    await until(lambda: engine.pid is not None)
+    assert engine.pid is not None
+    return engine.pid
 
 
 def test_a_python_without_vllm_says_so(model: Path) -> None:
@@ -247,6 +248,20 @@ def test_a_worker_that_dies_in_an_update_comes_back_with_the_old_weights(bench: 
         after = await engine.generate(short)
         assert after.versions == before.versions
         bench.agrees(short, after)
+
+    bench.check(test)
+
+
+def test_the_processor_time_of_all_its_processes_is_known_by_its_worker(bench: Bench) -> None:
+    async def test(bench: Bench) -> None:
+        engine = await bench.engine()
+        assert isinstance(engine, VllmEngine)
+        request = bench.request(bench.ids(30, "long"), Sampling(limit=60, stop=()))
+        await engine.generate(request)
+        worker = await starting(engine)
+        before = processor_seconds([worker])
+        await engine.generate(request)
+        assert before < processor_seconds([worker]) < before + 60
 
     bench.check(test)
 
