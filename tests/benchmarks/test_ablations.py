@@ -203,6 +203,18 @@ def test_other_worlds_have_no_long_families() -> None:
         site_materials(LIBRARY_ID, ["long"], 1)
 
 
+@pytest.mark.xdist_group("bench-alfworld")
+def test_a_method_trains_in_the_games_of_alfworld(tmp_path: Path) -> None:
+    (material,) = site_materials(None, ["alfworld"], 1).values()
+    (group,) = material.heldout
+    short = replace(material, heldout=(replace(group, tasks=group.tasks[:1]),))
+    config = replace(SMALL, model=replace(SMALL.model, context=2048))
+    run_cell(short, CellKey("grpo-alfworld", 0), config, tmp_path / "cells", tmp_path / "work")
+    (cell,) = read_cells(tmp_path / "cells", config, {"alfworld": short}).values()
+    assert cell.steps == {"grpo": 1}
+    assert cell.solved["1"] == {"new rooms": {group.tasks[0]: (0,) * SMALL.samples}}
+
+
 @pytest.mark.parametrize("arm", ["warm-start", "no-branching", "gradient"])
 def test_a_cell_is_kept_and_the_same_command_comes_to_the_same_cell(arm: str, tmp_path: Path) -> None:
     key = CellKey(arm, 1)

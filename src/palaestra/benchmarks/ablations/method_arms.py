@@ -60,6 +60,7 @@ def _method(method: str, site: str, rate: float) -> Callable[[AblationConfig], S
                 config.grpo,
                 cpu_seconds=config.cpu_seconds,
                 objective=METHODS[method][1],
+                choice=replace(config.grpo.choice, instances=SITES[site].instances),
                 learner=replace(config.grpo.learner, lr=rate),
                 play=SITES[site].play or config.grpo.play,
                 critic=replace(config.grpo.critic, learner=LearnerConfig(lr=2e-3, layout="shared"), updates=2),

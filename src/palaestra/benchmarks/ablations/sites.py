@@ -16,6 +16,7 @@ from palaestra.envs import ToolEnv
 from palaestra.envs.target import find_world
 from palaestra.errors import ConfigError
 from palaestra.trainers import PlayConfig, WorldConfig, demonstrations_of, tasks_of
+from palaestra.trainers.choice import InstanceKind
 
 LONG = (
     "duplicate-tickets",
@@ -45,6 +46,8 @@ class AblationSite:
     """The limits of an episode, instead of the usual ones."""
     format: str = "compact"
     """The chat format of the policies."""
+    instances: InstanceKind = "endless"
+    """The tasks that a policy gradient draws; "listed" where the world makes no others."""
 
 
 def _demo(world: str | None, demonstrations: int) -> LearningMaterial:
@@ -108,6 +111,7 @@ SITES: Mapping[str, AblationSite] = MappingProxyType(
                 steps=300,
                 play=_LONG_PLAY,
                 format="planner",
+                instances="listed",
             )
             for suffix, split in (("", "generated-test"), ("-dev", "generated-dev"))
         },
