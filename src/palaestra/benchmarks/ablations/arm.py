@@ -65,6 +65,10 @@ class AblationArm:
         """The settings of the supervised steps that precede the arm's stages."""
         return replace(config.sft, steps=SITES[self.site].steps or config.sft.steps)
 
+    def demonstrations(self, config: AblationConfig) -> int:
+        """Maximum number of demonstrations of each family."""
+        return round(SITES[self.site].demonstration_factor * config.demonstrations)
+
     def play(self, config: AblationConfig) -> PlayConfig:
         """The limits of its episodes."""
         return SITES[self.site].play or config.expert.play

@@ -270,7 +270,7 @@ class _TrainedArm:
 def _train(key: CellKey, config: AblationConfig, material: LearningMaterial, work: Path) -> _TrainedArm:
     """Train an arm. The first cell that needs it trains it; cells that continue from it wait for the result."""
     arm = ARMS[key.arm]
-    demonstrations = write_demonstrations(material, config.demonstrations, work / _training_site(arm))
+    demonstrations = write_demonstrations(material, arm.demonstrations(config), work / _training_site(arm))
     if arm.start is None:
         start = _warm_start(arm, key.seed, config, material, demonstrations, work)
     else:

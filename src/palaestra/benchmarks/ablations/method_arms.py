@@ -39,18 +39,21 @@ RATES: Mapping[str, tuple[float, ...]] = MappingProxyType(
 Each began with the three greatest. Lower rates were added while the lowest was the best: SeeUPO takes a step for every
 turn, the others take two for a batch.
 """
-USUAL_RATE = 3e-4
-"""The learning rate of a method whose rate was not tuned."""
 TUNED: Mapping[str, Mapping[str, float]] = MappingProxyType(
     {"long": MappingProxyType({"grpo": 3e-4, "gigpo": 3e-4, "hiper": 1e-4, "seeupo": 3e-5})}
 )
-"""For each site and method, the rate that solved most of `dev` at temperature 1 in the tables `long-dev` and
-`alfworld-dev`; of two equal rates, the one with less harm. A method that is missing has `USUAL_RATE`."""
+"""For each site and method, the rate that solved most of the site's `dev` at temperature 1; of two equal rates, the one
+with less harm."""
+
+
+def _tuned_at(site: str) -> str:
+    """The site whose rates a site takes: its own, or those of the long families if its `dev` was not run."""
+    return site if site in TUNED else "long"
 
 
 def chosen_rate(site: str, method: str) -> float:
     """The learning rate of a method at a site."""
-    return TUNED.get(site, {}).get(method, USUAL_RATE)
+    return TUNED[_tuned_at(site)][method]
 
 
 def _method(method: str, site: str, rate: float) -> Callable[[AblationConfig], Stages]:
@@ -118,9 +121,8 @@ def method_tables(site: str) -> dict[str, AblationTable]:
 
 
 def _describe_site(site: str, config: AblationConfig) -> str:
-    rates = "Rates were chosen on `dev`." if site in TUNED else f"No rate was chosen on `dev`: each is {USUAL_RATE:g}."
     return (
         f"{SITES[site].what}, in the format {SITES[site].format}. Every arm but a warm start trains for "
         f"{config.cpu_seconds:g} s of processor time on one thread after a warm start of {SITES[site].steps} steps. "
-        f"{rates}"
+        f"Rates were chosen on `dev` of {SITES[_tuned_at(site)].what}."
     )
