@@ -110,6 +110,12 @@ def evaluate(
     turn: Annotated[
         int | None, typer.Option(min=1, help="Maximum tokens per turn. Default: 72.", rich_help_panel=_POLICY)
     ] = None,
+    turns: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Maximum turns per episode. Default: only the task's own limit.", rich_help_panel=_POLICY
+        ),
+    ] = None,
     rows: Annotated[
         int | None,
         typer.Option(min=1, help="Episodes per batch; memory grows with it. Default: 128.", rich_help_panel=_POLICY),
@@ -172,6 +178,7 @@ def evaluate(
         chat_format=chat_format,
         context=context,
         turn=turn,
+        turns=turns,
         rows=rows,
         temperature=temperature,
         top_p=top_p,

@@ -19,6 +19,7 @@ from palaestra.benchmarks.evaluation.results import Results, read_results
 from palaestra.benchmarks.evaluation.suite import Cell, Suite
 from palaestra.benchmarks.suites import SuiteOptions, suite_of
 from palaestra.errors import CheckpointError, ConfigError, UnknownNameError
+from palaestra.records import EndReason
 from palaestra.trainers import Policy, load_policy
 from worlds.registration import LIBRARY_ID
 
@@ -199,3 +200,13 @@ def test_vllm_plays_what_our_own_engine_plays(checkpoint: Path, tmp_path: Path) 
     )
     assert theirs.outcomes == ours.outcomes
     assert sum(outcome.completion_tokens or 0 for outcome in ours.outcomes) > 0
+
+
+def test_an_episode_has_at_most_the_turns_that_are_asked_for(checkpoint: Path, tmp_path: Path) -> None:
+    """The settings of an evaluation name the limit only where there is one."""
+    found = play(str(checkpoint), tmp_path, suite=LIBRARY, context=400, turn=24, turns=2, rows=3)
+    assert {len(list(episode.turns)) for episode in found.episodes} == {2}
+    assert {outcome.end for outcome in found.outcomes} == {EndReason.MAX_TURNS}
+    assert found.settings.playing["turns"] == 2
+    with evaluated_agent_of(str(checkpoint), AgentOptions(context=400)) as usual:
+        assert "turns" not in usual.describe()

@@ -19,6 +19,7 @@ FLAGS: dict[str, tuple[str, Any]] = {
     "chat_format": ("--format", "hermes"),
     "context": ("--context", 768),
     "turn": ("--turn", 48),
+    "turns": ("--turns", 5),
     "rows": ("--rows", 128),
     "temperature": ("--temperature", 0.0),
     "top_p": ("--top-p", 1.0),
@@ -30,7 +31,7 @@ FLAGS: dict[str, tuple[str, Any]] = {
     "request_tries": ("--request-tries", 6),
 }
 """What not every agent takes, with a value; some are those that hold where nothing is said."""
-OF_POLICIES = {"engine", "python", "chat_format", "context", "turn", "rows"}
+OF_POLICIES = {"engine", "python", "chat_format", "context", "turn", "turns", "rows"}
 OF_BOTH = {"temperature", "top_p"}
 OF_SERVERS = {"max_tokens", "key_variable", "seed_field", "request", "timeout", "request_tries"}
 OF_ALL = {"concurrency", "seconds", "tries"}
@@ -140,10 +141,10 @@ def test_a_checkpoint_plays_as_it_is_said_and_as_usual_where_nothing_is(monkeypa
 
     monkeypatch.setattr(policy, "native", native)
     evaluated_agent_of(FOLDER, AgentOptions())
-    evaluated_agent_of(FOLDER, AgentOptions(context=9, turn=3, rows=2, temperature=0.5, top_p=0.9))
-    assert [(one.context, one.turn, one.rows, one.temperature, one.top_p) for one in made] == [
-        (1024, 72, 128, 1.0, 1.0),
-        (9, 3, 2, 0.5, 0.9),
+    evaluated_agent_of(FOLDER, AgentOptions(context=9, turn=3, turns=4, rows=2, temperature=0.5, top_p=0.9))
+    assert [(one.context, one.turn, one.turns, one.rows, one.temperature, one.top_p) for one in made] == [
+        (1024, 72, None, 128, 1.0, 1.0),
+        (9, 3, 4, 2, 0.5, 0.9),
     ]
 
 

@@ -30,6 +30,7 @@ _TAKEN_BY: Mapping[str, tuple[AgentKind, ...]] = {
     "chat_format": _CHECKPOINT,
     "context": _CHECKPOINT,
     "turn": _CHECKPOINT,
+    "turns": _CHECKPOINT,
     "rows": _CHECKPOINT,
     "temperature": (*_CHECKPOINT, *_SERVER),
     "top_p": (*_CHECKPOINT, *_SERVER),
@@ -76,6 +77,8 @@ class AgentOptions:
     """Maximum tokens of a checkpoint's episode. Default: 1,024."""
     turn: int | None = None
     """Maximum tokens of a checkpoint's turn. Default: 72."""
+    turns: int | None = None
+    """Maximum turns of a checkpoint's episode, besides the task's own limit. Default: only that limit."""
     rows: int | None = None
     """Episodes of a checkpoint's block. Default: 128."""
     temperature: float | None = None
@@ -200,6 +203,7 @@ def _policy(folder: Path, options: AgentOptions) -> "EvaluatedPolicy":
     how = PolicyOptions(
         context=_or(options.context, 1024),
         turn=_or(options.turn, 72),
+        turns=options.turns,
         rows=_or(options.rows, 128),
         temperature=_or(options.temperature, 1.0),
         top_p=_or(options.top_p, 1.0),

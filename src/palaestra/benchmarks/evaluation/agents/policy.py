@@ -53,6 +53,8 @@ class PolicyOptions:
     top_p: float
     tries: int
     """Worlds in which an episode is tried before it counts as a fault."""
+    turns: int | None = None
+    """Maximum turns of an episode, besides the task's own limit."""
 
 
 class EvaluatedPolicy(EvaluatedBlockAgent):
@@ -92,6 +94,7 @@ class EvaluatedPolicy(EvaluatedBlockAgent):
     def describe(self) -> JsonObject:
         """The digest of the weights, and everything that decides sampling."""
         options = self._options
+        turns: JsonObject = {} if options.turns is None else {"turns": options.turns}
         return {
             "kind": "policy",
             "engine": self._engine_name,
@@ -99,6 +102,7 @@ class EvaluatedPolicy(EvaluatedBlockAgent):
             "format": self._codec.format.name,
             "context": options.context,
             "turn": options.turn,
+            **turns,
             "rows": options.rows,
             "temperature": options.temperature,
             "top_p": options.top_p,
@@ -158,6 +162,7 @@ class EvaluatedPolicy(EvaluatedBlockAgent):
         play = PlayConfig(
             context=options.context,
             turn=options.turn,
+            turns=options.turns,
             temperature=options.temperature,
             top_p=options.top_p,
             name=self.name,
