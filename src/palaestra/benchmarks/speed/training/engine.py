@@ -1,6 +1,8 @@
 """`palaestra bench engine`: the cost of a sampled token in the native engine, transformers and vLLM."""
 
 import asyncio
+import math
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import asdict
@@ -149,11 +151,13 @@ def _transformers_draws(
 
 
 def _processor_clock(engine: Engine) -> Callable[[], float]:
-    """A function that returns the processor seconds of an engine's processes so far; on Linux."""
+    """A function that returns the processor seconds of an engine's processes so far; NaN where the system is silent."""
 
     def read() -> float:
         pid = engine.pid if isinstance(engine, VllmEngine) else None
-        return 0.0 if pid is None else processor_seconds([pid])
+        if pid is None:
+            return 0.0
+        return processor_seconds([pid]) if sys.platform == "linux" else math.nan
 
     return read
 
