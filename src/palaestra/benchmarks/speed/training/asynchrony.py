@@ -39,7 +39,7 @@ from palaestra.trainers.rollouts.worlds import DelayedWorlds, Latency
 ASYNCHRONOUS, INSTANT = "asynchronous", "asynchronous, instant tools"
 SYNCHRONOUS, LOCKSTEP = "synchronous", "synchronous, tools called for all at once"
 RUNS = (ASYNCHRONOUS, SYNCHRONOUS, LOCKSTEP, INSTANT)
-TIMES_AIM = 2.5
+TIMES_AIM = 2.7
 """Target: trajectories trained on per second by the asynchronous loop, relative to the synchronous loops."""
 BUSY_AIM = 90.0
 """Target: engine utilisation with slow tools, in per cent of its utilisation with instant tools."""

@@ -44,7 +44,7 @@ class EngineScale:
     """Minimum and maximum seconds of a tool; short durations are likelier."""
     rounds: int = 3
     """Number of rounds that count, sampling in one go."""
-    rounds_in_turns: int = 2
+    rounds_in_turns: int = 3
     """Number of rounds that count, sampling in turns, which takes longer."""
 
 
@@ -87,8 +87,8 @@ class AsyncScale:
     """Steps on the oracle's episodes before the measurement, so that the policy writes turns that can be parsed."""
     steps: int = 5
     """Number of steps that count; two uncounted steps precede them, in which all episodes start at once."""
-    rounds: int = 1
-    """Number of runs of each method; one run takes a minute or two."""
+    rounds: int = 3
+    """Number of runs of each method; a run of all of them takes two minutes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

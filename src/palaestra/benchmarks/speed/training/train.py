@@ -15,7 +15,7 @@ from palaestra.benchmarks.speed.training.limits import Products
 from palaestra.benchmarks.speed.training.machine import DTYPES, machine, precisions
 from palaestra.benchmarks.speed.training.memory import WeighedContestant, memory_comparisons
 from palaestra.benchmarks.speed.training.scale import TrainScale
-from palaestra.trainers.data.layouts import LayoutName
+from palaestra.trainers.data.layouts import LAYOUTS, LayoutName
 from palaestra.trainers.learner import Precision
 from palaestra.trainers.model.checkpoint import fresh, save_decoder
 from palaestra.trainers.progress import OpenProgressBar, ProgressBar, silent
@@ -75,6 +75,8 @@ async def _section(device: torch.device, scale: TrainScale, folder: Path, shown:
     rates = tuple(WorkRate.of(name, taken, limit=limits[_precision(name)]) for name, taken in outcome.rounds.items())
     rivals = [name for name in contestants if name != _reference(first)]
     compared = [_compare(rates, name, _reference(first)) for name in rivals]
+    compared += [_compare(rates, _name("shared", one), _name("packed", one)) for one in precisions(device)]
+    compared.append(SpeedComparison(name="tokens of packed over tokens of shared", value=_saved_tokens(step)))
     return SpeedSection(
         title=f"A step of GRPO on {len(step.trajectories)} trajectories of "
         f"{_range(step)} tokens, {step.trained_tokens:,} of {step.tokens:,} tokens trained",
@@ -84,7 +86,7 @@ async def _section(device: torch.device, scale: TrainScale, folder: Path, shown:
         note=f"{METHOD} Tokens count once for each trajectory that they are in, whatever a layout saves or adds. The "
         "limit is what the matrix products with weights would allow in a pass of full size. They run forward and twice "
         "backward, with nothing between them. `shared` does fewer of them, since it processes the common prefix of a "
-        "group's trajectories once.",
+        "group's trajectories once; its tokens are the nodes of a tree of prefixes.",
     )
 
 
@@ -105,7 +107,18 @@ def _limit(step: LearnerStep, scale: TrainScale, precision: Precision, device: t
     return tokens / (_PASSES * products.seconds(tokens, scored=scored))
 
 
+def _saved_tokens(step: LearnerStep) -> float:
+    """The tokens that `packed` processes, relative to those of `shared`.
+
+    For G trajectories of R tokens behind a prompt of P tokens this is G (P + R) / (P + G R).
+    """
+    packed, shared = (len(LAYOUTS[name](step.batch).ids_N) for name in ("packed", "shared"))
+    return packed / shared
+
+
 def _compare(rates: tuple[WorkRate, ...], name: str, other: str) -> SpeedComparison:
     by_name = {rate.name: rate.per_second for rate in rates}
-    aim = AIM if _precision(name) == _precision(other) and not name.startswith("padded") else None
-    return SpeedComparison(name=f"{name}, over {other}", value=by_name[name] / by_name[other], at_least=aim)
+    aims = other.startswith("reference") and _precision(name) == _precision(other) and not name.startswith("padded")
+    return SpeedComparison(
+        name=f"{name}, over {other}", value=by_name[name] / by_name[other], at_least=AIM if aims else None
+    )
