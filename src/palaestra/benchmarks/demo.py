@@ -83,7 +83,7 @@ def run_demo(
             previous content is kept beside it as `NAME.previous`.
         seeds: Number of training runs, with the seeds 0, 1, ...
         world: The world, by id or by the folder of its pack. Default: the default world.
-        config: The training settings; the default fits into twelve minutes on two cores.
+        config: The training settings; the default trains for about a quarter of an hour on one core.
         jobs: Policies to train at once, each in a process; if above 1, `config.threads` is 1.
         bar: Opens a progress bar with a title and a number of steps.
         say: Receives a message where a part resumes.
