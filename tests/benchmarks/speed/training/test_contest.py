@@ -1,7 +1,11 @@
 """Contests: everybody does every round, in an order that turns, and the first round does not count."""
 
 import asyncio
+from types import SimpleNamespace
 
+import pytest
+
+from palaestra.benchmarks.speed.training import contest
 from palaestra.benchmarks.speed.training.contest import TimedContestant, compete
 from palaestra.errors import EngineError
 
@@ -42,11 +46,10 @@ def test_an_engine_that_fails_takes_no_further_part_and_says_why() -> None:
     assert seen.count(("b", 2)) == 0
 
 
-def test_processor_time_is_that_of_all_processes_of_a_contestant() -> None:
-    """A round at 10 a second, while another process spends four seconds: less than 10 for each second spent."""
-    clock = iter([0.0, 0.0, 4.0, 8.0, 10.0, 11.0])
-    timed = TimedContestant(Noted("a", []), elsewhere=lambda: next(clock))
+def test_processor_time_is_that_of_all_processes_of_a_contestant(monkeypatch: pytest.MonkeyPatch) -> None:
+    """20 units in two seconds, for one second of this process and three of another: 5 per processor second."""
+    wall, here, there = (iter(times) for times in ([0, 1, 10, 12, 20, 21], [0, 1, 1, 2, 2, 3], [0, 1, 1, 4, 4, 5]))
+    monkeypatch.setattr(contest, "time", SimpleNamespace(perf_counter=wall.__next__, process_time=here.__next__))
+    timed = TimedContestant(Noted("a", []), elsewhere=there.__next__)
     assert asyncio.run(compete({"a": timed}, 2)).rounds == {"a": [10.0, 20.0]}
-    first, second = timed.per_processor_second
-    assert 0 < first < 10 * 0.5 / 4  # the round took less than half a second by the clock
-    assert first < second
+    assert timed.per_processor_second == [10.0 * 2 / (1 + 3), 20.0 * 1 / (1 + 1)]
