@@ -48,7 +48,7 @@ def test_an_engine_that_fails_takes_no_further_part_and_says_why() -> None:
 
 def test_processor_time_is_that_of_all_processes_of_a_contestant(monkeypatch: pytest.MonkeyPatch) -> None:
     """20 units in two seconds, for one second of this process and three of another: 5 per processor second."""
-    wall, here, there = (iter(times) for times in ([0, 1, 10, 12, 20, 21], [0, 1, 1, 2, 2, 3], [0, 1, 1, 4, 4, 5]))
+    wall, here, there = (iter(times) for times in ([0, 1, 10, 12, 20, 21], [0, 1, 2, 2, 3], [0, 1, 4, 4, 5]))
     monkeypatch.setattr(contest, "time", SimpleNamespace(perf_counter=wall.__next__, process_time=here.__next__))
     timed = TimedContestant(Noted("a", []), elsewhere=there.__next__)
     assert asyncio.run(compete({"a": timed}, 2)).rounds == {"a": [10.0, 20.0]}
