@@ -8,7 +8,9 @@ import torch
 from typer.testing import CliRunner, Result
 
 from palaestra.cli.app import app
+from palaestra.cli.train import world_options
 from palaestra.errors import PalaestraError
+from palaestra.trainers import WorldConfig
 from worlds.registration import LIBRARY_ID
 from worlds.training import library_settings
 
@@ -119,6 +121,15 @@ def test_a_run_ends_with_the_command_that_measures_it(tmp_path: Path) -> None:
         f"measure it: palaestra eval {tmp_path / 'run' / 'grpo' / 'checkpoint'} --world {LIBRARY_ID} "
         "--family renew-loan --surface generic --context 400 --turn 24"
     )
+
+
+def test_a_benchmark_is_measured_as_a_suite() -> None:
+    """`eval --world` takes Palaestra's own worlds alone."""
+    assert world_options([WorldConfig(env_id="palaestra/ALFWorld-v0", split="generated-train")]) == [
+        "--suite",
+        "alfworld",
+    ]
+    assert world_options([WorldConfig()]) == []
 
 
 def test_what_a_run_says_is_a_line_each_with_every_word(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

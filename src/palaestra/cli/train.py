@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 from rich.console import Console
@@ -13,10 +13,12 @@ from palaestra.cli.console import output
 from palaestra.cli.objectives import describe_pay, describe_unit
 from palaestra.cli.progress import bar
 from palaestra.cli.switches import options_of
+from palaestra.env_settings import BenchmarkId
 from palaestra.packs import DEFAULT, PACKS
 from palaestra.table import Table
 
 if TYPE_CHECKING:
+    from palaestra.trainers import WorldConfig
     from palaestra.trainers.loops import RunPlan
     from palaestra.trainers.loops.changes import SettingChange
 
@@ -86,19 +88,29 @@ def train(
 
 def _evaluation_options(plan: "RunPlan") -> list[str]:
     """The run's worlds, families, switches and limits as options of `palaestra eval`, without its defaults."""
+    plays = [play for stage in plan.config.stages.values() if (play := getattr(stage, "play", None)) is not None]
+    return [
+        *world_options(plan.worlds.configs),
+        *(part for play in plays[-1:] for part in ("--context", str(play.context), "--turn", str(play.turn))),
+    ]
+
+
+def world_options(configs: Sequence["WorldConfig"]) -> list[str]:
+    """The worlds, their families and variant as options of `palaestra eval`; for a benchmark, its suite."""
     from palaestra.trainers.loops.material import env_id_of  # noqa: PLC0415  torch takes seconds
 
-    configs = plan.worlds.configs
     places = [str(config.pack or env_id_of(config)) for config in configs]
+    if places[0] in get_args(BenchmarkId):
+        from palaestra.benchmarks.external import benchmark_of  # noqa: PLC0415  it needs the extra `suites`
+
+        return ["--suite", benchmark_of(places[0]).name]
     families = dict.fromkeys(family for config in configs for family in config.families)
     chosen = families if all(config.families for config in configs) else ()
-    plays = [play for stage in plan.config.stages.values() if (play := getattr(stage, "play", None)) is not None]
     worlds = [] if places == [PACKS.find(DEFAULT).env_id] else [part for place in places for part in ("--world", place)]
     return [
         *worlds,
         *(part for family in chosen for part in ("--family", family)),
         *(options_of(configs[0].switches) if all(one.switches == configs[0].switches for one in configs) else ()),
-        *(part for play in plays[-1:] for part in ("--context", str(play.context), "--turn", str(play.turn))),
     ]
 
 
