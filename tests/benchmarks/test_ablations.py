@@ -203,16 +203,25 @@ def test_other_worlds_have_no_long_families() -> None:
         site_materials(LIBRARY_ID, ["long"], 1)
 
 
+def test_a_site_whose_episodes_take_long_has_fewer_of_them_and_less_time() -> None:
+    config = AblationConfig()
+    arm = ARMS["seeupo-alfworld"]
+    own = arm.at_site(config)
+    assert (own.samples, own.cpu_seconds, own.model.context) == (1, 200, arm.play(config).context)
+    assert gradient_stage("seeupo-alfworld", own).cpu_seconds == 200
+    assert arm.at_site(replace(config, cpu_seconds=20)).cpu_seconds == 20
+    assert all(other.at_site(config) == config for other in ARMS.values() if not other.site.startswith("alfworld"))
+
+
 @pytest.mark.xdist_group("bench-alfworld")
 def test_a_method_trains_in_the_games_of_alfworld(tmp_path: Path) -> None:
     (material,) = site_materials(None, ["alfworld"], 1).values()
     (group,) = material.heldout
     short = replace(material, heldout=(replace(group, tasks=group.tasks[:1]),))
-    config = replace(SMALL, model=replace(SMALL.model, context=2048))
-    run_cell(short, CellKey("grpo-alfworld", 0), config, tmp_path / "cells", tmp_path / "work")
-    (cell,) = read_cells(tmp_path / "cells", config, {"alfworld": short}).values()
+    run_cell(short, CellKey("grpo-alfworld", 0), SMALL, tmp_path / "cells", tmp_path / "work")
+    (cell,) = read_cells(tmp_path / "cells", SMALL, {"alfworld": short}).values()
     assert cell.steps == {"grpo": 1}
-    assert cell.solved["1"] == {"new rooms": {group.tasks[0]: (0,) * SMALL.samples}}
+    assert cell.solved["1"] == {"new rooms": {group.tasks[0]: (0,)}}
 
 
 @pytest.mark.parametrize("arm", ["warm-start", "no-branching", "gradient"])

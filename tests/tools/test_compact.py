@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from palaestra.records import Message, ToolCall
 from palaestra.tools import CompactFormat, Mark
-from palaestra.tools.formats.handles import PER_KIND
+from palaestra.tools.formats.handles import PER_KIND, is_handle
 
 COMPACT = CompactFormat()
 HOSTILE = [
@@ -543,3 +543,45 @@ def test_an_element_whose_name_holds_an_id_is_written_with_its_handle_and_read_b
     written = rendering.write_turn([call])
     assert "".join(written) == f"click element=row.<ord.0>{form.end}"
     assert form.parse(rendering.read(written)).calls == (call,)
+
+
+def _game_tool(described: str) -> dict[str, Any]:
+    command = {"type": "string", "description": described}
+    return {"type": "function", "function": {"name": "act", "parameters": {"properties": {"command": command}}}}
+
+
+def test_things_of_a_text_game_have_handles_of_a_kind_of_their_own_if_the_user_asks_for_them() -> None:
+    rendering = COMPACT.rendering()
+    opening = rendering.opening(
+        [{"role": "user", "content": "You see a desk 2, a desk 1, and a bed 1. Your task is to: put a mug in desk."}],
+        [_game_tool("Things have names such as desk 1.")],
+    )
+    seen = "".join(rendering.following([{"role": "tool", "content": "On the bed 1, you see a cup 1, and a mug 2."}]))
+    call = ToolCall(tool="act", arguments={"command": "take mug 2 from bed 1"})
+    written = rendering.write_turn([call])
+    unshown = rendering.read(['act command="take ', Mark("<asked.3>"), '"'])
+    assert "a desk <asked.0>, a desk <asked.1>, and a bed <thing.0>." in "".join(opening)
+    assert "put a mug in desk" in "".join(opening)
+    assert "On the bed <thing.0>, you see a cup <thing.1>, and a mug <asked.2>." in seen
+    assert "".join(written) == 'act command="take <asked.2> from <thing.0>"<|end|>'
+    assert COMPACT.parse(rendering.read(written)).calls == (call,)
+    assert "nothing has shown <asked.3> yet" in str(COMPACT.parse(unshown).error)
+
+
+def test_a_word_and_a_number_are_text_if_no_tool_says_that_things_have_such_names() -> None:
+    said = "Put mug 2 on desk 1."
+    opening = COMPACT.rendering().opening([{"role": "user", "content": said}], [_game_tool("A command.")])
+    assert said in "".join(opening)
+
+
+def test_things_beyond_the_handles_of_their_kinds_stay_words() -> None:
+    rendering = COMPACT.rendering()
+    names = [f"{word} {number}" for word in ("cup", "mug") for number in range(60)]
+    opening = rendering.opening([{"role": "user", "content": "You see a desk 1."}], [_game_tool("such as desk 1")])
+    seen = rendering.following([{"role": "tool", "content": f"You see a {', a '.join(names)}."}])
+    handles = [piece for piece in (*opening, *seen) if is_handle(piece)]
+    assert len(handles) == len(set(handles)) == 4 * PER_KIND
+    assert f"a {names[4 * PER_KIND - 1]}, a {names[4 * PER_KIND]}" in "".join(seen)
+    command = f"take {names[0]} and {names[-1]}"
+    turn = rendering.write_turn([ToolCall(tool="act", arguments={"command": command})])
+    assert COMPACT.parse(rendering.read(turn)).calls[0].arguments == {"command": command}

@@ -65,6 +65,16 @@ class AblationArm:
         """The settings of the supervised steps that precede the arm's stages."""
         return replace(config.sft, steps=SITES[self.site].steps or config.sft.steps)
 
+    def at_site(self, config: AblationConfig) -> AblationConfig:
+        """The shared settings with those that the site sets: the model's context, samples and processor time."""
+        site = SITES[self.site]
+        return replace(
+            config,
+            model=replace(config.model, context=max(config.model.context, self.play(config).context)),
+            samples=min(config.samples, site.samples or config.samples),
+            cpu_seconds=min(config.cpu_seconds, site.cpu_seconds or config.cpu_seconds),
+        )
+
     def demonstrations(self, config: AblationConfig) -> int:
         """Maximum number of demonstrations of each family."""
         return round(SITES[self.site].demonstration_factor * config.demonstrations)

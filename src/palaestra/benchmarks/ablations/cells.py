@@ -122,11 +122,11 @@ def cell_settings(config: AblationConfig, materials: Materials) -> dict[str, Cel
     def settings_of(name: str) -> CellSettings:
         arm = ARMS[name]
         return CellSettings(
-            config=config,
+            config=arm.at_site(config),
             chat_format=arm.chat_format,
             warm_start=arm.warm_start(config),
             play=arm.play(config),
-            stages={name: (type(stage).__name__, stage) for name, stage in arm.stages(config).items()},
+            stages={name: (type(stage).__name__, stage) for name, stage in arm.stages(arm.at_site(config)).items()},
             tasks=tasks[arm.site],
             demonstrations=shown[arm.site],
             start=None if arm.start is None else settings_of(arm.start),
@@ -224,7 +224,7 @@ def run_cell(material: LearningMaterial, key: CellKey, config: AblationConfig, c
             material,
             replace(config.expert, play=arm.play(config)),
             folder / f"evaluation-{temperature:g}",
-            samples=config.samples,
+            samples=arm.at_site(config).samples,
             name=f"{key} {temperature:g}",
             temperature=temperature,
             bar=silent,
@@ -275,7 +275,9 @@ def _train(key: CellKey, config: AblationConfig, material: LearningMaterial, wor
         start = _warm_start(arm, key.seed, config, material, demonstrations, work)
     else:
         start = _train(CellKey(arm.start, key.seed), config, material, work).checkpoint
-    stages = {name: _with_demonstrations(stage, demonstrations) for name, stage in arm.stages(config).items()}
+    stages = {
+        name: _with_demonstrations(stage, demonstrations) for name, stage in arm.stages(arm.at_site(config)).items()
+    }
     checkpoint = start
     if stages:
         folder = work / str(key) / "run"
@@ -305,7 +307,7 @@ def _warm_start(
         settings = _settings(
             seed,
             material,
-            PolicyConfig(format=arm.chat_format, model=config.model),
+            PolicyConfig(format=arm.chat_format, model=arm.at_site(config).model),
             {"sft": _with_demonstrations(arm.warm_start(config), demonstrations)},
         )
         run(plan_run(settings, bar=silent), folder, bar=silent, say=_say_nothing)

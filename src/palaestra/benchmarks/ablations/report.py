@@ -45,6 +45,7 @@ def _table(
     seeds: int,
 ) -> Table:
     temperatures = [f"{temperature:g}" for temperature in config.temperatures]
+    config = ARMS[table.arms[0]].at_site(config)
     return Table(
         title=f"{name}: {table.question}",
         columns=(
@@ -57,7 +58,7 @@ def _table(
             "not run",
         ),
         rows=tuple(_row(arm, table, cells, config, group, seeds) for group in groups for arm in table.arms),
-        note=f"{table.budget(config)} {config.samples} episodes of each held-out task. Claims are about training, so "
+        note=f"{table.budget(config)} Episodes of each held-out task: {config.samples}. Claims are about training, so "
         "their unit is the training seed, and each seed's value is listed; differences are paired by seed and task. "
         f"Harm and unfinished episodes are at temperature {temperatures[0]}.",
     )

@@ -45,9 +45,15 @@ class AblationSite:
     demonstration_factor: float = 1.0
     """Number of demonstrations of each family, relative to the usual number."""
     play: PlayConfig | None = None
-    """The limits of an episode, instead of the usual ones."""
+    """The limits of an episode, instead of the usual ones; a fresh model reads as many tokens."""
     format: str = "compact"
     """The chat format of the policies."""
+    samples: int | None = None
+    """Maximum number of episodes of each held-out task at each temperature, where an episode takes long."""
+    cpu_seconds: float | None = None
+    """Maximum processor seconds of training, where the games take much time in a process of their own."""
+    rollouts: int | None = None
+    """Groups of a step's rollouts, instead of the usual number, where an episode takes long."""
     instances: InstanceKind = "endless"
     """The tasks that a policy gradient draws; "listed" where the world makes no others."""
 
@@ -110,11 +116,14 @@ SITES: Mapping[str, AblationSite] = MappingProxyType(
             f"alfworld{suffix}": AblationSite(
                 what="ALFWorld's games made here",
                 material=_alfworld(split),
-                # With 20 games of each type and 300 steps, none of 120 games in other rooms is solved.
-                steps=1500,
-                demonstration_factor=2.5,
-                play=_LONG_PLAY,
+                # With 50 games of each type, a policy learns their rooms by heart and does not read others.
+                steps=600,
+                demonstration_factor=12.5,
+                play=PlayConfig(context=4096, turn=96),
                 format="planner",
+                samples=1,
+                cpu_seconds=200,
+                rollouts=4,
                 instances="listed",
             )
             for suffix, split in (("", "generated-test"), ("-dev", "generated-dev"))

@@ -11,7 +11,9 @@ Facts that decide a task are written in a form that a small model can compare:
 - a day is followed by its distance from today, `<date.3> 12d ago`;
 - a number is followed by its size, `5k+`, by its rank among the values of its field in a listing, `#1`, and by its
   comparison with the last number before the answer and with what the user named, `over <amount.2>`;
-- a text that the user has written is followed by `=asked`, and a record that has one begins with `asked=true`.
+- a text that the user has written is followed by `=asked`, and a record that has one begins with `asked=true`;
+- a thing of a text game, `cabinet 2`, is a word and a handle, `cabinet <thing.5>`, or `cabinet <asked.0>` if the user
+  wrote the word.
 
 The tools' argument names and schemas determine which values are ids, addresses and times, so one rendering serves all
 worlds. A policy can only write handles of values that a message has shown; a turn with any other handle is unreadable.

@@ -14,6 +14,7 @@ from palaestra.records import JsonSchema
 
 _EXAMPLE = re.compile(r"such as ([A-Z]{2,8})[-/]?\d")
 _PREFIX = re.compile(r"[A-Za-z]+")
+_NAME_EXAMPLE = re.compile(r"such as [a-z]+ \d")
 _PLACES = frozenset({"street", "city", "address", "country", "town", "place"})
 _TIMES = re.compile(r"\btime\b|HH:MM|date-time", re.IGNORECASE)
 _LONGEST = 60
@@ -35,10 +36,13 @@ class ArgumentKinds:
         listed: set[str] = set()
         self.times = False
         """Whether an argument holds a time of day."""
+        self.names = False
+        """Whether things are named by a word and a number: an argument's description has an example, `apple 1`."""
         for name, schema in _arguments(tools):
             described = str(schema.get("description", ""))
             forms = list(_forms(schema))
             self.times |= bool(_TIMES.search(f"{described} {[form.get('format') for form in forms]}"))
+            self.names |= bool(_NAME_EXAMPLE.search(described))
             if is_id(name):
                 self._records.add(stem(name))
                 if found := _EXAMPLE.search(described):

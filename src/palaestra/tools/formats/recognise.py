@@ -1,7 +1,8 @@
 """Values in running text: ids, days, times, amounts of money, and postal addresses.
 
 An address is a capitalised name with a house number, followed by a town. An id without a common form, such as a
-promotion code, is recognised only after an answer has shown it in its own field.
+promotion code, is recognised only after an answer has shown it in its own field. In text games a thing is named by a
+word and a number, `cabinet 2`.
 """
 
 import re
@@ -9,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-ValueForm: TypeAlias = Literal["email", "id", "code", "time", "day", "money", "street", "city"]
+ValueForm: TypeAlias = Literal["email", "id", "code", "time", "day", "money", "street", "city", "name"]
 _FORMS = (
     r"(?P<email>[\w.+-]+@[\w-]+(?:\.[\w-]+)+)"
     r"|(?P<uuid>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\b"
@@ -28,8 +29,12 @@ _ADDRESS = (
 )
 _START = r"(?:(?<![\w.+-])|(?<=[a-z_]\.)(?=[A-Z]{2,8}[-/]\d))"
 """Where a value may begin: at a word, or after a dot inside the name of a page's element, `row.ORD-1042`."""
-_PLAIN = re.compile(f"{_START}(?:{_FORMS})")
-_WITH_PLACES = re.compile(f"{_START}(?:{_FORMS}{_ADDRESS})")
+_THING = r"|(?P<name>[a-z]+ \d{1,2})(?![\w-])"
+_PATTERNS = {
+    (places, names): re.compile(f"{_START}(?:{_FORMS}{_ADDRESS if places else ''}{_THING if names else ''})")
+    for places in (False, True)
+    for names in (False, True)
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,14 +48,15 @@ class FoundValue:
     """Its text; an amount in cents."""
 
 
-def recognise(text: str, *, places: bool) -> Iterator[FoundValue]:
+def recognise(text: str, *, places: bool, names: bool) -> Iterator[FoundValue]:
     """The values in a text, in order; they do not overlap.
 
     Args:
         text: The text of a message.
         places: Whether postal addresses are included.
+        names: Whether things named by a word and a number are included.
     """
-    for found in (_WITH_PLACES if places else _PLAIN).finditer(text):
+    for found in _PATTERNS[places, names].finditer(text):
         form = str(found.lastgroup)
         if form == "city":
             yield FoundValue(start=found.start(), end=found.end("street"), form="street", value=found["street"])
@@ -62,7 +68,7 @@ def recognise(text: str, *, places: bool) -> Iterator[FoundValue]:
 
 
 _FORM_OF: dict[str, ValueForm] = {
-    "email": "email", "uuid": "id", "id": "id", "code": "code", "time": "time", "day": "day"
+    "email": "email", "uuid": "id", "id": "id", "code": "code", "time": "time", "day": "day", "name": "name"
 }  # fmt: skip
 
 

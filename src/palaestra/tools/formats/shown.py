@@ -28,6 +28,11 @@ LEAST_NUMBER = 100
 _WORD = re.compile(r"\S+")
 _MARKS = ".,:;!?()\"'"
 _NAME_GOES_ON = re.compile(r" (?:[A-Z0-9])")
+_ASKED_WORD = re.compile(r"[a-z]+\b(?! \d)")
+"""A word of a request that is not the name of one thing."""
+_ASKED_KINDS = ("asked", "asked-2")
+_THING_KINDS = ("thing", "thing-2", "thing-3", "thing-4")
+"""The kinds of handles of things that the user asked for, and of others; each is used when those before it are full."""
 _DAY = 10
 """The length of a day, after which a time of day begins."""
 
@@ -42,6 +47,8 @@ class ShownFacts:
     """The day of the episode; `None` until a message has named one."""
     named: set[str] = field(default_factory=set[str])
     """The words of system messages: names in them, such as a section of a handbook, get no handle."""
+    wanted: set[str] = field(default_factory=set[str])
+    """The words of the user, if things are named by a word and a number: `potato` asks for `potato 1`."""
     said: str = ""
     """The user's texts, without values that have handles."""
     asked: dict[str, HandleValue] = field(default_factory=dict[str, HandleValue])
@@ -174,7 +181,7 @@ class ShownFacts:
     def learn_briefing(self, text: str) -> None:
         """Record the names in a system message, and its first day, which is the current one."""
         self.named |= {word.strip(_MARKS) for word in _WORD.findall(text)}
-        day = next((found.value for found in recognise(text, places=False) if found.form == "day"), None)
+        day = next((found.value for found in recognise(text, places=False, names=False) if found.form == "day"), None)
         self.today = self.today or (parse_day(str(day)) if day else None)
 
     def read_text(self, text: str, *, user: bool = False, answer: bool = False, path: Path = ()) -> list[ShownPart]:
@@ -189,13 +196,17 @@ class ShownFacts:
         parts: list[ShownPart] = []
         at = 0
         days: list[str] = []
-        for found in recognise(text, places=self.kinds.places):
+        if user and self.kinds.names:
+            self.wanted |= set(_ASKED_WORD.findall(text))
+        for found in recognise(text, places=self.kinds.places, names=self.kinds.names):
             shown = self._show_found(found, text[found.start : found.end], path)
             before = text[at : found.start] if shown is not None else text[at : found.end]
             parts += self._find_known(before, path, user=user)
             at = found.end
             if shown is None:
                 continue
+            if found.form == "name" and isinstance(shown, ShownValue) and shown.mark is not None:
+                parts.append(str(found.value).partition(" ")[0] + " ")
             parts.append(shown)
             if isinstance(found.value, int):
                 self.handles.word(found.value, text[found.start : found.end])
@@ -215,6 +226,10 @@ class ShownFacts:
             return self.show_day(value, path, inside=True)
         if form == "id":
             return self.show_id(value, path, inside=True)
+        if form == "name":
+            kinds = _ASKED_KINDS if value.partition(" ")[0] in self.wanted else _THING_KINDS
+            mark = next(filter(None, (self.handles.show(value, kind) for kind in kinds)), None)
+            return ShownValue(value=value, text=value, path=path, inside=True, mark=mark)
         return self._show(value, path, self.handles.show(value, form), inside=True)
 
     def _find_known(self, text: str, path: Path, *, user: bool = False) -> list[ShownPart]:
@@ -249,7 +264,7 @@ class ShownFacts:
         """A text that the policy writes, with handles for shown values only."""
         pieces: list[str] = []
         at = 0
-        for found in recognise(text, places=False):
+        for found in recognise(text, places=False, names=self.kinds.names):
             literal = text[found.start : found.end]
             exact = isinstance(found.value, str) or self.handles.text_of(found.value) == literal
             mark = self.handles.find(found.value) if exact else None

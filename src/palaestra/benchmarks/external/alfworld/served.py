@@ -40,19 +40,20 @@ MISC: Any = import_module("alfworld.agents.utils.misc")
 SEEDS = {
     "generated-test": range(1_000_000, 1_000_020),
     "generated-dev": range(500_000, 500_010),
-    "generated-train": range(50),
+    "generated-train": range(250),
 }
 BUDGET = 50
 """Turns, as the published agents have."""
 MOST = 200
 """Characters of a command."""
-TOOL = tool("act", "Type a command into the game.", {"command": {"type": "string", "maxLength": MOST}})
+_COMMAND = {"type": "string", "maxLength": MOST, "description": "Things have names such as cabinet 2."}
+TOOL = tool("act", "Type a command into the game.", {"command": _COMMAND})
 RULES = (
     "You do a chore in a room. Give one command with each call of `act`. Commands: `look`, `inventory`, "
     "`go to (receptacle)`, `open (receptacle)`, `close (receptacle)`, `take (object) from (receptacle)`, "
     "`move (object) to (receptacle)`, `examine (something)`, `use (object)`, `heat (object) with (receptacle)`, "
     "`clean (object) with (receptacle)`, `cool (object) with (receptacle)`, `slice (object) with (object)`. Things "
-    "have names with a number, such as `apple 1` and `cabinet 2`. You carry one thing at most."
+    "have names of a word and a number. You carry one thing at most."
 )
 
 
