@@ -27,7 +27,7 @@ from palaestra.benchmarks.ablations.method_arms import METHODS, RATES, chosen_ra
 from palaestra.benchmarks.ablations.sites import LONG
 from palaestra.benchmarks.learning import LearningMaterial
 from palaestra.benchmarks.learning.evaluation import Evaluation
-from palaestra.digest import canonical
+from palaestra.digest import canonical, digest
 from palaestra.errors import ConfigError, InfrastructureError, RecordError
 from palaestra.table import Table, tables_markdown
 from palaestra.trainers import GrpoConfig, load_policy
@@ -50,6 +50,7 @@ SMALL = AblationConfig(
     samples=2,
 )
 GROUP = "new records"
+KEPT = Path(__file__).parents[2] / "docs" / "ablations"
 
 
 def library(config: AblationConfig = SMALL) -> Mapping[str, LearningMaterial]:
@@ -299,9 +300,24 @@ def test_a_cell_of_other_settings_does_not_count_as_run(tmp_path: Path) -> None:
 
 def test_every_cell_of_the_documents_counts_as_run() -> None:
     """A change of the recipe, of tasks or of demonstrations makes them another's: then the document has to say so."""
-    config, kept = AblationConfig(), Path(__file__).parents[2] / "docs" / "ablations"
-    found = read_cells(kept, config, site_materials(None, ["demo", "long", "long-dev"], config.demonstrations))
-    assert len(found) == len(list(kept.glob("*.json"))) > 0
+    config = AblationConfig()
+    found = read_cells(KEPT, config, site_materials(None, ["demo", "long", "long-dev"], config.demonstrations))
+    others = [file for file in KEPT.glob("*.json") if "alfworld" not in file.name]
+    assert len(found) == len(others) > 0
+
+
+@pytest.mark.xdist_group("bench-alfworld")
+def test_every_cell_of_alfworld_counts_as_run_if_its_demonstrations_are_those_of_today(tmp_path: Path) -> None:
+    """To demonstrate all 1,500 games takes minutes, so this compares everything else, and the cells with each other."""
+    config = AblationConfig()
+    (material,) = site_materials(None, ["alfworld"], 0).values()
+    shown = digest([])
+    cells = [orjson.loads(file.read_bytes()) for file in KEPT.glob("*-alfworld-*.json")]
+    assert len({cell["settings"]["demonstrations"] for cell in cells}) == 1
+    for cell in cells:
+        cell["settings"]["demonstrations"] = shown
+        (tmp_path / f"{cell['arm']}-{cell['seed']}.json").write_bytes(orjson.dumps(cell))
+    assert len(read_cells(tmp_path, config, {"alfworld": material})) == len(cells) > 0
 
 
 def test_a_cell_whose_world_failed_is_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

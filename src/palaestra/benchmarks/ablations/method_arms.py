@@ -64,7 +64,7 @@ def _method(method: str, site: str, rate: float) -> Callable[[AblationConfig], S
                 cpu_seconds=config.cpu_seconds,
                 objective=METHODS[method][1],
                 choice=replace(config.grpo.choice, instances=SITES[site].instances),
-                limits=replace(config.grpo.limits, per_step=SITES[site].rollouts or config.grpo.limits.per_step),
+                limits=replace(config.grpo.limits, per_step=SITES[site].groups or config.grpo.limits.per_step),
                 learner=replace(config.grpo.learner, lr=rate),
                 play=SITES[site].play or config.grpo.play,
                 critic=replace(config.grpo.critic, learner=LearnerConfig(lr=2e-3, layout="shared"), updates=2),

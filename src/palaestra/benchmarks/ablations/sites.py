@@ -51,9 +51,9 @@ class AblationSite:
     samples: int | None = None
     """Maximum number of episodes of each held-out task at each temperature, where an episode takes long."""
     cpu_seconds: float | None = None
-    """Maximum processor seconds of training, where the games take much time in a process of their own."""
-    rollouts: int | None = None
-    """Groups of a step's rollouts, instead of the usual number, where an episode takes long."""
+    """Maximum processor seconds of training, where the world takes much time in a process of its own."""
+    groups: int | None = None
+    """Number of groups of a policy gradient's step, instead of the usual number, where an episode takes long."""
     instances: InstanceKind = "endless"
     """The tasks that a policy gradient draws; "listed" where the world makes no others."""
 
@@ -123,7 +123,7 @@ SITES: Mapping[str, AblationSite] = MappingProxyType(
                 format="planner",
                 samples=1,
                 cpu_seconds=200,
-                rollouts=4,
+                groups=4,
                 instances="listed",
             )
             for suffix, split in (("", "generated-test"), ("-dev", "generated-dev"))
