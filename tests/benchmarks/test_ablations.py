@@ -216,7 +216,7 @@ def test_a_site_whose_episodes_take_long_has_fewer_of_them_and_less_time() -> No
 
 @pytest.mark.xdist_group("bench-alfworld")
 def test_a_method_trains_in_the_games_of_alfworld(tmp_path: Path) -> None:
-    (material,) = site_materials(None, ["alfworld"], 1).values()
+    material = SITES["alfworld"].material(None, 2)
     (group,) = material.heldout
     short = replace(material, heldout=(replace(group, tasks=group.tasks[:1]),))
     run_cell(short, CellKey("grpo-alfworld", 0), SMALL, tmp_path / "cells", tmp_path / "work")
@@ -310,14 +310,14 @@ def test_every_cell_of_the_documents_counts_as_run() -> None:
 def test_every_cell_of_alfworld_counts_as_run_if_its_demonstrations_are_those_of_today(tmp_path: Path) -> None:
     """To demonstrate all 1,500 games takes minutes, so this compares everything else, and the cells with each other."""
     config = AblationConfig()
-    (material,) = site_materials(None, ["alfworld"], 0).values()
+    materials = site_materials(None, ["alfworld", "alfworld-dev"], 0)
     shown = digest([])
-    cells = [orjson.loads(file.read_bytes()) for file in KEPT.glob("*-alfworld-*.json")]
+    cells = [orjson.loads(file.read_bytes()) for file in KEPT.glob("*alfworld*.json")]
     assert len({cell["settings"]["demonstrations"] for cell in cells}) == 1
     for cell in cells:
         cell["settings"]["demonstrations"] = shown
         (tmp_path / f"{cell['arm']}-{cell['seed']}.json").write_bytes(orjson.dumps(cell))
-    assert len(read_cells(tmp_path, config, {"alfworld": material})) == len(cells) > 0
+    assert len(read_cells(tmp_path, config, materials)) == len(cells) > 0
 
 
 def test_a_cell_whose_world_failed_is_no_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

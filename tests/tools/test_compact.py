@@ -569,15 +569,18 @@ def test_things_of_a_text_game_have_handles_of_a_kind_of_their_own_if_the_user_a
 
 
 def test_a_word_and_a_number_are_text_if_no_tool_says_that_things_have_such_names() -> None:
-    said = "Put mug 2 on desk 1."
-    opening = COMPACT.rendering().opening([{"role": "user", "content": said}], [_game_tool("A command.")])
-    assert said in "".join(opening)
+    said = "Put mug 2 on desk 1 within 14 days."
+    for described in ("A command.", "Terms of payment, such as net 30."):
+        opening = COMPACT.rendering().opening([{"role": "user", "content": said}], [_game_tool(described)])
+        assert said in "".join(opening)
 
 
 def test_things_beyond_the_handles_of_their_kinds_stay_words() -> None:
     rendering = COMPACT.rendering()
     names = [f"{word} {number}" for word in ("cup", "mug") for number in range(60)]
-    opening = rendering.opening([{"role": "user", "content": "You see a desk 1."}], [_game_tool("such as desk 1")])
+    opening = rendering.opening(
+        [{"role": "user", "content": "You see a desk 1."}], [_game_tool("Things have names such as desk 1.")]
+    )
     seen = rendering.following([{"role": "tool", "content": f"You see a {', a '.join(names)}."}])
     handles = [piece for piece in (*opening, *seen) if is_handle(piece)]
     assert len(handles) == len(set(handles)) == 4 * PER_KIND

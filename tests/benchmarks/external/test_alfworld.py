@@ -12,6 +12,9 @@ import palaestra
 from acting import ActingBenchmark, ActingContract, play
 from palaestra.benchmarks.external import BENCHMARKS, find_installed
 from palaestra.errors import InfrastructureError
+from palaestra.records import ToolCall
+from palaestra.tools import CompactFormat
+from palaestra.tools.formats.handles import is_handle
 
 pytestmark = pytest.mark.xdist_group("bench-alfworld")
 TYPES = [
@@ -22,6 +25,7 @@ TYPES = [
     "pick_cool_then_place_in_recep",
     "pick_two_obj_and_place",
 ]
+COMPACT = CompactFormat()
 SOLVED = tuple(f"alfworld/generated-{job}/1000000" for job in TYPES)
 SOURCES = Path(palaestra.__file__).parents[1]
 ALONE = """
@@ -107,6 +111,24 @@ def test_the_solution_takes_only_what_the_game_has_shown(task: str) -> None:
         assert not [name for name in named if not re.search(rf"\b{name}\b", told)]
         observation, *_ = env.step(turn)
         told += "".join(str(message["content"]) for message in observation)
+    env.close()
+
+
+@pytest.mark.parametrize("task", SOLVED)
+def test_a_small_policy_writes_a_solution_with_handles_alone(task: str) -> None:
+    """Each of which a message has shown, as `parse` requires."""
+    env = ALFWORLD.make(task=task)
+    start, info = env.reset(seed=0)
+    rendering = COMPACT.rendering()
+    rendering.opening(start, info["tools"])
+    turns: Any = env.oracle()
+    for turn in turns:
+        (call,) = (ToolCall(tool=one["tool"], arguments=one["arguments"]) for one in turn)
+        written = rendering.write_turn([call])
+        assert not re.search(r"[a-z]+ \d", "".join(piece for piece in written if not is_handle(piece)))
+        assert COMPACT.parse(rendering.read(written)).calls == (call,)
+        observation, *_ = env.step(turn)
+        rendering.following(observation)
     env.close()
 
 

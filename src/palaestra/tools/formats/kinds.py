@@ -14,7 +14,8 @@ from palaestra.records import JsonSchema
 
 _EXAMPLE = re.compile(r"such as ([A-Z]{2,8})[-/]?\d")
 _PREFIX = re.compile(r"[A-Za-z]+")
-_NAME_EXAMPLE = re.compile(r"such as [a-z]+ \d")
+_NAMES = re.compile(r"\bnames such as [a-z]+ \d")
+"""Says that things have names of a word and a number; an amount such as `net 30` is none."""
 _PLACES = frozenset({"street", "city", "address", "country", "town", "place"})
 _TIMES = re.compile(r"\btime\b|HH:MM|date-time", re.IGNORECASE)
 _LONGEST = 60
@@ -37,12 +38,12 @@ class ArgumentKinds:
         self.times = False
         """Whether an argument holds a time of day."""
         self.names = False
-        """Whether things are named by a word and a number: an argument's description has an example, `apple 1`."""
+        """Whether things are named by a word and a number, as an argument's description says by an example."""
         for name, schema in _arguments(tools):
             described = str(schema.get("description", ""))
             forms = list(_forms(schema))
             self.times |= bool(_TIMES.search(f"{described} {[form.get('format') for form in forms]}"))
-            self.names |= bool(_NAME_EXAMPLE.search(described))
+            self.names |= bool(_NAMES.search(described))
             if is_id(name):
                 self._records.add(stem(name))
                 if found := _EXAMPLE.search(described):
