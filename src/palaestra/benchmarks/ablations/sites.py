@@ -116,7 +116,7 @@ SITES: Mapping[str, AblationSite] = MappingProxyType(
             f"alfworld{suffix}": AblationSite(
                 what="ALFWorld's games made here",
                 material=_alfworld(split),
-                # With 50 games of each type, a policy learns their rooms by heart and does not read others.
+                # With 50 games of each type, and names as words, none of 120 games in other rooms was solved.
                 steps=600,
                 demonstration_factor=12.5,
                 play=PlayConfig(context=4096, turn=96),
